@@ -164,7 +164,7 @@ export const eventExamples: EventExamples = {
   },
   "run.repository.changed": {
     sentence:
-      "In a confined run in the workspace itself, refs, the checked out branch or the index changed, and no approved command names git. At most 20 refs are listed.",
+      "In a confined run in the workspace itself, refs, the checked out branch, the index or another file that git reads changed, and no approved command names git. At most 20 refs and 20 files are listed.",
     payload: {
       refs: [
         {
@@ -174,7 +174,9 @@ export const eventExamples: EventExamples = {
         }
       ],
       count: 1,
-      index: true
+      index: true,
+      files: [{ path: "objects/info/alternates", change: "created", discarded: true }],
+      fileCount: 1
     }
   },
   "run.patch.proposed": {

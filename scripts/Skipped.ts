@@ -50,6 +50,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/workspace/SmallFile.test.ts": "the system has no /proc",
   "packages/edge/test/approval/ShellDifferences.property.test.ts": "the shell is not installed",
   "packages/edge/test/approval/ShellDifferences.soak.test.ts": "the shell or strace is not installed",
+  "packages/edge/test/confinement/RepositoryFiles.property.test.ts": "strace is not installed",
+  "packages/edge/test/confinement/RepositoryFiles.soak.test.ts": "strace is not installed",
   "packages/edge/test/confinement/BubblewrapProbe.test.ts": "bubblewrap exists on Linux only",
   "packages/edge/test/confinement/Landlock.test.ts":
     "setpriv does not support Landlock: it is older than 2.40, or the kernel is older than 6.2",
@@ -65,6 +67,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/confinement/HostilePrograms.soak.test.ts":
     "bubblewrap is not installed or does not work here, or this user is not root or cannot make control groups",
   "packages/edge/test/confinement/ConfinedState.test.ts":
+    "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/confinement/ForeignObjects.soak.test.ts":
     "bubblewrap is not installed, or does not work here",
   "packages/edge/test/confinement/ForeignObjects.test.ts":
     "bubblewrap is not installed, or does not work here",
@@ -131,6 +135,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/runtimes/Keys.runtimes.test.ts":
     "the program is not in the registry, or bubblewrap is missing",
   "packages/edge/test/runtimes/Runtimes.runtimes.test.ts": "the program is not in the registry",
+  "packages/edge/test/runtimes/SignInRefresh.runtimes.test.ts":
+    "the program is not in the registry, or bubblewrap is not installed",
   "packages/edge/test/runtimes/Survival.runtimes.test.ts":
     "the program is not in the registry, does not run as root, or never asks",
   "packages/hub/test/contract/Console.test.ts": "the console was not built",

@@ -69,6 +69,11 @@ describe("sharedNames", () => {
   it("accepts a type and a value of one name in one module", () => {
     assert.deepStrictEqual(sharedNames([hub("Id.ts", "export const Id = 1; export type Id = string")]), [])
   })
+
+  it("accepts the form of a module for browsers", () => {
+    const text = "export const answer = 1"
+    assert.deepStrictEqual(sharedNames([hub("Own.ts", text), hub("Own.browser.ts", text)]), [])
+  })
 })
 
 describe("harnessImports", () => {

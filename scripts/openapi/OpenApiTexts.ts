@@ -133,6 +133,7 @@ export const hubTexts: DocumentTexts = {
     "sessions.updateMessage": "Change a pending message",
     "sessions.withdrawMessage": "Withdraw a pending message",
     "sessions.retryMessage": "Send a failed message again",
+    "sessions.continueAgent": "Continue the held messages of an agent",
     "projects.list": "List the projects",
     "projects.create": "Create a project",
     "projects.get": "Read a project",

@@ -8,6 +8,7 @@ import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { parseSync, type Program, Visitor } from "oxc-parser"
 import { declarationOf } from "./Modules.ts"
+import { isBrowserForm } from "./Manifest.ts"
 import { publicModules } from "./pack.ts"
 import { packed } from "./packages.ts"
 
@@ -69,14 +70,16 @@ export const apiReports = (): ReadonlyMap<string, string> =>
       `api/${each.name}.txt`,
       [
         `Public interface of @corral/${each.name}. Written by \`${apiCommand}\`.`,
-        ...publicModules(each).map((path) =>
-          [
-            `@corral/${each.name}/${path}`,
-            ...declarationsIn(readFileSync(declarationOf({ owner: each.name, path }), "utf8")).map(
-              (declaration) => `  ${declaration}`
-            )
-          ].join("\n")
-        )
+        ...publicModules(each)
+          .filter((path) => !isBrowserForm(path))
+          .map((path) =>
+            [
+              `@corral/${each.name}/${path}`,
+              ...declarationsIn(readFileSync(declarationOf({ owner: each.name, path }), "utf8")).map(
+                (declaration) => `  ${declaration}`
+              )
+            ].join("\n")
+          )
       ]
         .join("\n\n")
         .concat("\n")

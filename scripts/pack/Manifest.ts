@@ -16,7 +16,21 @@ export interface SourceManifest {
 /** Libraries that an application has once: the application installs them. */
 const shared = new Set(["effect", "@effect/platform-node", "@effect/sql-pg"])
 
-const entry = (path: string) => ({ types: `./lib/${path}.d.ts`, default: `./lib/${path}.js` })
+/** Ending of a module that browsers load instead of the one without it. */
+const BROWSER = ".browser"
+
+export const isBrowserForm = (path: string): boolean => path.endsWith(BROWSER)
+
+const entriesOf = (exported: ReadonlyArray<string>) => {
+  const entry = (path: string) => ({
+    types: `./lib/${path}.d.ts`,
+    ...(exported.includes(`${path}${BROWSER}`) ? { browser: `./lib/${path}${BROWSER}.js` } : {}),
+    default: `./lib/${path}.js`
+  })
+  return Object.fromEntries(
+    exported.filter((path) => !isBrowserForm(path)).map((path) => [`./${path}`, entry(path)])
+  )
+}
 
 /** Version of a library that some package of the workspace depends on. */
 const versionIn = (name: string, manifests: ReadonlyArray<SourceManifest>): string => {
@@ -65,7 +79,7 @@ export const manifestOf = (
     sideEffects: false,
     files: ["lib", ...folders],
     exports: {
-      ...Object.fromEntries(exported.map((path) => [`./${path}`, entry(path)])),
+      ...entriesOf(exported),
       "./package.json": "./package.json"
     },
     dependencies: {

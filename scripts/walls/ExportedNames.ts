@@ -1,4 +1,4 @@
-/** Names that more than one module exports. A name means one thing in the whole repository. */
+/** Names that more than one module exports. A name means one thing in the whole repository. A module and its form for browsers count as one. */
 import type { SourceModule } from "./Modules.ts"
 
 export interface SharedName {
@@ -9,7 +9,9 @@ export interface SharedName {
 export const sharedNames = (modules: ReadonlyArray<SourceModule>): ReadonlyArray<SharedName> =>
   [
     ...Map.groupBy(
-      modules.flatMap(({ exports, path }) => [...new Set(exports)].map((name) => ({ name, path }))),
+      modules
+        .filter(({ path }) => !path.endsWith(".browser.ts"))
+        .flatMap(({ exports, path }) => [...new Set(exports)].map((name) => ({ name, path }))),
       ({ name }) => name
     )
   ]

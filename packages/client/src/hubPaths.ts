@@ -42,6 +42,7 @@ export const hubPaths = {
     agents: ["GET", "/client/sessions/:id/agents"],
     addAgent: ["POST", "/client/sessions/:id/agents"],
     removeAgent: ["DELETE", "/client/sessions/:id/agents"],
+    continueAgent: ["POST", "/client/sessions/:id/agents/:agentInstanceId/continue"],
     inventory: ["GET", "/client/agents"]
   },
   conversations: {

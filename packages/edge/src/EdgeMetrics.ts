@@ -1,4 +1,5 @@
 /** Metrics of an Edge, in addition to those of every service. */
+import { clockSkewMetric } from "@corral/service/clock/ClockSkew"
 import type { MetricRow } from "@corral/service/telemetry/MetricRow"
 
 export const edgeMetrics = {
@@ -10,6 +11,7 @@ export const edgeMetrics = {
     what: "Ended runs by outcome. `lost`: the store failed during the run.",
     labels: ["outcome"]
   },
+  clockSkew: clockSkewMetric("the Hub"),
   events: { name: "events_appended_total", kind: "counter", what: "Events written to disk." },
   commit: {
     name: "commit_duration_seconds",

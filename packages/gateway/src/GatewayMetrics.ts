@@ -1,4 +1,5 @@
 /** Metrics of a Gateway. Gateways with the same database report the same inbox and dead letters. */
+import { clockSkewMetric } from "@corral/service/clock/ClockSkew"
 import type { MetricRow } from "@corral/service/telemetry/MetricRow"
 
 export const gatewayMetrics = {
@@ -19,6 +20,7 @@ export const gatewayMetrics = {
     kind: "gauge",
     what: "Events of the last month that could not be processed."
   },
+  clockSkew: clockSkewMetric("the database server"),
   handled: {
     name: "handled_total",
     kind: "counter",

@@ -1,4 +1,5 @@
 /** Metrics of a Hub, in addition to those of every service. Metrics from the database are equal at all Hubs with that database. */
+import { clockSkewMetric } from "@corral/service/clock/ClockSkew"
 import type { MetricRow } from "@corral/service/telemetry/MetricRow"
 
 export const hubMetrics = {
@@ -26,6 +27,7 @@ export const hubMetrics = {
     kind: "histogram",
     what: "Time of a commit in the database, measured by its server every 5 s."
   },
+  clockSkew: clockSkewMetric("the database server"),
   followers: { name: "event_sockets_open", kind: "gauge", what: "Open WebSockets of event streams." },
   news: { name: "news_readers", kind: "gauge", what: "Open change feeds of browsers and programs." },
   connections: {

@@ -31,6 +31,7 @@ export type ChatWork =
   | { readonly kind: "resume"; readonly runs: ReadonlyArray<RunId> }
   | { readonly kind: "retry"; readonly id: string }
   | { readonly kind: "withdraw"; readonly id: string }
+  | { readonly kind: "continue" }
   | { readonly kind: "diff"; readonly run: RunId }
   | { readonly kind: "agent"; readonly name: string }
   | { readonly kind: "attach"; readonly path: string }
@@ -94,7 +95,7 @@ export class Chat {
     if (view.connection === "lost") return "reconnecting"
     if (view.decision !== undefined) return "needs your decision"
     if (view.question !== undefined) return "needs your answer"
-    if (!view.isWorking) return "ready"
+    if (!view.isWorking) return view.held === 0 ? "ready" : `${view.held} held · /continue`
     if (view.isPaused) return "paused"
     if (view.idle.length < view.activeRuns.length) return "working"
     const titles = view.idle.flatMap((run) => run.titles)
@@ -260,6 +261,8 @@ export class Chat {
         return this.change(name)
       case "unpause":
         return this.change("resume")
+      case "continue":
+        return this.continueQueue()
       case "diff":
         return this.diff()
       case "retry":
@@ -292,6 +295,12 @@ export class Chat {
     const { activeRuns } = this.view
     if (activeRuns.length > 0) return [{ kind, runs: activeRuns }]
     this.view.notice("The agent is not working.")
+    return []
+  }
+
+  private continueQueue(): ReadonlyArray<ChatWork> {
+    if (this.view.held > 0) return [{ kind: "continue" }]
+    this.view.notice("No messages are held.")
     return []
   }
 

@@ -15,6 +15,7 @@ export const chatCommands = {
   stop: "/stop: stop the agent",
   pause: "/pause: freeze the agent's programs until /unpause",
   unpause: "/unpause: let them continue",
+  continue: "/continue: send the messages that are held after a stop or an error",
   diff: "/diff: changes of the last turn",
   retry: "/retry: send messages again that were not sent or not delivered",
   withdraw: "/withdraw: take back the last queued message",

@@ -91,6 +91,8 @@ export class ChatRequests {
         return this.call(thread.retry(work.id))
       case "withdraw":
         return this.call(thread.withdraw(work.id))
+      case "continue":
+        return this.call(thread.continueQueue)
       case "diff":
         return this.call(thread.server.diff(work.run), (diff) => this.showDiff(diff))
       case "attach":

@@ -32,6 +32,8 @@ export interface ThreadMessage {
   readonly text: string
   readonly files: ReadonlyArray<NamedFile>
   readonly state: ThreadMessageState
+  /** Whether it is held after a stop or an error, until the user continues. */
+  readonly isHeld: boolean
   /** Whether it is further input to a run in progress. */
   readonly isInput: boolean
   readonly runId: RunId | undefined
@@ -96,6 +98,8 @@ export interface ChatThread {
   readonly carryOut: (answered: InputRequest) => Call<void>
   readonly retry: (id: string) => Call<void>
   readonly withdraw: (id: string) => Call<void>
+  /** Sends the held messages, in their order. */
+  readonly continueQueue: Call<void>
   readonly agents: Call<ReadonlyArray<AgentOption>>
   readonly chooseAgent: (option: AgentOption) => Call<void>
 }

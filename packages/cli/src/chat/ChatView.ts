@@ -49,6 +49,11 @@ export class ChatView {
     return [...this.queue.values()]
   }
 
+  /** Number of messages that are held. */
+  get held(): number {
+    return this.queued.filter(({ isHeld }) => isHeld).length
+  }
+
   get outbox(): ReadonlyArray<Unsent> {
     return this.unsent
   }
@@ -157,12 +162,18 @@ export class ChatView {
     // A message whose response was lost.
     const lost = this.unsent.find((each) => each.state === "unsent" && each.text === text)
     if (author === undefined && lost !== undefined) this.release(lost.key)
+    const wasHeld = this.held > 0
     this.queue.delete(id)
     if (state === "failed" && author === undefined) this.failed.add(id)
     else this.failed.delete(id)
     if (state === "queued" || state === "waiting") {
       this.queue.set(id, message)
       this.printed.delete(`${id} failed`)
+      if (message.isHeld && !wasHeld)
+        this.notice(
+          "Queued messages are held. /continue sends them, and /withdraw takes back the last one.",
+          "yellow"
+        )
     } else this.settleMessage(message)
   }
 

@@ -60,7 +60,11 @@ export class EdgeThread implements ChatThread {
   follow(report: (update: ThreadUpdate) => void): Effect.Effect<void, CommandFailed> {
     this.report = report
     return Effect.forever(
-      Effect.flatMap(this.chain.followNext, (isFree) => (isFree ? this.startNext : Effect.void))
+      Effect.flatMap(this.chain.followNext, (end) => {
+        if (end === "completed") return this.startNext
+        if (end === "unsuccessful") this.hold()
+        return Effect.void
+      })
     )
   }
 
@@ -131,6 +135,28 @@ export class EdgeThread implements ChatThread {
     })
   }
 
+  readonly continueQueue = Effect.suspend(() => {
+    const held = this.waiting.filter(({ shown }) => shown.isHeld)
+    this.change(held, false)
+    return this.startNext
+  })
+
+  /** The run was stopped or failed: messages that waited for its end wait for the user. */
+  private hold(): void {
+    this.change(this.waiting, true)
+  }
+
+  private change(messages: ReadonlyArray<Waiting>, isHeld: boolean): void {
+    const changed = new Map(
+      messages.map(({ message, shown }) => [
+        shown.id,
+        { message, shown: { ...shown, isHeld, version: ++this.version } }
+      ])
+    )
+    this.waiting = this.waiting.map((each) => changed.get(each.shown.id) ?? each)
+    for (const { shown } of changed.values()) this.report({ kind: "message", message: shown })
+  }
+
   readonly agents = Effect.suspend(() => this.calls((calls) => calls.agents.list())).pipe(
     Effect.map(({ items }) =>
       items
@@ -180,9 +206,9 @@ export class EdgeThread implements ChatThread {
 
   /** Starts the next message that waits. */
   private readonly startNext: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
-    const [next] = this.waiting
+    const next = this.waiting.find(({ shown: { isHeld } }) => !isHeld)
     if (next === undefined || this.chain.live !== undefined) return
-    this.waiting = this.waiting.slice(1)
+    this.waiting = this.waiting.filter((each) => each !== next)
     const { message, shown } = next
     const started = yield* Effect.result(this.start(message))
     if (Result.isSuccess(started)) return this.report({ kind: "message", message: started.success })
@@ -194,6 +220,7 @@ export class EdgeThread implements ChatThread {
       version: ++this.version
     }
     this.report({ kind: "message", message: failed })
+    this.hold()
   })
 
   private shown(
@@ -204,6 +231,7 @@ export class EdgeThread implements ChatThread {
       author: undefined,
       files: [],
       isInput: false,
+      isHeld: false,
       runId: undefined,
       problem: undefined,
       hasTranscript: false,

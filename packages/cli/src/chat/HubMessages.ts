@@ -32,6 +32,7 @@ export const threadMessage = (message: Message, { agents, names, userId }: Messa
     text,
     files: attachments,
     state: author.kind === "agent" ? "answer" : delivery === undefined ? "note" : states[delivery.state],
+    isHeld: delivery?.held === true,
     isInput: when === "now",
     runId: delivery?.runId ?? runId,
     problem: (delivery?.error ?? error)?.message,

@@ -131,6 +131,19 @@ export class HubThread implements ChatThread {
     )
   }
 
+  /** Of all agents of the session. */
+  readonly continueQueue = Effect.suspend(() =>
+    Effect.flatMap(this.session.id, (id) =>
+      Effect.flatMap(this.calls.sessions.get({ params: { id } }), ({ agents }) =>
+        Effect.forEach(
+          agents.filter(({ held }) => held !== undefined),
+          (agent) => this.calls.sessions.continueAgent({ params: { id, agentInstanceId: agent.id } }),
+          { discard: true }
+        )
+      )
+    )
+  )
+
   get agents() {
     return this.session.agents
   }

@@ -56,8 +56,11 @@ export const waitingRows = (
 ): Rows => {
   const rows = [
     ...queued.map(
-      ({ author, files, text }) =>
-        ["queued", `${author === undefined ? "" : `${author}: `}${textWithFiles(text, files)}`] as const
+      ({ author, files, isHeld, text }) =>
+        [
+          isHeld ? "held" : "queued",
+          `${author === undefined ? "" : `${author}: `}${textWithFiles(text, files)}`
+        ] as const
     ),
     ...unsent.map(
       ({ files, state, text }) =>

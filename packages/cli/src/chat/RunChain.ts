@@ -28,6 +28,9 @@ export interface RunChainOptions {
   readonly now: number
 }
 
+/** `unsuccessful`: the run was stopped or failed. `again`: its message has begun again. */
+export type ChainEnd = "again" | "completed" | "unsuccessful"
+
 type Report = (update: ThreadUpdate) => void
 
 const newSessionId = (now: number): SessionId =>
@@ -127,22 +130,28 @@ export class RunChain {
     )
   }
 
-  /** Follows the next run to its end. Succeeds with whether the next message can start. */
-  readonly followNext: Effect.Effect<boolean> = Effect.gen({ self: this }, function* () {
+  /** Follows the next run to its end. */
+  readonly followNext: Effect.Effect<ChainEnd> = Effect.gen({ self: this }, function* () {
     const runId = yield* Queue.take(this.starts)
-    const again = yield* this.followToEnd(runId)
-    this.inProgress = undefined
+    const { again, isCompleted } = yield* this.followToEnd(runId)
+    // Until its message has begun again, later ones wait.
     if (again !== undefined) yield* this.startAgain(again)
-    return again === undefined
+    if (this.inProgress === runId) this.inProgress = undefined
+    const end: ChainEnd = isCompleted ? "completed" : "unsuccessful"
+    return again === undefined ? end : "again"
   })
 
-  /** The message of a run that could not continue the conversation, to begin again. */
-  private followToEnd(runId: RunId): Effect.Effect<OutgoingMessage | undefined> {
+  /** Whether the run completed, and the message of a run that could not continue the conversation, to begin again. */
+  private followToEnd(
+    runId: RunId
+  ): Effect.Effect<{ readonly isCompleted: boolean; readonly again: OutgoingMessage | undefined }> {
     let again: OutgoingMessage | undefined
+    let isCompleted = false
     const report: Report = (update) => {
       if (update.kind === "event" && update.event.decoded._tag === "KnownEvent") {
         const { event } = update.event.decoded
         this.observe(event)
+        isCompleted ||= event.type === "run.completed"
         if (event.type === "run.failed" && cannotContinue(event.payload.error))
           again = this.started.get(runId)
       }
@@ -152,7 +161,7 @@ export class RunChain {
     const options = { runId, agent: this.runtime.id, report, onConnection }
     return Effect.map(followTurn(this.options.server, options), () => {
       this.started.delete(runId)
-      return again
+      return { again, isCompleted }
     })
   }
 

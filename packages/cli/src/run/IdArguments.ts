@@ -1,4 +1,5 @@
 /** Ids on the command line: whole, or a start that only one run, session, approval, question or artifact has. */
+import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
 import { ApprovalId, ArtifactId, InputRequestId, RunId, SessionId } from "@corral/domain/identity/Ids"
 import { Effect, Schema } from "effect"
 import { Argument } from "effect/cli"
@@ -89,7 +90,8 @@ const latestRuns = (server: RunServer) =>
         limit: PAGE,
         ...(cursor === undefined ? {} : { cursor })
       })
-      for (const { id, input } of items) candidates.push({ id, about: input.text.slice(0, 60) })
+      for (const { id, input } of items)
+        candidates.push({ id, about: messageOfPrompt(input.text).slice(0, 60) })
       cursor = nextCursor
     }
     return candidates

@@ -1,4 +1,5 @@
 /** A run in a list: one line, or three on a terminal that is too narrow for one. No line is wider than the terminal. */
+import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { ConfinementKind } from "@corral/domain/run/Confinement"
 import type { Run } from "@corral/domain/run/Run"
@@ -40,7 +41,7 @@ export const formatRun = (
   const time = `${createdAt.slice(0, 10)} ${createdAt.slice(11, 19)}`
   const limits = confinement === undefined ? "" : `, ${limitsOf(confinement.kind)}`
   const place = escapeLine(`${agentId} in ${workspace}${limits}`)
-  const prompt = escapeLine(input.text)
+  const prompt = escapeLine(messageOfPrompt(input.text))
   // A run that needs a decision or an answer says so, also while it is paused.
   const isShownPaused = paused === true && state !== "waiting_approval" && state !== "waiting_input"
   const label = isShownPaused ? "paused" : state

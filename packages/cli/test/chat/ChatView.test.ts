@@ -27,6 +27,7 @@ const message = (changes: Partial<ThreadMessage>): ThreadUpdate => ({
     files: [],
     state: "delivered",
     isInput: false,
+    isHeld: false,
     runId: run,
     problem: undefined,
     hasTranscript: false,

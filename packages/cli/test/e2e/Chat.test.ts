@@ -143,6 +143,8 @@ describe.skipIf(!hasTerminals)("corral chat", { timeout: 90_000 }, () => {
     await chat.shows(/^now please$/m)
     chat.type("\u0003")
     await chat.shows(/^stopped by /m)
+    await chat.shows(/^held: \/say second turn$/m)
+    chat.enter("/continue")
     await chat.shows(/^second turn$/m)
     chat.enter("/stpo")
     await chat.shows(/\/stpo is not a command/)

@@ -49,6 +49,32 @@ describe.skipIf(!hasTerminals)("corral chat with an Edge alone", { timeout: 60_0
     assert.strictEqual(latest.resume, runs[0].id)
   })
 
+  it("holds queued messages after a stop and after an error, until the user continues", async () => {
+    const chat = corral.inTerminal(80, "chat", "--agent", "scripted")
+    await chat.shows(/^ready · /m)
+    chat.enter("/continue")
+    await chat.shows(/^No messages are held\.$/m)
+    for (const end of ["/stop", "!/fail"]) {
+      chat.enter(`//say working ${end.length}\\`)
+      chat.enter("/wait\\")
+      chat.enter("/fail now")
+      await chat.shows(new RegExp(`^working ${end.length}$`, "m"))
+      chat.enter(`//say after ${end.length}`)
+      await chat.shows(new RegExp(`^queued: /say after ${end.length}$`, "m"))
+      chat.enter(end)
+      await chat.shows(new RegExp(`^held: /say after ${end.length}$`, "m"))
+      await chat.shows(/^1 held · \/continue · /m)
+      chat.enter(`//say new ${end.length}`)
+      await chat.shows(new RegExp(`^new ${end.length}$`, "m"))
+      await chat.shows(/^1 held · \/continue · /m)
+      chat.enter("/continue")
+      await chat.shows(new RegExp(`^after ${end.length}$`, "m"))
+      await chat.shows(/^ready · /m)
+    }
+    chat.enter("/quit")
+    assert.strictEqual(await chat.ended, 0, chat.screen)
+  })
+
   it("follows a turn across a restart of the Edge, and leaves the terminal as it was", async () => {
     const chat = corral.inTerminal(80, "chat", "--agent", "scripted")
     await chat.shows(/^ready · /m)

@@ -143,6 +143,17 @@ describe("a bot", { timeout: 120_000 }, () => {
     await chats.card(owner.chat, "Done", before)
   })
 
+  it.each([300_000, 1_500_000])(
+    "answers a message of %i characters at once, and then the next one",
+    async (length) => {
+      const before = chats.fake.botMessages(owner.chat).length
+      await chats.sendMessage(owner, `/run ${"x".repeat(length)}`)
+      await chats.botText(owner.chat, /^Your message is too long/, before)
+      await chats.sendMessage(owner, "help")
+      await chats.botText(owner.chat, /help – show this list/, before)
+    }
+  )
+
   it("understands commands and answers in the language of the message", async () => {
     const before = chats.fake.botMessages(owner.chat).length
     await chats.sendMessage(owner, "帮助")

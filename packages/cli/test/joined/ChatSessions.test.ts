@@ -207,6 +207,30 @@ describe("a session in a chat", { timeout: 180_000 }, () => {
     assert.notInclude(textsIn(owner.chat, before), "never")
   })
 
+  it("holds what waits behind a failed run, until it is continued here", async () => {
+    const before = chats.fake.botMessages(owner.chat).length
+    await chats.sendMessage(owner, "/new /wait\n/fail on purpose")
+    await chats.card(owner.chat, "Running", before)
+    await chats.sendMessage(owner, "/run /say held")
+    await chats.card(owner.chat, "Waiting for its turn", before)
+    await chats.sendMessage(owner, "!go on")
+    await chats.card(owner.chat, 'Held. Say "continue" to send it', before)
+    await chats.sendMessage(owner, "continue")
+    await chats.botText(owner.chat, /^The held messages are sent now\.$/, before)
+    await chats.botText(owner.chat, /^held$/, before)
+    // Without held messages, the word is one for the agent.
+    await chats.sendMessage(owner, "/continue")
+    await chats.botText(owner.chat, /^No messages are held here\.$/, before)
+    const { id } = await latestSession()
+    await chats.sendMessage(owner, "continue")
+    await until(
+      async () => (await messages(id)).some(({ text }) => text === "continue") || undefined,
+      "the word as a message"
+    )
+    await chats.sendMessage(owner, "/stop")
+    await chats.botText(owner.chat, /^Stopping\.$/, before)
+  })
+
   it("starts a new session after /new, and adds an agent by /agent", async () => {
     const before = chats.fake.botMessages(owner.chat).length
     const earlier = await latestSession()

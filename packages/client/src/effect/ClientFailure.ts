@@ -3,7 +3,8 @@
  */
 import type { DetailsOf, ErrorCode } from "@corral/domain/errors/ErrorTable"
 import { type FailureName, failureName } from "@corral/domain/errors/FailureName"
-import { Data } from "effect"
+import { issuesOf } from "@corral/domain/errors/ValidationIssues"
+import { Data, Schema } from "effect"
 import type { YieldableError } from "effect/Cause"
 import { type ClientErrorCode, CorralError } from "../http/CorralError.ts"
 
@@ -57,8 +58,21 @@ class Refusal extends Data.Error<{
   readonly error: CorralError
 }> {}
 
-const corralErrorIn = (error: unknown): CorralError => {
+/** The request does not fit the contract. It was not sent. */
+const invalidRequest = (error: Schema.SchemaError): CorralError => {
+  const issues = issuesOf(error.issue)
+  const [first] = issues
+  const reason = first === undefined ? "" : ` ${first.path === "" ? "" : `${first.path}: `}${first.message}.`
+  return new CorralError("schema_validation_failed", {
+    message: `The request is not valid and was not sent.${reason}`,
+    details: { issues },
+    cause: error
+  })
+}
+
+const corralErrorIn = (error: unknown, wasSent: boolean): CorralError => {
   if (error instanceof CorralError) return error
+  if (!wasSent && Schema.isSchemaError(error)) return invalidRequest(error)
   // Effect's client wraps what `fetch` rejects with.
   if (error instanceof Error && error.cause instanceof CorralError) return error.cause
   const message =
@@ -66,9 +80,9 @@ const corralErrorIn = (error: unknown): CorralError => {
   return new CorralError("invalid_response", { message, cause: error })
 }
 
-/** Failure of an error of a `Transport`, or of a response that does not match its schema. */
-export const toClientFailure = (cause: unknown): AnyRefusal<ErrorCode | ClientErrorCode> => {
-  const error = corralErrorIn(cause)
+/** Failure of an error of a `Transport`, or of a request or a response that does not match its schema. */
+export const toClientFailure = (cause: unknown, wasSent = true): AnyRefusal<ErrorCode | ClientErrorCode> => {
+  const error = corralErrorIn(cause, wasSent)
   const { code, details, message, requestId, status } = error
   const fields = { _tag: failureName(code), code, message, status, requestId, details, error }
   // The tag is the name of the code, and details have the shape of the code.

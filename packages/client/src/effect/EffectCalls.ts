@@ -5,7 +5,7 @@
  * Effect's `HttpClient`.
  */
 import { DEFAULT_LIMIT } from "@corral/domain/http/Page"
-import { Effect, Redacted } from "effect"
+import { Context, Effect, Redacted } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { type HttpApi, HttpApiClient, type HttpApiGroup } from "effect/http-api"
 import type { AnswerOf, CallArguments, ContractOf } from "../http/Endpoints.ts"
@@ -49,15 +49,22 @@ export const transportOf = (
     ...(send === undefined ? {} : { fetch: send })
   })
 
+/** Whether the current call has reached the HTTP client: before, its request is being encoded. */
+const CurrentCall = Context.Reference<{ wasSent: boolean }>("corral/client/CurrentCall", {
+  defaultValue: () => ({ wasSent: false })
+})
+
 const clientFor = Effect.fnUntraced(function* (address: ServiceAccess) {
   const transport = transportOf(address)
   const send: typeof fetch = (input, init) => transport.fetch(new URL(String(input)), init ?? {})
   const client = yield* HttpClient.HttpClient
   return client.pipe(
     HttpClient.mapRequestEffect((request) =>
-      Effect.map(address.headers ?? Effect.succeed({}), (headers) =>
-        HttpClientRequest.setHeaders(request, headers)
-      )
+      Effect.gen(function* () {
+        const call = yield* CurrentCall
+        call.wasSent = true
+        return HttpClientRequest.setHeaders(request, yield* address.headers ?? Effect.succeed({}))
+      })
     ),
     HttpClient.transform((response) => Effect.provideService(response, FetchHttpClient.Fetch, send))
   )
@@ -87,13 +94,19 @@ export const effectCalls = Effect.fnUntraced(function* <
   const wrapped =
     (call: AnyCall) =>
     ({ query, ...request }: { readonly query?: object } = {}) =>
-      // Effect's client requires parts without required fields, and fields with a default.
-      Effect.mapBoth(call({ headers: {}, ...request, query: { limit: DEFAULT_LIMIT, ...query } }), {
-        onSuccess: bodyOf,
-        onFailure: (error) => {
-          const failure = toClientFailure(error)
-          return toFailure === undefined ? failure : toFailure(failure)
-        }
+      Effect.suspend(() => {
+        const current = { wasSent: false }
+        // Effect's client requires parts without required fields, and fields with a default.
+        return call({ headers: {}, ...request, query: { limit: DEFAULT_LIMIT, ...query } }).pipe(
+          Effect.provideService(CurrentCall, current),
+          Effect.mapBoth({
+            onSuccess: bodyOf,
+            onFailure: (error) => {
+              const failure = toClientFailure(error, current.wasSent)
+              return toFailure === undefined ? failure : toFailure(failure)
+            }
+          })
+        )
       })
   const groups = Object.entries(contract as Readonly<Record<string, Readonly<Record<string, AnyCall>>>>).map(
     ([group, endpoints]) => [

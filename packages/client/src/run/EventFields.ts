@@ -43,6 +43,9 @@ const request: Check = (value) =>
     field(value, "segments")
   )
 
+const isFileChange = (file: unknown): boolean =>
+  text(field(file, "path")) && oneOf("created", "modified", "deleted")(field(file, "change"))
+
 const eventFields = {
   "run.created": {
     workspace: text,
@@ -92,15 +95,12 @@ const eventFields = {
   "run.changes.unknown": { reason: text, detail: optionalText },
   "run.protected.changed": {
     count: number,
-    files: (of) =>
-      Array.isArray(of) &&
-      of.every(
-        (file) => text(field(file, "path")) && oneOf("created", "modified", "deleted")(field(file, "change"))
-      )
+    files: (of) => Array.isArray(of) && of.every(isFileChange)
   },
   "run.repository.changed": {
     count: number,
-    refs: (of) => Array.isArray(of) && of.every((ref) => text(field(ref, "name")))
+    refs: (of) => Array.isArray(of) && of.every((ref) => text(field(ref, "name"))),
+    files: optional((of) => Array.isArray(of) && of.every(isFileChange))
   },
   "run.patch.proposed": { path: text, patch: text, callId: optionalText },
   "run.artifact.ready": { artifactId: text, name: text, mediaType: text, size: number },

@@ -7,14 +7,17 @@ import { useTargets } from "../api/ProjectsAndTargets.ts"
 import { visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { useFinish } from "./useFinish.ts"
-import { Icon } from "../ui/Icon.tsx"
+import { Icon, type IconName } from "../ui/Icon.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { AttachmentList } from "./AttachmentList.tsx"
 import { EditMessage } from "./EditMessage.tsx"
+import { HeldNote } from "./HeldNote.tsx"
 import { type QueueState, queueState } from "./QueueState.ts"
 import { useQueuedMessage } from "./useQueuedMessage.ts"
 import { composerMessages } from "./messages.ts"
 import "./composer.css"
+
+const icons: { readonly [S in QueueState]?: IconName } = { failed: "error", held: "pause", waits: "offline" }
 
 /** Longest text that is shown whole. */
 const MAX_SHOWN = 1_000
@@ -93,6 +96,7 @@ const QueuedRow = ({ idleRuns, mayWrite, message, messages: queue, session }: Ro
   const waitsFor = message.delivery?.waitsFor ?? (idleRun === undefined ? undefined : "background")
   const words: { readonly [S in QueueState]: string } = {
     failed: messages.notSent(message.delivery?.error?.message ?? ""),
+    held: messages.held,
     waits: messages.waits(device),
     sending: messages.sending,
     next: waitsFor === undefined ? messages.queuedNext : messages.queuedFor[waitsFor],
@@ -111,7 +115,7 @@ const QueuedRow = ({ idleRuns, mayWrite, message, messages: queue, session }: Ro
       {!isEditing && (
         <div className="queued-foot">
           <span className="queued-state">
-            <Icon name={state === "failed" ? "error" : state === "waits" ? "offline" : "clock"} size={14} />
+            <Icon name={icons[state] ?? "clock"} size={14} />
             {words[state]}
           </span>
           {mayWrite && message.when !== "now" && (
@@ -132,10 +136,15 @@ export const QueuedMessages = (props: Props) => {
   const messages = useMessages(composerMessages)
   if (props.messages.length === 0) return null
   return (
-    <ol className="queued-list" aria-label={messages.pendingMessages}>
-      {props.messages.map((message) => (
-        <QueuedRow key={message.id} {...props} message={message} />
+    <>
+      {props.session.agents.map((agent) => (
+        <HeldNote key={agent.id} {...props} agent={agent} />
       ))}
-    </ol>
+      <ol className="queued-list" aria-label={messages.pendingMessages}>
+        {props.messages.map((message) => (
+          <QueuedRow key={message.id} {...props} message={message} />
+        ))}
+      </ol>
+    </>
   )
 }

@@ -69,6 +69,18 @@ export const composerMessages = bilingual(
       input: "Waits for the answer to the question"
     },
     finishAndSend: "Finish now and send",
+    held: "Held",
+    heldAfterFailure: (agent: string) =>
+      agent === "" ? "The last turn failed." : `The last turn of ${agent} failed.`,
+    heldAfterStop: (agent: string, by: string) => {
+      const name = agent === "" ? "The agent" : agent
+      return by === "" ? `${name} was stopped.` : `${by} stopped ${agent === "" ? "the agent" : agent}.`
+    },
+    you: "You",
+    between: " ",
+    heldCount: (n: number) =>
+      n === 1 ? "The queued message is held." : `The ${n} queued messages are held.`,
+    continueQueue: (n: number): string => (n === 1 ? "Send it" : "Send them"),
     waits: (device: string) => `Waits for ${device}`,
     sending: "Sending",
     notSent: (reason: string) => `Not sent: ${reason}`,
@@ -147,6 +159,16 @@ export const composerMessages = bilingual(
     queuedNext: "已排队，下一个发送",
     queuedFor: { background: "等待后台任务完成", input: "等待问题得到回答" },
     finishAndSend: "立即结束并发送",
+    held: "已暂缓",
+    heldAfterFailure: (agent: string) => (agent === "" ? "上一轮出错了，" : `${agent} 的上一轮出错了，`),
+    heldAfterStop: (agent: string, by: string) => {
+      const name = agent === "" ? "智能体" : ` ${agent} `
+      return by === "" ? `${name}已停止，`.trim() : `${by}停止了${name.trimEnd()}，`
+    },
+    you: "您",
+    between: "",
+    heldCount: (n: number) => `排队的 ${n} 条消息暂缓发送。`,
+    continueQueue: () => "继续发送",
     waits: (device: string) => `等待 ${device}`,
     sending: "发送中",
     notSent: (reason: string) => `未发送：${reason}`,

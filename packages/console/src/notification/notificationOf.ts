@@ -2,6 +2,7 @@
 import type { QueryClient } from "@tanstack/react-query"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { RunId, UserId } from "@corral/domain/identity/Ids"
+import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
 import { hubApi } from "../api/Hub.ts"
 import { isAtLeast, projectsQuery } from "../api/ProjectsAndTargets.ts"
 import { sessionQuery } from "../api/Sessions.ts"
@@ -53,7 +54,8 @@ const runContent = async (
   reader: UserId
 ): Promise<NotificationContent | undefined> => {
   const run = await runOf(id)
-  const { endedAt, error, input, resultText, sessionId, taskId, updatedAt } = run
+  const { endedAt, error, input, replaced, resultText, sessionId, taskId, updatedAt } = run
+  if (replaced === true) return undefined
   const session = sessionId === undefined ? undefined : await client.fetchQuery(sessionQuery(sessionId))
   const task =
     session !== undefined || taskId === undefined
@@ -62,7 +64,7 @@ const runContent = async (
   if ((session ?? task)?.createdBy !== reader) return undefined
   return {
     kind: state,
-    title: session?.title ?? input.text,
+    title: session?.title ?? messageOfPrompt(input.text),
     text: error?.message ?? resultText ?? "",
     at: endedAt ?? updatedAt,
     run

@@ -1,4 +1,5 @@
 /** Menu of the turns of a session: which one the panel shows. */
+import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
 import { Menu } from "@base-ui/react/menu"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { visibleLine } from "../markdown/visible.ts"
@@ -35,7 +36,7 @@ export const TurnMenu = ({ onRun, run, runs }: Props) => {
                 <Menu.RadioItem key={each.id} className="menu-item" value={each.id} closeOnClick>
                   <span className="menu-mark">{each.id === run.id ? "✓" : ""}</span>
                   <span className="turn-text">
-                    {visibleLine(each.input.text, 60)}{" "}
+                    {visibleLine(messageOfPrompt(each.input.text), 60)}{" "}
                     <span className="quiet turn-time">
                       {messages.turn(runs.length - nth)} · <Time at={each.createdAt} />
                     </span>

@@ -71,6 +71,7 @@ export const runMessages = bilingual(
     protectedUnread: "Some protected names were not compared: the workspace has too many files.",
     repositoryChanged: "The repository changed without an approved git command:",
     repositoryIndex: "the index",
+    repositoryUnread: "Some names in the repository were not compared: it has too many files.",
     reviewRepository: ". Review it before you commit or push.",
     retrying: ({ attempt, delayMs, maxAttempts, reason, silentMs }: PayloadOf<"runtime.retrying">) => {
       if (silentMs !== undefined) return `No output for ${seconds(silentMs)} s.`
@@ -164,6 +165,7 @@ export const runMessages = bilingual(
     protectedUnread: "工作区文件过多，部分受保护的名称未能比较。",
     repositoryChanged: "仓库在没有经批准的 git 命令的情况下被更改：",
     repositoryIndex: "暂存区",
+    repositoryUnread: "仓库中的文件过多，部分名称未能比较。",
     reviewRepository: "。请在提交或推送之前检查。",
     retrying: ({ attempt, delayMs, maxAttempts, reason, silentMs }: PayloadOf<"runtime.retrying">) => {
       if (silentMs !== undefined) return `已有 ${seconds(silentMs)} 秒没有输出。`

@@ -1,5 +1,6 @@
 /** Rows of runs: prompt, state, agent and device. */
 import { firstCharacters } from "@corral/domain/text/Cut"
+import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { Link } from "@tanstack/react-router"
 import { useAgentName, useOfflineTargets, useProjectName, useTargetName } from "../api/ProjectsAndTargets.ts"
@@ -10,9 +11,16 @@ import { useMessages } from "../text/Language.tsx"
 import { Time } from "../ui/Time.tsx"
 import { runsMessages } from "./messages.ts"
 
-/** First non-empty line of a prompt, truncated for a row. */
-export const promptTitle = (text: string): string =>
-  firstCharacters((text.split("\n").find((line) => line.trim() !== "") ?? "").trim(), 200)
+/** First non-empty line of the message in a prompt, truncated for a row. */
+export const promptTitle = (prompt: string): string =>
+  firstCharacters(
+    (
+      messageOfPrompt(prompt)
+        .split("\n")
+        .find((line) => line.trim() !== "") ?? ""
+    ).trim(),
+    200
+  )
 
 /** The state of a run in a list says whether it waits for an approval. */
 const noApprovals: ReadonlySet<HubRun["id"]> = new Set()

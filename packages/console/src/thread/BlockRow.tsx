@@ -9,6 +9,7 @@ import { PreviewView } from "../review/PreviewView.tsx"
 import { runMessages } from "../run/messages.ts"
 import { useMessages } from "../text/Language.tsx"
 import { PersonMessage } from "./PersonMessage.tsx"
+import { RepositoryChanges } from "./RepositoryChanges.tsx"
 import type { RunPlace } from "./RunPlace.ts"
 import { StepList } from "./StepList.tsx"
 import { TurnStopped } from "./TurnFailure.tsx"
@@ -83,28 +84,8 @@ const views: {
   ),
   repository: ({ block: { change }, messages }) => (
     <p className="line warning">
-      <strong>{messages.repositoryChanged}</strong>{" "}
-      {change.refs.map(({ from, name, to }, at) => (
-        <Fragment key={name}>
-          {at > 0 && messages.separator}
-          <code>{visibleLine(name, 400)}</code> (
-          {messages.fileChanges[from === undefined ? "created" : to === undefined ? "deleted" : "modified"]})
-        </Fragment>
-      ))}
-      {change.count > change.refs.length && messages.moreChanges(change.count - change.refs.length)}
-      {change.head !== undefined && (
-        <>
-          {change.count > 0 && messages.separator}
-          <code>HEAD</code> ({visibleLine(change.head.to, 400)})
-        </>
-      )}
-      {change.index === true && (
-        <>
-          {(change.count > 0 || change.head !== undefined) && messages.separator}
-          {messages.repositoryIndex}
-        </>
-      )}
-      {messages.reviewRepository}
+      <RepositoryChanges change={change} messages={messages} />
+      {change.incomplete === true && messages.repositoryUnread}
     </p>
   ),
   retry: ({ block, messages }) => (

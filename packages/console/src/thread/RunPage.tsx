@@ -1,4 +1,5 @@
 /** Page of one run: its turn, open. A run of a session links to the session's thread, where the work continues. */
+import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
 import type { HubApproval, HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
@@ -70,7 +71,7 @@ const RunThread = ({ approvals, inputs, panel, run }: ThreadProps) => {
   const isOffline = useDevice(targetId)?.state === "offline"
   return (
     <ThreadFrame
-      title={visibleLine(input.text, 90)}
+      title={visibleLine(messageOfPrompt(input.text), 90)}
       head={
         <>
           <ThreadState status={heardStatus(status, isOffline)} since={createdAt} />

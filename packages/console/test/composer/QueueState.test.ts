@@ -29,6 +29,14 @@ describe("queueState", () => {
     assert.strictEqual(queueState(first, [input, ...queue], busy), "next")
   })
 
+  it("is held until a user continues, and holds up no other message", () => {
+    const held = { ...first, delivery: { state: "pending" as const, held: true } }
+    assert.strictEqual(queueState(held, [held, second], free), "held")
+    assert.strictEqual(queueState(held, [held, second], { isBusy: true, isOffline: true }), "held")
+    assert.strictEqual(queueState(second, [held, second], busy), "next")
+    assert.strictEqual(queueState(second, [held, second], free), "sending")
+  })
+
   it("waits for an offline device, and fails anyway", () => {
     assert.strictEqual(queueState(second, queue, { isBusy: true, isOffline: true }), "waits")
     assert.strictEqual(queueState(message("0", "a", "failed"), queue, { ...free, isOffline: true }), "failed")

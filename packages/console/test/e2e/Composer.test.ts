@@ -226,6 +226,29 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     await browser.end(page)
   })
 
+  it("holds the queue after Stop, sends a new message before it, and continues it", async () => {
+    const page = await working()
+    const id = sessionIdOf(page)
+    for (const text of ["/say one", "/say two"]) {
+      await field(page).fill(text)
+      await field(page).press("Enter")
+      await queue(page).getByText(text).waitFor()
+    }
+    await page.getByRole("button", { name: "Stop" }).first().click()
+    await page.getByText("You stopped the agent. The 2 queued messages are held.").waitFor()
+    assert.strictEqual(await queue(page).getByText("Held", { exact: true }).count(), 2)
+    assert.deepStrictEqual(await seriousOf(page), [])
+    await field(page).fill("/say new")
+    await field(page).press("Enter")
+    await messageWith(id, ({ outcome, text }) => text === "new" && outcome !== undefined)
+    await queue(page).getByRole("listitem").nth(1).getByRole("button", { name: "Withdraw" }).click()
+    await page.getByText("The queued message is held.").waitFor()
+    await page.getByRole("button", { name: "Send it", exact: true }).click()
+    await messageWith(id, ({ outcome, text }) => text === "one" && outcome !== undefined)
+    await queue(page).waitFor({ state: "detached" })
+    await browser.end(page)
+  })
+
   it("sends to the run in progress with Control and Enter", async () => {
     const page = await working()
     await field(page).fill("further input")

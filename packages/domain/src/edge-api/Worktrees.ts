@@ -35,7 +35,7 @@ export class EdgeWorktrees extends HttpApiGroup.make("worktrees")
       error: responses("not_found", "conflict")
     }).annotate(
       OpenApi.Description,
-      "Puts back the refs, the checked out branch and the index that a run in the workspace itself changed without an approved git command. `conflict` while the run is live, or if they have changed since."
+      "Puts back the refs, the checked out branch, the index and other files of git that a run in the workspace itself changed without an approved git command. `conflict` while the run is live, or if they have changed since."
     ),
     HttpApiEndpoint.delete("remove", "/v1/runs/:id/worktree", {
       params: run,

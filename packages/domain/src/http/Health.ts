@@ -12,7 +12,16 @@ export type HealthStatus = typeof HealthStatus.Type
 
 /** A problem of a service: the failing part, what happened (`message`), and what to do next (`hint`). For authorized callers. */
 export const HealthProblem = Schema.Struct({
-  part: Schema.Literals(["adapters", "config", "database", "disk", "runtime_state", "sign_in", "store"]),
+  part: Schema.Literals([
+    "adapters",
+    "clock",
+    "config",
+    "database",
+    "disk",
+    "runtime_state",
+    "sign_in",
+    "store"
+  ]),
   message: Schema.String,
   hint: Schema.String
 }).annotate({ identifier: "HealthProblem" })

@@ -48,11 +48,17 @@ export class HubRuns extends HttpApiGroup.make("runs")
         projectId: Schema.optionalKey(ProjectId),
         sessionId: Schema.optionalKey(SessionId),
         targetId: Schema.optionalKey(DeviceId),
-        state: Schema.optionalKey(HubRunStatus)
+        state: Schema.optionalKey(HubRunStatus),
+        replaced: Schema.optionalKey(Schema.Literals(["true", "false"]))
       },
       success: page(HubRun),
       error: list
-    }).annotate(RequiredAuthority, "session.open"),
+    })
+      .annotate(RequiredAuthority, "session.open")
+      .annotate(
+        OpenApi.Description,
+        "Newest first. Without `replaced=true`, runs are left out that another run replaces automatically."
+      ),
     HttpApiEndpoint.get("get", "/client/runs/:id", {
       params,
       success: HubRun,

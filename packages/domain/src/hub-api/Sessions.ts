@@ -143,6 +143,17 @@ export class HubSessions extends HttpApiGroup.make("sessions")
       success: HttpApiSchema.NoContent,
       error: responses("permission_denied", "conflict")
     }).annotate(RequiredAuthority, "session.write"),
+    HttpApiEndpoint.post("continueAgent", "/client/sessions/:id/agents/:agentInstanceId/continue", {
+      params: { id: SessionId, agentInstanceId: AgentInstanceId },
+      success: AgentInstance,
+      error: responses(...sendingErrors)
+    })
+      .annotate(RequiredAuthority, "session.write")
+      .annotate(
+        OpenApi.Description,
+        "Delivers the messages of a held queue in their order. The caller needs what the author of each needs. Without held messages it changes " +
+          "nothing."
+      ),
     HttpApiEndpoint.get("inventory", "/client/agents", {
       query: listQuery,
       success: page(AgentProfile),

@@ -119,8 +119,15 @@ export const rotationText = (proof: {
 export class EdgeLink extends RpcGroup.make(
   Rpc.make("Hello", {
     payload: { linkVersion: Schema.Int, deviceId: DeviceId, instanceId: Schema.String },
-    /** `hub` is the public URL of the Hub. The challenge is valid once, on this socket, for 30 s. */
-    success: Schema.Struct({ challenge: Schema.String, hub: Schema.String }),
+    /**
+     * `hub` is the public URL of the Hub, `now` its time in Unix milliseconds; earlier Hubs do not send it. The challenge is valid once, on this
+     * socket, for 30 s.
+     */
+    success: Schema.Struct({
+      challenge: Schema.String,
+      hub: Schema.String,
+      now: Schema.optionalKey(Schema.Finite)
+    }),
     error: LinkFailure
   }),
   Rpc.make("Prove", {

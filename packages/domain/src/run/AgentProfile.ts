@@ -18,8 +18,19 @@ export const AgentProfile = Schema.Struct({
 export type AgentProfile = typeof AgentProfile.Type
 
 /**
+ * Why messages of an agent wait: its run was stopped, or a run or the start of one failed. They stay in their order until a user continues or
+ * withdraws them; new messages do not wait. `by`: the user who stopped the run.
+ */
+export const HeldQueue = Schema.Struct({
+  reason: Schema.Literals(["stopped", "failed"]),
+  by: Schema.optionalKey(UserId),
+  since: Schema.String
+}).annotate({ identifier: "HeldQueue" })
+export type HeldQueue = typeof HeldQueue.Type
+
+/**
  * An agent of one session: a runtime or profile, with the target and the workspace of its runs. `mode` and `model` hold for messages that name
- * no others.
+ * no others. `held`: only while messages of the agent are held.
  */
 export const AgentInstance = Schema.Struct({
   id: AgentInstanceId,
@@ -31,6 +42,7 @@ export const AgentInstance = Schema.Struct({
   mode: RunMode,
   model: Schema.optionalKey(Schema.String),
   isolation: Schema.optionalKey(Isolation),
+  held: Schema.optionalKey(HeldQueue),
   addedBy: UserId,
   addedAt: Schema.String
 }).annotate({ identifier: "AgentInstance" })

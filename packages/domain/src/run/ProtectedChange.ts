@@ -5,10 +5,14 @@ import { Schema } from "effect"
 
 const count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
+/** How a file changed. */
+export const ChangeKind = Schema.Literals(["created", "modified", "deleted"])
+export type ChangeKind = typeof ChangeKind.Type
+
 /** A change of one protected file or folder. `path`: relative to the workspace, `/`-separated. */
 export const ProtectedChange = Schema.Struct({
   path: Schema.String,
-  change: Schema.Literals(["created", "modified", "deleted"]),
+  change: ChangeKind,
   /** The workspace did not receive it: it was made in the run's own copy of the folder. */
   discarded: Schema.optionalKey(Schema.Literal(true))
 }).annotate({ identifier: "ProtectedChange" })

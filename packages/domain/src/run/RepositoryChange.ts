@@ -1,5 +1,9 @@
-/** Changes of a workspace's repository by a run in place that no approved command explains: its refs, what is checked out, and its index. */
+/**
+ * Changes of a workspace's repository by a run in place that no approved command explains: its refs, what is checked out, its index, and other
+ * files that git reads.
+ */
 import { Schema } from "effect"
+import { ChangeKind } from "./ProtectedChange.ts"
 
 /** One ref. Without `from` it was created, without `to` deleted. */
 export const RefChange = Schema.Struct({
@@ -9,6 +13,15 @@ export const RefChange = Schema.Struct({
 }).annotate({ identifier: "RefChange" })
 export type RefChange = typeof RefChange.Type
 
+/** Another file of the repository. `path`: relative to `.git`, `/`-separated. */
+export const RepositoryFileChange = Schema.Struct({
+  path: Schema.String,
+  change: ChangeKind,
+  /** Corral has removed it: a list of further objects in a repository that the run has made. */
+  discarded: Schema.optionalKey(Schema.Literal(true))
+}).annotate({ identifier: "RepositoryFileChange" })
+export type RepositoryFileChange = typeof RepositoryFileChange.Type
+
 export const repositoryChangedFields = {
   /** The first 20 refs that changed. */
   refs: Schema.Array(RefChange),
@@ -17,7 +30,13 @@ export const repositoryChangedFields = {
   /** The branch or commit that was checked out, and the one that is now. */
   head: Schema.optionalKey(Schema.Struct({ from: Schema.String, to: Schema.String })),
   /** Whether the next commit would contain other files. */
-  index: Schema.optionalKey(Schema.Literal(true))
+  index: Schema.optionalKey(Schema.Literal(true)),
+  /** The first 20 other files that changed, such as lists of further objects or an unfinished merge. */
+  files: Schema.optionalKey(Schema.Array(RepositoryFileChange)),
+  /** Number of other files that changed. */
+  fileCount: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))),
+  /** Some names were not compared: the repository has too many files, or they are too deep. */
+  incomplete: Schema.optionalKey(Schema.Literal(true))
 }
 
 export const RepositoryChanged = Schema.Struct(repositoryChangedFields).annotate({
@@ -25,5 +44,5 @@ export const RepositoryChanged = Schema.Struct(repositoryChangedFields).annotate
 })
 export type RepositoryChanged = typeof RepositoryChanged.Type
 
-/** Largest number of refs that are listed. */
+/** Largest number of refs, and of other files, that are listed. */
 export const MAX_LISTED_REFS = 20

@@ -56,6 +56,8 @@ export const MessageDelivery = Schema.Struct({
   context: Schema.optionalKey(DeliveryContext),
   /** Only if `pending`. */
   waitsFor: Schema.optionalKey(WaitReason),
+  /** Only if `pending`, and only `true`: the queue of its agent is held, and the message is in it. */
+  held: Schema.optionalKey(Schema.Boolean),
   /** Only if `failed`. */
   error: Schema.optionalKey(RunFailure)
 }).annotate({ identifier: "MessageDelivery" })
@@ -94,7 +96,10 @@ export const Message = Schema.Struct({
 }).annotate({ identifier: "Message" })
 export type Message = typeof Message.Type
 
-const text = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(262_144), isStorableText)
+/** Longest text of a message, in UTF-16 units. */
+export const MAX_MESSAGE_TEXT = 262_144
+
+const text = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(MAX_MESSAGE_TEXT), isStorableText)
 
 /**
  * Body of POST /client/sessions/{id}/messages. Without `to`, the message goes to the session's default agent. In a session without agents, and

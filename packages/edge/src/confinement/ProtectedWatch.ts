@@ -25,6 +25,7 @@ import { type ProtectedRecord, scanOf, type StoredScan, storedScan } from "./Pro
 import { SetIdFiles } from "./SetIdFiles.ts"
 import { type ProtectedScan, ProtectedTree } from "./ProtectedTree.ts"
 import type { RepositoryRecord } from "./RepositoryRecord.ts"
+import type { EdgeRefs } from "../workspace/EdgeRefs.ts"
 import { RepositoryWatch, type RepositoryWatchState } from "./RepositoryWatch.ts"
 
 /** After a comparison, the next one waits this many times as long as it took. */
@@ -50,6 +51,8 @@ export interface ProtectedWatchFacts {
   readonly home?: string | undefined
   /** Keeps what can be put back in the repository. */
   readonly repository?: RepositoryRecord | undefined
+  /** Refs that the Edge writes meanwhile. */
+  readonly edgeRefs?: EdgeRefs | undefined
   /** Whether the run's means does not refuse programs with the rights of another user. */
   readonly canSetIds?: boolean
 }
@@ -74,13 +77,13 @@ export class ProtectedWatch {
     root: string,
     clock: Clock.Clock,
     record?: ProtectedRecord<ProtectedWatchState>,
-    { canSetIds = false, home, repository }: ProtectedWatchFacts = {}
+    { canSetIds = false, edgeRefs, home, repository }: ProtectedWatchFacts = {}
   ) {
     const now = () => clock.currentTimeMillisUnsafe()
     this.#record = record
     this.#setIds = canSetIds ? new SetIdFiles(root) : undefined
     this.#approved = new ApprovedFiles(workspacePathsAt(root))
-    this.#repository = new RepositoryWatch(root, repository)
+    this.#repository = new RepositoryWatch(root, repository, edgeRefs)
     this.copies = new ProtectedCopies(workspacePathsAt(root), now)
     this.#tree = new ProtectedTree(root, now, undefined, configuredNames(root, home))
   }

@@ -89,7 +89,7 @@ const firstLineOf = (path: string): string | undefined => {
  * The part of the repository that belongs to a linked worktree. Only if that part names the worktree, too: otherwise a run could make a file
  * that leads to another repository.
  */
-const partOfWorktree = (root: string): string | undefined => {
+export const partOfWorktree = (root: string): string | undefined => {
   const at = join(root, ".git")
   const named = /^gitdir: (.+)$/.exec(firstLineOf(at) ?? "")?.[1]
   if (named === undefined) return undefined

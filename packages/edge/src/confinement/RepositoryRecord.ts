@@ -5,38 +5,51 @@
  * Guarantees: nothing is put back by itself, and only if the repository is still as the run left it.
  * Does not: bring back objects. What the run deleted cannot be named again.
  */
-import { Conflict, NotFound } from "@corral/domain/errors/Failures"
+import { type Conflict, NotFound } from "@corral/domain/errors/Failures"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { makeFolder } from "@corral/service/MakeFolder"
 import { Effect } from "effect"
-import {
-  copyFileSync,
-  constants,
-  existsSync,
-  linkSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync
-} from "node:fs"
+import { copyFileSync, constants, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { git } from "../workspace/Git.ts"
-import { isWholeRepository } from "../workspace/GitFolder.ts"
-import { type RepositoryDifference, type RepositoryState, repositoryState } from "./RepositoryState.ts"
+import { smallFileBytes } from "../workspace/SmallFile.ts"
+import type { Move, NamedChange, RepositoryDifference, ValueChange } from "./RepositoryDifference.ts"
+import { isContent, valueOfContent } from "./RepositoryFiles.ts"
+import { restoreRepository } from "./RepositoryRestore.ts"
+import { repositoryPlace, type RepositoryState } from "./RepositoryState.ts"
 
-const TIME_LIMIT_MS = 60_000
-const ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/
+/** Largest file whose content is kept. */
+const MAX_FILE = 16_777_216
 
-interface RecordedChange {
-  /** The workspace's `.git`. */
-  readonly repository: string
-  readonly refs: ReadonlyArray<
-    readonly [name: string, change: { readonly from?: string; readonly to?: string }]
-  >
-  readonly head?: { readonly from: string; readonly to: string }
-  /** The index that the run left. */
-  readonly index?: string
+export interface RecordedChange {
+  /** The workspace. */
+  readonly root: string
+  /** The run has made the repository. */
+  readonly isMade: boolean
+  readonly refs: ReadonlyArray<NamedChange>
+  readonly files: ReadonlyArray<NamedChange>
+  readonly head?: Move
+  readonly index?: Move
 }
+
+/** The first value of the earlier changes, and the last one of the new changes. */
+const merged = (
+  earlier: ReadonlyArray<NamedChange> = [],
+  changes: ReadonlyArray<NamedChange>
+): ReadonlyArray<NamedChange> => {
+  const found = new Map(earlier)
+  for (const [name, { from, to }] of changes) {
+    const first = found.has(name) ? found.get(name)?.from : from
+    const change: ValueChange = {
+      ...(first === undefined ? {} : { from: first }),
+      ...(to === undefined ? {} : { to })
+    }
+    found.set(name, change)
+  }
+  return [...found]
+}
+
+const moved = (earlier: Move | undefined, change: Move | undefined): Move | undefined =>
+  change === undefined ? earlier : { from: earlier?.from ?? change.from, to: change.to }
 
 export class RepositoryRecord {
   readonly #file: string
@@ -46,38 +59,33 @@ export class RepositoryRecord {
     this.#file = join(home, "repositories", runId)
   }
 
-  /** Keeps a copy of the index as it is now. */
-  keepIndex(repository: string): void {
-    const source = join(repository, "index")
+  /** Keeps a copy of the index and of the other files as they are now. */
+  keep(root: string, { files, index }: RepositoryState): void {
+    const place = repositoryPlace(root)
+    if (place === undefined) return
     makeFolder(join(this.#file, ".."))
-    rmSync(`${this.#file}.index`, { force: true })
-    try {
-      copyFileSync(source, `${this.#file}.index`, constants.COPYFILE_FICLONE)
-    } catch {
-      // There is none, or it cannot be copied: then it cannot be put back.
+    this.#keepIndex(join(place.folder, "index"), index)
+    for (const [name, value] of files) {
+      const copy = this.#copyOf(value)
+      if (!isContent(value) || existsSync(copy)) continue
+      const bytes = smallFileBytes(join(place.common, name), MAX_FILE)
+      if (bytes === undefined || valueOfContent(bytes) !== value) continue
+      makeFolder(join(copy, ".."))
+      writeFileSync(copy, bytes, { mode: 0o600 })
     }
   }
 
   /** Adds a change to what the run has changed before. */
-  add(repository: string, { head, index, refs }: RepositoryDifference): void {
+  add(root: string, isMade: boolean, { files, head, index, refs }: RepositoryDifference): void {
     const earlier = this.#read()
-    const merged = new Map(earlier?.refs)
-    for (const [name, { from, to }] of refs) {
-      const first = merged.has(name) ? merged.get(name)?.from : from
-      merged.set(name, {
-        ...(first === undefined ? {} : { from: first }),
-        ...(to === undefined ? {} : { to })
-      })
-    }
+    const [headMove, indexMove] = [moved(earlier?.head, head), moved(earlier?.index, index)]
     const change: RecordedChange = {
-      repository,
-      refs: [...merged],
-      ...(earlier?.head === undefined && head === undefined
-        ? {}
-        : {
-            head: { from: earlier?.head?.from ?? head?.from ?? "", to: head?.to ?? earlier?.head?.to ?? "" }
-          }),
-      ...(index === undefined && earlier?.index === undefined ? {} : { index: index ?? earlier?.index ?? "" })
+      root,
+      isMade,
+      refs: merged(earlier?.refs, refs),
+      files: merged(earlier?.files, files),
+      ...(headMove === undefined ? {} : { head: headMove }),
+      ...(indexMove === undefined ? {} : { index: indexMove })
     }
     makeFolder(join(this.#file, ".."))
     writeFileSync(`${this.#file}.new`, JSON.stringify(change), { mode: 0o600 })
@@ -90,44 +98,40 @@ export class RepositoryRecord {
 
   /** Removes everything. */
   remove(): void {
-    for (const end of ["json", "new", "index"]) rmSync(`${this.#file}.${end}`, { force: true })
+    for (const end of ["json", "new", "index", "files"])
+      rmSync(`${this.#file}.${end}`, { recursive: true, force: true })
   }
 
   /** Puts back what the run changed. `program`: absolute path of git. */
   restore(program: string): Effect.Effect<void, NotFound | Conflict> {
-    return Effect.gen({ self: this }, function* () {
+    return Effect.suspend((): Effect.Effect<void, NotFound | Conflict> => {
       const change = this.#read()
       if (change === undefined)
-        return yield* new NotFound({ message: "This run changed no refs and no index." })
-      const now = repositoryState(change.repository)
-      if (!isWholeRepository(change.repository) || !isAsLeft(change, now))
-        return yield* new Conflict({
-          message: "The repository has changed since the run. Nothing was put back.",
-          details: { reason: "repository_changed" }
-        })
-      yield* git({
-        program,
-        cwd: change.repository,
-        args: ["-c", "core.logAllRefUpdates=false", "update-ref", "--no-deref", "--stdin"],
-        env: { GIT_DIR: change.repository },
-        stdin: Buffer.from(change.refs.map(updateOf).join("")),
-        timeoutMs: TIME_LIMIT_MS
-      }).pipe(
-        Effect.andThen(Effect.try({ try: () => this.#restoreFiles(change), catch: String })),
-        Effect.catch((cause) =>
-          Effect.andThen(
-            Effect.logWarning("failed to restore a repository", { cause: String(cause) }),
-            Effect.fail(
-              new Conflict({
-                message: "Git refused to put back the repository. The commits may be gone.",
-                details: { reason: "not_restored" }
-              })
-            )
-          )
-        )
-      )
-      this.remove()
-    })
+        return Effect.fail(new NotFound({ message: "This run changed nothing in the repository." }))
+      return restoreRepository(program, change, {
+        content: (value) => this.#contentOf(value),
+        index: smallFileBytes(`${this.#file}.index`, Number.MAX_SAFE_INTEGER)
+      })
+    }).pipe(Effect.andThen(Effect.sync(() => this.remove())))
+  }
+
+  #keepIndex(source: string, value: string): void {
+    const copy = `${this.#file}.index`
+    rmSync(copy, { force: true })
+    if (value.startsWith("unread")) return
+    try {
+      copyFileSync(source, copy, constants.COPYFILE_FICLONE)
+    } catch {
+      // There is none, or it cannot be copied: then it cannot be put back.
+    }
+  }
+
+  #copyOf(value: string): string {
+    return join(`${this.#file}.files`, value.slice(1))
+  }
+
+  #contentOf(value: string): Buffer | undefined {
+    return isContent(value) ? smallFileBytes(this.#copyOf(value), MAX_FILE) : undefined
   }
 
   #read(): RecordedChange | undefined {
@@ -138,37 +142,4 @@ export class RepositoryRecord {
       return undefined
     }
   }
-
-  /** A lock of git's kind keeps other programs away. */
-  #restoreFiles({ head, index, repository }: RecordedChange): void {
-    if (head !== undefined) replaceLocked(join(repository, "HEAD"), Buffer.from(`${head.from}\n`))
-    if (index === undefined) return
-    const copy = `${this.#file}.index`
-    if (existsSync(copy)) replaceLocked(join(repository, "index"), readFileSync(copy))
-  }
-}
-
-const replaceLocked = (path: string, content: Buffer): void => {
-  const temporary = `${path}.corral`
-  rmSync(temporary, { force: true })
-  writeFileSync(temporary, content, { mode: 0o644, flag: "wx" })
-  try {
-    linkSync(temporary, `${path}.lock`)
-    renameSync(`${path}.lock`, path)
-  } finally {
-    rmSync(temporary, { force: true })
-  }
-}
-
-const isAsLeft = ({ head, index, refs }: RecordedChange, now: RepositoryState): boolean =>
-  refs.every(
-    ([name, { from, to }]) =>
-      now.refs.get(name) === to && [from, to].every((id) => id === undefined || ID.test(id))
-  ) &&
-  (head === undefined || now.head === head.to) &&
-  (index === undefined || now.index === index)
-
-const updateOf = ([name, { from, to }]: RecordedChange["refs"][number]): string => {
-  if (from === undefined) return to === undefined ? "" : `delete ${name} ${to}\n`
-  return to === undefined ? `create ${name} ${from}\n` : `update ${name} ${from} ${to}\n`
 }

@@ -1,138 +1,134 @@
 /**
- * Refs, checked out branch and index of a workspace's repository, read as files. The repository may be hostile.
+ * Refs, checked out branch, index and other files of a workspace's repository, read as files. The repository may be hostile.
  *
  * Guarantees: no link is followed, nothing is waited for, and the work is bounded. Packed and loose refs are the same, and an index is compared
  * by its files and not by their times, which git renews when it only reads.
  */
-import type { RefChange, RepositoryChanged } from "@corral/domain/run/RepositoryChange"
-import { MAX_LISTED_REFS } from "@corral/domain/run/RepositoryChange"
-import { createHash } from "node:crypto"
-import { lstatSync, readdirSync } from "node:fs"
-import { join } from "node:path"
-import { refsOfText } from "../workspace/RefTable.ts"
+import { lstatSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
+import type { RefValues } from "../workspace/EdgeRefs.ts"
+import { pathText } from "../workspace/PathText.ts"
+import { isPlainPackedRefs, refsOfText } from "../workspace/RefTable.ts"
 import { smallFile, smallFileBytes } from "../workspace/SmallFile.ts"
 import { readWorkspaceRepository } from "../workspace/WorkspaceRepository.ts"
+import { indexHash } from "./IndexContent.ts"
+import { fileValue, type RepositoryFiles, repositoryFiles } from "./RepositoryFiles.ts"
+import { partOfWorktree } from "./RepositoryMounts.ts"
+
+export interface RepositoryPlace {
+  /** Has `objects` and `refs`. */
+  readonly common: string
+  /** Has `HEAD` and `index`: of a linked worktree, its part. */
+  readonly folder: string
+}
 
 export interface RepositoryState {
   readonly refs: ReadonlyMap<string, string>
+  /** Refs of the Edge, with what they may name. */
+  readonly edge: ReadonlyMap<string, RefValues>
   readonly head: string
   /** Hash of the names, contents and modes of the index. */
   readonly index: string
   /** Differs after every change of the index file. */
   readonly stamp: string
+  /** Values of the other files that git reads. */
+  readonly files: ReadonlyMap<string, string>
+  /** Whether no limit was reached. */
+  readonly isComplete: boolean
 }
 
-const MAX_REFS = 50_000
-const MAX_DEPTH = 20
 const MAX_PACKED = 67_108_864
 const MAX_INDEX = 268_435_456
 const MISSING = "missing"
+const PACKED = "packed-refs"
+/** Value of `packed-refs` in the form that git writes: its refs count, and not its bytes. */
+const PLAIN = "plain"
 
-const looseRefs = (folder: string): ReadonlyMap<string, string> => {
-  const found = new Map<string, string>()
-  const folders: Array<readonly [name: string, depth: number]> = [["refs", 0]]
-  for (const [name, depth] of folders) {
-    if (found.size > MAX_REFS || depth > MAX_DEPTH) break
-    let entries
-    try {
-      if (lstatSync(join(folder, name)).isSymbolicLink()) continue
-      entries = readdirSync(join(folder, name), { withFileTypes: true })
-    } catch {
-      continue
-    }
-    for (const entry of entries) {
-      const inside = `${name}/${entry.name}`
-      if (entry.isDirectory()) folders.push([inside, depth + 1])
-      else if (!entry.name.endsWith(".lock"))
-        found.set(inside, smallFile(join(folder, inside))?.trim() ?? "unreadable")
-    }
-  }
-  return found
-}
-
-const HEADER = 12
-const MODE_AT = 24
-const ID_AT = 40
 const ID_BYTES = { sha1: 20, sha256: 32 }
-const EXTENDED = 0x4000
-const NAME_BITS = 0xfff
 
-/** Hash of what a commit of the index would contain. An index in another format counts as a whole. */
-const indexHash = (bytes: Buffer | undefined, idBytes: number): string => {
-  if (bytes === undefined) return MISSING
-  const hash = createHash("sha256")
-  const version =
-    bytes.length > HEADER && bytes.toString("latin1", 0, 4) === "DIRC" ? bytes.readUInt32BE(4) : 0
-  if (version !== 2 && version !== 3) return hash.update(bytes).digest("hex")
-  const count = bytes.readUInt32BE(8)
-  let at = HEADER
-  for (let entry = 0; entry < count; entry++) {
-    if (at + ID_AT + idBytes + 2 > bytes.length) return createHash("sha256").update(bytes).digest("hex")
-    const flags = bytes.readUInt16BE(at + ID_AT + idBytes)
-    const start = at + ID_AT + idBytes + 2 + ((flags & EXTENDED) === 0 ? 0 : 2)
-    const end = bytes.indexOf(0, start)
-    if (end === -1) return createHash("sha256").update(bytes).digest("hex")
-    hash.update(bytes.subarray(at + MODE_AT, at + MODE_AT + 4))
-    hash.update(bytes.subarray(at + ID_AT, at + ID_AT + idBytes))
-    hash.update(`${flags & ~(NAME_BITS | EXTENDED)} `).update(bytes.subarray(start, end + 1))
-    // Entries end with one to eight zero bytes.
-    at += Math.ceil((end - at + 1) / 8) * 8
-  }
-  return hash.digest("hex")
+/** The repository of the folder `root`, if a run in this folder may write it. */
+export const repositoryPlace = (root: string): RepositoryPlace | undefined => {
+  const at = join(root, ".git")
+  if (lstatSync(at, { throwIfNoEntry: false })?.isDirectory() === true) return { common: at, folder: at }
+  const part = partOfWorktree(root)
+  return part === undefined ? undefined : { common: dirname(dirname(part)), folder: part }
 }
 
-/** The state of the repository `folder`, a `.git`. `earlier`: its index is not read again if the file is the same. */
-export const repositoryState = (folder: string, earlier?: RepositoryState): RepositoryState => {
+const readFiles = ({ common, folder }: RepositoryPlace): RepositoryFiles => {
+  const all = repositoryFiles(common)
+  if (folder === common) return all
+  const ofPart = repositoryFiles(folder)
+  const prefix = `worktrees/${basename(folder)}`
+  const prefixed = (values: ReadonlyMap<string, string>) =>
+    [...values].map(([name, value]) => [`${prefix}/${name}`, value] as const)
+  return {
+    refs: all.refs,
+    files: new Map([...all.files, ...prefixed(ofPart.refs), ...prefixed(ofPart.files)]),
+    isComplete: all.isComplete && ofPart.isComplete
+  }
+}
+
+const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
+
+/** The refs in `packed-refs`, and whether the file is in the form that git writes. */
+const readPacked = (
+  common: string
+): { readonly refs: ReadonlyMap<string, string>; readonly value: string } => {
+  const path = join(common, PACKED)
+  if (!exists(path)) return { refs: new Map(), value: PLAIN }
+  const bytes = smallFileBytes(path, MAX_PACKED)
+  const refs = refsOfText(bytes === undefined ? "" : pathText(bytes))
+  const isPlain = bytes !== undefined && isPlainPackedRefs(bytes.toString("latin1"))
+  return { refs, value: isPlain ? PLAIN : fileValue(Buffer.from(path), MAX_PACKED) }
+}
+
+const readHead = (path: string): string =>
+  smallFile(path)?.trim() ?? (exists(path) ? fileValue(Buffer.from(path)) : MISSING)
+
+const readIndex = (
+  { common, folder }: RepositoryPlace,
+  earlier: RepositoryState | undefined
+): Pick<RepositoryState, "index" | "stamp"> => {
   const path = join(folder, "index")
   const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false })
-  const stamp = stat === undefined ? MISSING : `${stat.ino} ${stat.size} ${stat.ctimeNs}`
-  const packed = refsOfText(smallFile(join(folder, "packed-refs"), MAX_PACKED) ?? "")
+  if (stat === undefined) return { stamp: MISSING, index: MISSING }
+  const stamp = `${stat.ino} ${stat.size} ${stat.ctimeNs}`
+  if (earlier?.stamp === stamp) return { stamp, index: earlier.index }
+  const bytes = smallFileBytes(path, MAX_INDEX)
+  const idBytes = ID_BYTES[readWorkspaceRepository(common).format]
+  return { stamp, index: bytes === undefined ? `unread ${stamp}` : indexHash(bytes, idBytes) }
+}
+
+/** State of a folder without a repository. Something else may have its name. */
+const noState = (root: string): RepositoryState => {
+  const at = join(root, ".git")
   return {
-    refs: new Map([...packed, ...looseRefs(folder)]),
-    head: smallFile(join(folder, "HEAD"))?.trim() ?? MISSING,
-    stamp,
-    index:
-      earlier?.stamp === stamp
-        ? earlier.index
-        : indexHash(smallFileBytes(path, MAX_INDEX), ID_BYTES[readWorkspaceRepository(folder).format])
+    refs: new Map(),
+    edge: new Map(),
+    head: MISSING,
+    index: MISSING,
+    stamp: MISSING,
+    files: new Map([[PACKED, PLAIN], ...(exists(at) ? [[".git", fileValue(Buffer.from(at))] as const] : [])]),
+    isComplete: true
   }
 }
 
-/** What differs between two states, whole. */
-export interface RepositoryDifference {
-  readonly refs: ReadonlyArray<readonly [name: string, change: Omit<RefChange, "name">]>
-  readonly head: { readonly from: string; readonly to: string } | undefined
-  /** The index that is there now. */
-  readonly index: string | undefined
-}
-
-/** `undefined` if nothing differs. Refs of the Edge do not count. */
-export const repositoryDifference = (
-  before: RepositoryState,
-  now: RepositoryState
-): RepositoryDifference | undefined => {
-  const names = [...new Set([...before.refs.keys(), ...now.refs.keys()])]
-  const changed = names
-    .filter((name) => before.refs.get(name) !== now.refs.get(name) && !isOfEdge(name))
-    .toSorted()
-  if (changed.length === 0 && before.head === now.head && before.index === now.index) return undefined
+/** The state of the repository of the folder `root`. `earlier`: its index is not read again if the file is the same. */
+export const repositoryState = (
+  root: string,
+  edgeRefs?: { readonly of: (repository: string) => ReadonlyMap<string, RefValues> },
+  earlier?: RepositoryState
+): RepositoryState => {
+  const place = repositoryPlace(root)
+  if (place === undefined) return noState(root)
+  const { files, isComplete, refs } = readFiles(place)
+  const packed = readPacked(place.common)
   return {
-    refs: changed.map((name) => {
-      const [from, to] = [before.refs.get(name), now.refs.get(name)]
-      return [name, { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }]
-    }),
-    head: before.head === now.head ? undefined : { from: before.head, to: now.head },
-    index: before.index === now.index ? undefined : now.index
+    refs: new Map([...packed.refs, ...refs]),
+    edge: edgeRefs?.of(place.common) ?? new Map(),
+    head: readHead(join(place.folder, "HEAD")),
+    ...readIndex(place, earlier),
+    files: new Map([...files, [PACKED, packed.value]]),
+    isComplete
   }
 }
-
-/** The difference as an event has it. */
-export const repositoryChanged = ({ head, index, refs }: RepositoryDifference): RepositoryChanged => ({
-  refs: refs.slice(0, MAX_LISTED_REFS).map(([name, change]): RefChange => ({ name, ...change })),
-  count: refs.length,
-  ...(head === undefined ? {} : { head }),
-  ...(index === undefined ? {} : { index: true })
-})
-
-/** Branches of runs in worktrees, which the Edge moves meanwhile. */
-const isOfEdge = (name: string): boolean => /^refs\/(?:heads\/)?corral\//.test(name)

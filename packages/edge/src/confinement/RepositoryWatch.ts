@@ -7,66 +7,107 @@
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { RepositoryChanged } from "@corral/domain/run/RepositoryChange"
 import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
-import { lstatSync } from "node:fs"
-import { basename, join } from "node:path"
+import { basename } from "node:path"
 import { segmentsOf } from "../approval/ShellCommand.ts"
+import type { EdgeRefs, RefValues } from "../workspace/EdgeRefs.ts"
+import { removeForeignLists } from "./ForeignLists.ts"
+import { repositoryChanged, type RepositoryDifference, repositoryDifference } from "./RepositoryDifference.ts"
 import type { RepositoryRecord } from "./RepositoryRecord.ts"
-import {
-  repositoryChanged,
-  repositoryDifference,
-  type RepositoryState,
-  repositoryState
-} from "./RepositoryState.ts"
+import { repositoryPlace, type RepositoryState, repositoryState } from "./RepositoryState.ts"
 
 export interface RepositoryWatchState {
   readonly last: StoredState | undefined
   readonly isExplained: boolean
   readonly isAlwaysExplained: boolean
+  readonly isMade?: boolean
+  readonly isIncompleteReported?: boolean
 }
 
-interface StoredState extends Omit<RepositoryState, "refs"> {
+interface StoredState extends Omit<RepositoryState, "refs" | "edge" | "files" | "isComplete"> {
   readonly refs: ReadonlyArray<readonly [string, string]>
+  readonly edge?: ReadonlyArray<readonly [string, RefValues]>
+  readonly files?: ReadonlyArray<readonly [string, string]>
+  readonly isComplete?: boolean
 }
+
+const storedState = ({ edge, files, refs, ...state }: RepositoryState): StoredState => ({
+  ...state,
+  refs: [...refs],
+  edge: [...edge],
+  files: [...files]
+})
+
+/** An earlier version stored no files: they were not compared. */
+const stateOf = ({
+  edge = [],
+  files = [],
+  isComplete = false,
+  refs,
+  ...state
+}: StoredState): RepositoryState => ({
+  ...state,
+  refs: new Map(refs),
+  edge: new Map(edge),
+  files: new Map(files),
+  isComplete
+})
 
 /** Whether a part of the command is git, under any path. */
 const namesGit = (command: string): boolean =>
   segmentsOf(command).some(({ words }) => words.some((word) => /^git(?:\.exe)?$/.test(basename(word))))
 
 export class RepositoryWatch {
-  readonly #folder: string
+  readonly #root: string
   #last: RepositoryState | undefined
   #isExplained = false
   #isAlwaysExplained = false
+  /** Whether there was no repository at the start. */
+  #isMade = false
+  #isIncompleteReported = false
+  /** Lists of further objects that were removed. */
+  readonly #discarded = new Set<string>()
 
   readonly #record: RepositoryRecord | undefined
+  readonly #edgeRefs: EdgeRefs | undefined
 
-  /** `root`: real path of the workspace. `record`: keeps what can be put back. */
-  constructor(root: string, record?: RepositoryRecord) {
-    this.#folder = join(root, ".git")
+  /** `root`: real path of the workspace. `record`: keeps what can be put back. `edgeRefs`: what the Edge writes meanwhile, in the same thread. */
+  constructor(root: string, record?: RepositoryRecord, edgeRefs?: EdgeRefs) {
+    this.#root = root
     this.#record = record
+    this.#edgeRefs = edgeRefs
   }
 
   /** Records the state at the start. */
   start(): void {
     if (this.#last !== undefined) return
-    if (lstatSync(this.#folder, { throwIfNoEntry: false })?.isDirectory() !== true) return
-    this.#last = repositoryState(this.#folder)
-    this.#record?.keepIndex(this.#folder)
+    this.#isMade = repositoryPlace(this.#root) === undefined
+    this.#last = this.#read()
+    this.#record?.keep(this.#root, this.#last)
   }
 
   get state(): RepositoryWatchState {
     const last = this.#last
     return {
-      last: last && { ...last, refs: [...last.refs] },
+      last: last && storedState(last),
       isExplained: this.#isExplained,
-      isAlwaysExplained: this.#isAlwaysExplained
+      isAlwaysExplained: this.#isAlwaysExplained,
+      isMade: this.#isMade,
+      isIncompleteReported: this.#isIncompleteReported
     }
   }
 
-  restore({ isAlwaysExplained, isExplained, last }: RepositoryWatchState): void {
-    this.#last = last && { ...last, refs: new Map(last.refs) }
+  restore({
+    isAlwaysExplained,
+    isExplained,
+    isIncompleteReported = false,
+    isMade = false,
+    last
+  }: RepositoryWatchState): void {
+    this.#last = last && stateOf(last)
     this.#isExplained = isExplained
     this.#isAlwaysExplained = isAlwaysExplained
+    this.#isMade = isMade
+    this.#isIncompleteReported = isIncompleteReported
   }
 
   allow({ command }: ApprovalRequest, { decision, scope }: ApprovalAnswer): void {
@@ -75,25 +116,46 @@ export class RepositoryWatch {
     this.#isAlwaysExplained ||= scope !== "once"
   }
 
-  /** What changed since the last comparison without an explanation. A comparison that is `final` may be repeated. */
+  /** What changed since the last comparison without an explanation. A comparison that is `final` may be repeated, when no process of the run is alive. */
   compare(isFinal: boolean): RepositoryChanged | undefined {
     const last = this.#last
     if (last === undefined) return undefined
-    const now = repositoryState(this.#folder, last)
+    const now = this.#read()
     const difference = repositoryDifference(last, now)
-    if (difference === undefined) return undefined
-    const isExplained = this.#isExplained || this.#isAlwaysExplained
+    const isIncomplete = !(last.isComplete && now.isComplete) && !this.#isIncompleteReported
+    const reported = this.#unexplained(difference, now, isFinal)
     if (!isFinal) {
       this.#last = now
-      this.#isExplained = false
+      this.#isExplained &&= difference === undefined
+      this.#isIncompleteReported ||= isIncomplete
     }
-    if (!isExplained) this.#record?.add(this.#folder, difference)
-    else if (!isFinal && difference.index !== undefined) this.#record?.keepIndex(this.#folder)
-    return isExplained ? undefined : repositoryChanged(difference)
+    if (isFinal && this.#isMade) for (const name of removeForeignLists(this.#root)) this.#discarded.add(name)
+    return reported === undefined && !isIncomplete && this.#discarded.size === 0
+      ? undefined
+      : repositoryChanged(reported, isIncomplete, this.#discarded)
   }
 
   /** The run is over. What can be put back stays. */
   close(): void {
     if (this.#record?.hasChanges === false) this.#record.remove()
+  }
+
+  #read(): RepositoryState {
+    return repositoryState(this.#root, this.#edgeRefs, this.#last)
+  }
+
+  /** Records a difference, unless an approval explains it. */
+  #unexplained(
+    difference: RepositoryDifference | undefined,
+    now: RepositoryState,
+    isFinal: boolean
+  ): RepositoryDifference | undefined {
+    if (difference === undefined) return undefined
+    if (!this.#isExplained && !this.#isAlwaysExplained) {
+      this.#record?.add(this.#root, this.#isMade, difference)
+      return difference
+    }
+    if (!isFinal) this.#record?.keep(this.#root, now)
+    return undefined
   }
 }

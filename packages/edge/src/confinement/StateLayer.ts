@@ -7,6 +7,7 @@
  */
 import type { RuntimeFolders, StateFolder } from "@corral/domain/run/RuntimeFolders"
 import { makeFolder } from "@corral/service/MakeFolder"
+import { Effect } from "effect"
 import { constants, existsSync, realpathSync, statSync } from "node:fs"
 import { copyFile, lstat, readFile, symlink, writeFile } from "node:fs/promises"
 import { basename, dirname, isAbsolute, join, resolve } from "node:path"
@@ -15,9 +16,13 @@ import type { Mount } from "./Mount.ts"
 import { entriesMatching } from "./StateFiles.ts"
 import { isSessionId, StatePattern } from "./StatePattern.ts"
 import { type ReceivedStateFile, versionOf } from "./StateReturn.ts"
+import { inSteps } from "./InSteps.ts"
+import { forWorkspace } from "./WorkspaceEntries.ts"
 import { workspaceProof } from "./WorkspaceProof.ts"
 
 const MAX_COPY_BYTES = 8_388_608
+/** Of a file that has an entry for each workspace. */
+const MAX_DIVIDED_BYTES = 67_108_864
 const MAX_SETTINGS = 500
 const MAX_RECEIVED = 2_000
 /** As large as a file that comes back. */
@@ -72,29 +77,15 @@ const statePath = (
   return resolve(named, basename(path))
 }
 
-/** The entry of the run's workspace only. */
-const forWorkspace = (text: string, names: ReadonlyArray<string>, workspace: string): string => {
-  const document: unknown = JSON.parse(text)
-  if (typeof document !== "object" || document === null) return text
-  return JSON.stringify(
-    Object.fromEntries(
-      Object.entries(document).map(([name, value]: [string, unknown]) => {
-        if (!names.includes(name) || typeof value !== "object" || value === null) return [name, value]
-        return [name, Object.fromEntries(Object.entries(value).filter(([path]) => path === workspace))]
-      })
-    )
-  )
-}
-
 /** A regular file of up to `max` bytes. The user's links are followed. */
-const readBounded = async (path: string, max: number): Promise<string | undefined> => {
+const readBounded = async (path: string, max: number): Promise<Buffer | undefined> => {
   const stat = statSync(path, { throwIfNoEntry: false })
-  return stat?.isFile() === true && stat.size <= max ? readFile(path, "utf8") : undefined
+  return stat?.isFile() === true && stat.size <= max ? readFile(path) : undefined
 }
 
-const writeCopy = async (path: string, text: string): Promise<void> => {
+const writeCopy = async (path: string, content: Buffer): Promise<void> => {
   makeFolder(dirname(path))
-  await writeFile(path, text, { mode: PRIVATE, flag: "wx" })
+  await writeFile(path, content, { mode: PRIVATE, flag: "wx" })
 }
 
 const copyState = async (
@@ -103,10 +94,14 @@ const copyState = async (
   perWorkspace: ReadonlyArray<string>,
   workspace: string
 ): Promise<void> => {
-  const text = await readBounded(from, MAX_COPY_BYTES)
-  if (text === undefined) return
+  const isPart = perWorkspace.length > 0
+  const content = await readBounded(from, isPart ? MAX_DIVIDED_BYTES : MAX_COPY_BYTES)
+  if (content === undefined) return
   try {
-    await writeCopy(to, perWorkspace.length === 0 ? text : forWorkspace(text, perWorkspace, workspace))
+    const copy = isPart
+      ? await Effect.runPromise(inSteps(forWorkspace(content, perWorkspace, workspace)))
+      : content
+    if (copy.length <= MAX_COPY_BYTES) await writeCopy(to, copy)
   } catch (cause) {
     // A file that is not what the runtime writes is left out.
     if (!(cause instanceof SyntaxError)) throw cause
@@ -211,8 +206,8 @@ const openFolder = async (
   for (const { path, perWorkspace = [] } of folder.copied ?? [])
     await copyState(join(real, path), join(layer, path), perWorkspace, workspace)
   for (const { path } of folder.credentials ?? []) {
-    const text = await readBounded(join(real, path), MAX_CREDENTIAL_BYTES)
-    if (text !== undefined) await writeCopy(join(layer, path), text)
+    const content = await readBounded(join(real, path), MAX_CREDENTIAL_BYTES)
+    if (content !== undefined) await writeCopy(join(layer, path), content)
     // Watched from the start on.
     else makeFolder(dirname(join(layer, path)))
   }

@@ -3,6 +3,7 @@ import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { clockSkewProblem } from "@corral/service/clock/ClockSkew"
 import { slowCommitsProblem } from "@corral/service/CommitTimes"
 import { livenessOk, type EdgeReadiness, type HealthProblem } from "@corral/domain/http/Health"
 import { Confinement } from "../confinement/Confinement.ts"
@@ -51,6 +52,7 @@ export const edgeHealth = HttpApiBuilder.group(
           ? []
           : [{ part: "store", message: store.lost, hint: LOST_HINT } as const]),
         ...(slowCommits === undefined ? [] : [slowCommitsProblem("disk", slowCommits, SLOW_DISK_HINT)]),
+        ...clockSkewProblem(hub.skewMs(), "the Hub", CLOCK_HINT),
         ...(disk === undefined || disk.freeBytes >= LOW_DISK_BYTES ? [] : [lowDisk]),
         ...(file?.problem === undefined ? [] : [configProblem(file.path, file.problem)]),
         ...(yield* runtimes.adapterProblems).map(adapterProblem),
@@ -96,6 +98,9 @@ export const edgeHealth = HttpApiBuilder.group(
     })
   })
 )
+
+const CLOCK_HINT =
+  "Synchronize this machine with NTP. Until then, times of its runs differ from those of other machines."
 
 /** Without its store the Edge starts no runs: that is what makes it not ready. */
 const storeProblemOf = (store: Store["Service"]): HealthProblem | undefined => {

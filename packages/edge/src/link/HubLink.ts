@@ -6,7 +6,7 @@
  */
 import { Conflict, type Overloaded } from "@corral/domain/errors/Failures"
 import type { LinkReadiness } from "@corral/domain/http/Health"
-import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
+import { CurrentMetrics, type Reading } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Effect, Layer, Random } from "effect"
 import { join } from "node:path"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
@@ -29,6 +29,8 @@ export class HubLink extends Context.Service<
   HubLink,
   {
     readonly readiness: () => LinkReadiness
+    /** This machine's clock minus the Hub's, in milliseconds; `undefined` while it is not known. */
+    readonly skewMs: () => number | undefined
     /** Replaces the device's key. Fails with `conflict` without a link, or if the Hub refuses. */
     readonly rotate: Effect.Effect<LinkReadiness, Conflict | Overloaded>
   }
@@ -57,7 +59,13 @@ const make = Effect.fnUntraced(function* (times: LinkTimes) {
   const status = new LinkStatus(() => clock.currentTimeMillisUnsafe(), current.set)
   const watch = new DeviceFileWatch(deviceFileOf(config), times.look)
   const link: Link = { addresses: config.hubAddresses, session, status, times, watch }
-  metrics.sample(Effect.sync(() => [[edgeMetrics.linked, status.live === undefined ? 0 : 1]]))
+  metrics.sample(
+    Effect.sync(() => {
+      const skewMs = status.skewMs()
+      const linked: Reading = [edgeMetrics.linked, status.live === undefined ? 0 : 1]
+      return skewMs === undefined ? [linked] : [linked, [edgeMetrics.clockSkew, skewMs / 1_000]]
+    })
+  )
 
   yield* superviseLink(link).pipe(
     Effect.catchCause((cause) =>
@@ -83,7 +91,7 @@ const make = Effect.fnUntraced(function* (times: LinkTimes) {
     return status.readiness
   })
 
-  return HubLink.of({ readiness: () => status.readiness, rotate })
+  return HubLink.of({ readiness: () => status.readiness, rotate, skewMs: () => status.skewMs() })
 })
 
 interface Link {
@@ -138,6 +146,7 @@ const connect = (
   const owner: LinkOwner = {
     device: () => watch.device ?? found,
     save: (next) => Effect.ignore(watch.save(next), { log: true }),
+    onHubTime: (sample) => status.hubClock.note(sample),
     onLive: (live) => {
       status.live = live
       status.enter("linked", watch.device)

@@ -1,5 +1,6 @@
 /** Proof of identity over a link: the device signs the Hub's challenge at the start, and again before each access period ends. */
 import { challengeText, LINK_VERSION, type LinkFailure, type Offer } from "@corral/domain/link/EdgeLink"
+import type { ClockSample } from "@corral/service/clock/ClockOffset"
 import { Effect, Option } from "effect"
 import type { RpcClientError } from "effect/rpc/RpcClientError"
 import { hubUrlOf } from "../config/HubAddress.ts"
@@ -12,6 +13,8 @@ export interface LinkIdentity {
   readonly device: () => DeviceFile
   /** Writes the device file and uses its new content. */
   readonly save: (device: DeviceFile) => Effect.Effect<void>
+  /** Receives what the Hub says about its time. */
+  readonly onHubTime: (sample: ClockSample) => void
 }
 
 export interface Proving {
@@ -49,7 +52,10 @@ const proveWith = Effect.fnUntraced(function* (
   offer: Offer
 ) {
   const { deviceId, hub } = identity.device()
+  const sentAt = performance.now()
   const hello = yield* calls.Hello({ linkVersion: LINK_VERSION, deviceId, instanceId })
+  if (hello.now !== undefined)
+    identity.onHubTime({ sentAt, receivedAt: performance.now(), remote: hello.now })
   const other = hubUrlOf(hello.hub)
   if ("problem" in other || other.url !== hub)
     return yield* brokenLink("it is another Hub than the one that this device joined")

@@ -1,4 +1,5 @@
 /** Which runs outlive their Edge, and their entry at the holder before they start. */
+import type { RunId } from "@corral/domain/identity/Ids"
 import type { CreateRun } from "@corral/domain/run/Run"
 import { type Clock, Effect } from "effect"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
@@ -7,13 +8,15 @@ import type { Containment } from "../process/Containment.ts"
 import type { HeldRunConnection } from "../holder/HeldRunConnection.ts"
 import type { Holder } from "../holder/Holder.ts"
 import { HeldProcess } from "../holder/HeldProcess.ts"
+import type { RunChild, RunChildHandlers } from "../process/RunChild.ts"
+import type { SubprocessSpec } from "../process/Subprocess.ts"
 import { RUN_MARK } from "../process/MarkSweep.ts"
 import { encodeStartState } from "./RunStartState.ts"
 import { keyEntryOf } from "./KeyAdmission.ts"
 import type { LiveRuns } from "./LiveRuns.ts"
 import type { AdmittedRun } from "./RunAdmission.ts"
 import type { RunHold } from "./RunHold.ts"
-import { RunTimeLimits } from "./RunTimeLimits.ts"
+import { type HeldClocks, RunTimeLimits } from "./RunTimeLimits.ts"
 
 /** Bytes of stdout that are stored for the next Edge, for each run. A run that prints more ends with its Edge. */
 const MAX_OUTPUT = 67_108_864
@@ -53,7 +56,7 @@ export const holdRun = Effect.fn("RunHold.hold")(function* (
   const groups = live.queue.isFree ? containment.groupsOf(edgeId) : undefined
   return yield* holder.open(run.id, encodeStartState({ request, start, command }), groups).pipe(
     Effect.map((connection): HeldOrNot => ({
-      hold: holdOf(context, admitted, connection),
+      hold: new OpenHold(context, admitted, connection),
       isFallback: false
     })),
     Effect.catch(({ message }) =>
@@ -66,30 +69,59 @@ export const holdRun = Effect.fn("RunHold.hold")(function* (
 })
 
 /** The hold of a run whose connection is open. */
-export const holdOf = (
-  { clock, config, live }: Pick<HoldContext, "clock" | "config" | "live">,
-  { run }: Pick<AdmittedRun, "run">,
-  connection: HeldRunConnection
-): RunHold => {
-  const limits = new RunTimeLimits(run, config.times.cap)
-  const now = () => clock.currentTimeMillisUnsafe()
-  return {
-    group: connection.opened.group,
-    maxOutput: MAX_OUTPUT,
-    start: (spec, handlers) =>
-      HeldProcess.start(
-        connection,
-        spec,
-        { mark: `${RUN_MARK}=${run.id}`, maxBytes: MAX_OUTPUT, until: limits.start(now(), 0) },
-        handlers
-      ),
-    continueAfter: (elapsed, clocks) => connection.setUntil(limits.start(now(), elapsed, clocks)),
-    follow: (clocks) => {
-      if (limits.follow(clocks, now())) connection.setUntil(limits.until)
-    },
-    keepKey: (inputId, privateKey) => connection.keepKey(inputId, privateKey),
-    isLeft: () => live.isLeaving,
-    end: connection.end,
-    leave: () => connection.close()
+export class OpenHold implements RunHold {
+  readonly maxOutput = MAX_OUTPUT
+  readonly #context: Pick<HoldContext, "clock" | "live">
+  readonly #runId: RunId
+  readonly #limits: RunTimeLimits
+  readonly #connection: HeldRunConnection
+
+  constructor(
+    context: Pick<HoldContext, "clock" | "config" | "live">,
+    { run }: Pick<AdmittedRun, "run">,
+    connection: HeldRunConnection
+  ) {
+    this.#context = context
+    this.#runId = run.id
+    this.#limits = new RunTimeLimits(run, context.config.times.cap)
+    this.#connection = connection
+  }
+
+  get group(): string | undefined {
+    return this.#connection.opened.group
+  }
+
+  get isLeft(): boolean {
+    return this.#context.live.isLeaving
+  }
+
+  get end(): Effect.Effect<void> {
+    return this.#connection.end
+  }
+
+  start(spec: SubprocessSpec, handlers: RunChildHandlers): RunChild {
+    const until = this.#limits.start(this.#now, 0)
+    const options = { mark: `${RUN_MARK}=${this.#runId}`, maxBytes: MAX_OUTPUT, until }
+    return HeldProcess.start(this.#connection, spec, options, handlers)
+  }
+
+  continueAfter(elapsed: number, clocks: HeldClocks): void {
+    this.#connection.setUntil(this.#limits.start(this.#now, elapsed, clocks))
+  }
+
+  follow(clocks: HeldClocks): void {
+    if (this.#limits.follow(clocks, this.#now)) this.#connection.setUntil(this.#limits.until)
+  }
+
+  keepKey(inputId: string, privateKey: string): void {
+    this.#connection.keepKey(inputId, privateKey)
+  }
+
+  leave(): void {
+    this.#connection.close()
+  }
+
+  get #now(): number {
+    return this.#context.clock.currentTimeMillisUnsafe()
   }
 }

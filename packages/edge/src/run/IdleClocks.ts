@@ -31,7 +31,7 @@ type Timer = Fiber.Fiber<unknown>
 export class IdleClocks {
   readonly #session: ClockedRun
   readonly #limitMs: number
-  readonly #now: () => number
+  readonly #clock: Clock.Clock
   #turn: number | undefined
   #left: number
   #since = 0
@@ -39,10 +39,10 @@ export class IdleClocks {
   #settle: Timer | undefined
 
   /** `elapsed`: milliseconds of the limit that the idle turn of an adopted run has used. */
-  constructor(session: ClockedRun, now: () => number, elapsed: number) {
+  constructor(session: ClockedRun, clock: Clock.Clock, elapsed: number) {
     const { recorder, times } = session.options
     this.#session = session
-    this.#now = now
+    this.#clock = clock
     this.#limitMs = recorder.run.backgroundMs ?? times.background
     this.#turn = recorder.state.isIdle ? recorder.state.turn : undefined
     this.#left = this.#limitMs - elapsed
@@ -56,13 +56,13 @@ export class IdleClocks {
   /** What `endsAt` is once the clocks follow this state. */
   endFor({ idleTurn, isBackground }: Pick<IdleState, "idleTurn" | "isBackground">): number | undefined {
     if (!isBackground || idleTurn === undefined) return undefined
-    if (idleTurn !== this.#turn) return this.#now() + this.#limitMs
-    return this.endsAt ?? this.#now() + this.#left
+    if (idleTurn !== this.#turn) return this.#now + this.#limitMs
+    return this.endsAt ?? this.#now + this.#left
   }
 
   /** When a limit that starts now is reached. */
   get nextEnd(): number {
-    return this.#now() + this.#limitMs
+    return this.#now + this.#limitMs
   }
 
   follow({ idleTurn, isBackground, isSettling }: IdleState): Effect.Effect<void, never, Scope.Scope> {
@@ -81,7 +81,7 @@ export class IdleClocks {
 
   #runBackground(turn: number): Effect.Effect<void, never, Scope.Scope> {
     if (this.#background !== undefined) return Effect.void
-    this.#since = this.#now()
+    this.#since = this.#now
     const reached = { _tag: "BackgroundEnded", turn, afterMs: this.#limitMs } as const
     return Effect.map(
       Effect.forkScoped(
@@ -98,7 +98,7 @@ export class IdleClocks {
     const timer = this.#background
     if (timer === undefined) return Effect.void
     this.#background = undefined
-    this.#left -= this.#now() - this.#since
+    this.#left -= this.#now - this.#since
     return Fiber.interrupt(timer)
   }
 
@@ -125,7 +125,11 @@ export class IdleClocks {
     this.#settle = undefined
     return Fiber.interrupt(timer)
   }
+
+  get #now(): number {
+    return this.#clock.currentTimeMillisUnsafe()
+  }
 }
 
 export const makeIdleClocks = (session: ClockedRun, elapsed: number): Effect.Effect<IdleClocks> =>
-  Effect.map(Clock.Clock, (clock) => new IdleClocks(session, () => clock.currentTimeMillisUnsafe(), elapsed))
+  Effect.map(Clock.Clock, (clock) => new IdleClocks(session, clock, elapsed))

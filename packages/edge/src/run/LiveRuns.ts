@@ -73,7 +73,7 @@ export class LiveRuns {
 
   #isInLiveRun(conversation: string): boolean {
     for (const { continues, run } of this.actors.values()) {
-      const { runtimeSessionId, state } = run()
+      const { runtimeSessionId, state } = run
       if ((continues === conversation || runtimeSessionId === conversation) && !isTerminal(state)) return true
     }
     return false
@@ -86,7 +86,7 @@ export class LiveRuns {
         let approvals = 0
         let inputs = 0
         for (const actor of this.actors.values()) {
-          const { pendingApprovals, pendingInputs = [] } = actor.run()
+          const { pendingApprovals, pendingInputs = [] } = actor.run
           approvals += pendingApprovals.length
           inputs += pendingInputs.length
         }

@@ -40,59 +40,6 @@ import type { AnswerRefused, DecideFailure, Decider, RunMessage } from "./RunMes
 /** The run ended before the command reached it. The store has its final state. */
 export class RunGone extends Data.TaggedError("RunGone")<{}> {}
 
-/** Handle of a live run for the supervisor. */
-export interface RunActor {
-  /** The run as it is on disk. */
-  readonly run: () => Run
-  /** Conversation of the runtime that the run continues. */
-  readonly continues: string | undefined
-  readonly decide: (
-    approvalId: ApprovalId,
-    answer: ApprovalAnswer,
-    decider: Decider
-  ) => Effect.Effect<void, DecideFailure | RunGone>
-  /** Succeeds when the answer is on disk. `AnswerRefused` if the question is not open. */
-  readonly answer: (
-    inputId: InputRequestId,
-    submission: AnswerSubmission
-  ) => Effect.Effect<void, SchemaValidationFailed | AnswerRefused | RunGone>
-  readonly cancel: (reason: string, by: string) => void
-  /** Ends the background work of an idle run. */
-  readonly finish: (by: string) => Effect.Effect<void, Conflict | RunGone>
-  /** Succeeds when all processes of the run are frozen and the log says so. A paused run stays paused. */
-  readonly pause: PauseCommand
-  /** Succeeds when the processes of the run continue. */
-  readonly resume: PauseCommand
-  /** Writes an event of the Edge to the run's log, if the run is still live. */
-  readonly announce: (event: AdapterEvent) => void
-  /** Requests the approval of a connection to a host and port. `undefined` if none can be requested now. */
-  readonly requestConnection: (
-    address: string,
-    request: ApprovalRequest
-  ) => Effect.Effect<ApprovalAnswer | undefined, RunGone>
-  readonly input: (
-    text: string,
-    messageId: MessageId | undefined,
-    note: string | undefined,
-    keep: ResultRows<Run> | undefined
-  ) => Effect.Effect<void, Conflict | RunGone>
-  /** Whether the run outlives its Edge. */
-  readonly isHeld: boolean
-  /** Opens an approval again, which an earlier Edge requested. Call it before `live`. */
-  readonly reopen: (
-    id: ApprovalId,
-    asker: ApprovalAsker,
-    assessed: AssessedRequest,
-    expiresMs: number
-  ) => void
-  /** The same for a question. */
-  readonly reopenInput: (input: Omit<OpenInput, "answer">) => void
-  /** Runs the actor. Succeeds when the run's end is on disk and all its processes have ended. */
-  readonly live: Effect.Effect<void, StoreFailed, Scope.Scope>
-  /** The terminal run, once it is on disk. Fails if the store failed. */
-  readonly ended: Deferred.Deferred<Run, StoreFailed>
-}
-
 /** An answer of a person, before it is checked. */
 export interface AnswerSubmission extends Decider {
   readonly answer: InputAnswer
@@ -101,48 +48,126 @@ export interface AnswerSubmission extends Decider {
   readonly keep: ResultRows<InputRequest> | undefined
 }
 
-type PauseCommand = (by: string, reason?: string) => Effect.Effect<void, Conflict | RunGone>
+/** Handle of a live run for the supervisor. */
+export class RunActor {
+  readonly #session: RunSession
 
-export const makeRunActor = (options: RunActorOptions): RunActor => {
-  const session = new RunSession(options)
-  const { ended, post } = session
-  return {
-    run: () => options.recorder.run,
-    continues: options.continues,
-    decide: (approvalId, answer, decider) =>
-      request<void, DecideFailure>(session, (reply) => ({
-        _tag: "Decide",
-        approvalId,
-        answer,
-        ...decider,
-        reply
-      })),
-    isHeld: options.hold !== undefined,
-    reopen: (id, asker, assessed, expiresMs) => session.approvals.add(id, asker, assessed, expiresMs),
-    reopenInput: (input) => session.inputs.add(input),
-    answer: (inputId, submission) => answer(session, inputId, submission),
-    finish: (by) => request<void, Conflict>(session, (reply) => ({ _tag: "Finish", by, reply })),
-    cancel: (reason, by) => void post({ _tag: "Cancel", reason, by }),
-    pause: (by, reason) =>
-      request<void, Conflict>(session, (reply) => ({ _tag: "Pause", by, reason, reply })),
-    resume: (by, reason) =>
-      request<void, Conflict>(session, (reply) => ({ _tag: "Resume", by, reason, reply })),
-    announce: (event) => void post({ _tag: "Announced", event }),
-    requestConnection: (address, approval) =>
-      request<ApprovalAnswer | undefined>(session, (reply) => ({
-        _tag: "ConnectionRequested",
-        address,
-        request: approval,
-        reply
-      })),
-    input: (text, messageId, note = "", keep = undefined) =>
-      request<void, Conflict>(session, (reply) => ({ _tag: "Input", text, messageId, note, keep, reply })),
-    live: live(session).pipe(
+  constructor(options: RunActorOptions) {
+    this.#session = new RunSession(options)
+  }
+
+  /** The run as it is on disk. */
+  get run(): Run {
+    return this.#session.options.recorder.run
+  }
+
+  /** Conversation of the runtime that the run continues. */
+  get continues(): string | undefined {
+    return this.#session.options.continues
+  }
+
+  /** Whether the run outlives its Edge. */
+  get isHeld(): boolean {
+    return this.#session.options.hold !== undefined
+  }
+
+  /** The terminal run, once it is on disk. Fails if the store failed. */
+  get ended(): Deferred.Deferred<Run, StoreFailed> {
+    return this.#session.ended
+  }
+
+  /** Runs the actor. Succeeds when the run's end is on disk and all its processes have ended. */
+  get live(): Effect.Effect<void, StoreFailed, Scope.Scope> {
+    const { ended, options } = this.#session
+    return live(this.#session).pipe(
       Effect.tapError((error) => Deferred.fail(ended, error)),
       Effect.andThen(Effect.suspend(() => Deferred.succeed(ended, options.recorder.run))),
       Effect.asVoid
-    ),
-    ended
+    )
+  }
+
+  decide(
+    approvalId: ApprovalId,
+    answer: ApprovalAnswer,
+    decider: Decider
+  ): Effect.Effect<void, DecideFailure | RunGone> {
+    return this.#request<void, DecideFailure>((reply) => ({
+      _tag: "Decide",
+      approvalId,
+      answer,
+      ...decider,
+      reply
+    }))
+  }
+
+  /** Opens an approval again, which an earlier Edge requested. Call it before `live`. */
+  reopen(id: ApprovalId, asker: ApprovalAsker, assessed: AssessedRequest, expiresMs: number): void {
+    this.#session.approvals.add(id, asker, assessed, expiresMs)
+  }
+
+  /** The same for a question. */
+  reopenInput(input: Omit<OpenInput, "answer">): void {
+    this.#session.inputs.add(input)
+  }
+
+  /** Succeeds when the answer is on disk. `AnswerRefused` if the question is not open. */
+  answer(
+    inputId: InputRequestId,
+    submission: AnswerSubmission
+  ): Effect.Effect<void, SchemaValidationFailed | AnswerRefused | RunGone> {
+    return answer(this.#session, inputId, submission)
+  }
+
+  /** Ends the background work of an idle run. */
+  finish(by: string): Effect.Effect<void, Conflict | RunGone> {
+    return this.#request<void, Conflict>((reply) => ({ _tag: "Finish", by, reply }))
+  }
+
+  cancel(reason: string, by: string): void {
+    this.#session.post({ _tag: "Cancel", reason, by })
+  }
+
+  /** Succeeds when all processes of the run are frozen and the log says so. A paused run stays paused. */
+  pause(by: string, reason?: string): Effect.Effect<void, Conflict | RunGone> {
+    return this.#request<void, Conflict>((reply) => ({ _tag: "Pause", by, reason, reply }))
+  }
+
+  /** Succeeds when the processes of the run continue. */
+  resume(by: string, reason?: string): Effect.Effect<void, Conflict | RunGone> {
+    return this.#request<void, Conflict>((reply) => ({ _tag: "Resume", by, reason, reply }))
+  }
+
+  /** Writes an event of the Edge to the run's log, if the run is still live. */
+  announce(event: AdapterEvent): void {
+    this.#session.post({ _tag: "Announced", event })
+  }
+
+  /** Requests the approval of a connection to a host and port. `undefined` if none can be requested now. */
+  requestConnection(
+    address: string,
+    approval: ApprovalRequest
+  ): Effect.Effect<ApprovalAnswer | undefined, RunGone> {
+    return this.#request<ApprovalAnswer | undefined>((reply) => ({
+      _tag: "ConnectionRequested",
+      address,
+      request: approval,
+      reply
+    }))
+  }
+
+  input(
+    text: string,
+    messageId: MessageId | undefined,
+    note = "",
+    keep: ResultRows<Run> | undefined = undefined
+  ): Effect.Effect<void, Conflict | RunGone> {
+    return this.#request<void, Conflict>((reply) => ({ _tag: "Input", text, messageId, note, keep, reply }))
+  }
+
+  #request<A, E = never>(
+    message: (reply: Deferred.Deferred<A, E>) => RunMessage
+  ): Effect.Effect<A, E | RunGone> {
+    return request(this.#session, message)
   }
 }
 
@@ -218,7 +243,7 @@ const prepare = ({
 /** The next Edge continues the run, or the holder forgets it. */
 const leaveHolder = ({ protection, recorder }: RunActorOptions, hold: RunHold): Effect.Effect<void> =>
   Effect.suspend(() => {
-    if (!recorder.terminal && hold.isLeft()) return Effect.sync(hold.leave)
+    if (!recorder.terminal && hold.isLeft) return Effect.sync(() => hold.leave())
     protection?.removeRecord()
     return hold.end
   })

@@ -21,11 +21,11 @@ import type { Store } from "../store/Store.ts"
 import { adoptedProcess, type ReplayedRun, replayRun } from "./AdoptedProcess.ts"
 import { assessRequest } from "./ApprovalRequests.ts"
 import { BudgetMeter } from "./Budget.ts"
-import { holdOf, type HoldContext } from "./HeldStart.ts"
+import { OpenHold, type HoldContext } from "./HeldStart.ts"
 import { decodeStartState, type RunStartState } from "./RunStartState.ts"
 import { type LoggedRun, readLoggedRun } from "./LoggedRun.ts"
 import type { AdmittedRun } from "./RunAdmission.ts"
-import { makeRunActor, type RunActor } from "./RunActor.ts"
+import { RunActor } from "./RunActor.ts"
 import { actorOptions, protectionOf, redactionOf, type RunCreationContext } from "./RunCreation.ts"
 import { type PendingRows, pendingRows } from "./PendingRows.ts"
 import { RunRecorder } from "./RunRecorder.ts"
@@ -57,13 +57,13 @@ const adoptFrom = Effect.fnUntraced(function* (
   const startState = decodeStartState(connection.blob)
   if (startState === undefined) return yield* notAdopted("Another version of Corral started it.")
   const admitted = yield* admittedAgain(context, run, startState)
-  const hold = holdOf(context, admitted, connection)
+  const hold = new OpenHold(context, admitted, connection)
   const logged = readLoggedRun(context.log, run)
   const { opened } = connection
   if (opened.started === undefined) {
     yield* removeLeftovers(context, run)
     const recorder = recorderOf(run, logged, pendingRows(context.store, run), undefined)
-    return makeRunActor(actorOptions(context, startState.request, admitted, recorder, { hold }))
+    return new RunActor(actorOptions(context, startState.request, admitted, recorder, { hold }))
   }
   if (!opened.isWhole) return yield* notAdopted("Its output is too long to be read again.")
   const { journal, secrets } = yield* openedJournal(
@@ -106,7 +106,7 @@ interface Restoration {
   readonly run: Run
   readonly startState: RunStartState
   readonly admitted: AdmittedRun
-  readonly hold: ReturnType<typeof holdOf>
+  readonly hold: OpenHold
   readonly logged: LoggedRun
   readonly journal: StoredJournal
   readonly redaction: ReturnType<typeof redactionOf>
@@ -140,7 +140,7 @@ const restored = (context: AdoptionContext, restoration: Restoration): RunActor 
   const questions = questionsOf(journal, pending.inputs)
   const connections = journal.requests.flatMap((one) => ("connection" in one ? [one] : []))
   const replies = new Map(connections.map((one) => [one, Deferred.makeUnsafe<ApprovalAnswer | undefined>()]))
-  const actor = makeRunActor(
+  const actor = new RunActor(
     actorOptions(context, startState.request, admitted, recorder, {
       hold,
       policy,

@@ -29,6 +29,7 @@ import { EDGE_MARK, RUN_MARK } from "../process/MarkSweep.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import { networkOf } from "../runtime/OfferedAgent.ts"
 import type { StoreFailed } from "../store/Store.ts"
+import { EdgeRefs } from "../workspace/EdgeRefs.ts"
 import type { Snapshots } from "../workspace/Snapshots.ts"
 import type { LiveRuns } from "./LiveRuns.ts"
 import { keyEntryOf, keyValues } from "./KeyAdmission.ts"
@@ -36,7 +37,7 @@ import { OutputRedaction } from "./OutputRedaction.ts"
 import { ProjectFiles } from "./ProjectFiles.ts"
 import { type AdmittedRun, admitRun, type RunAdmission } from "./RunAdmission.ts"
 import { networkUser } from "./ConnectionRequests.ts"
-import { makeRunActor, type RunActor } from "./RunActor.ts"
+import { RunActor } from "./RunActor.ts"
 import { RunRecorder } from "./RunRecorder.ts"
 import type { RunActorOptions } from "./RunSession.ts"
 import { markRunStart, reviewRunChanges, type RunWorkspace } from "./RunWorkspace.ts"
@@ -102,7 +103,7 @@ export const createSupervisedRun = Effect.fnUntraced(function* (
   recorder.apply({ _tag: "Created", payload: { ...admitted.created, ...life } })
   const batch = recorder.take()
   if (batch === undefined) return yield* Effect.die("a new run has nothing to write")
-  const actor = makeRunActor(actorOptions(context, request, admitted, recorder, { hold }))
+  const actor = new RunActor(actorOptions(context, request, admitted, recorder, { hold }))
   // An interruption between the commit and the supervision would leave a run without an actor.
   yield* Effect.uninterruptible(
     Effect.gen(function* () {
@@ -151,6 +152,7 @@ export const protectionOf = (
         {
           home: config.environment["HOME"],
           repository: run.worktree === undefined ? new RepositoryRecord(config.home, run.id) : undefined,
+          edgeRefs: new EdgeRefs(config.home),
           canSetIds: run.confinement?.kind !== "bubblewrap"
         }
       )
@@ -199,7 +201,7 @@ export const actorOptions = (
         keys: keyEntryOf(config, adapter.id),
         session: start.resumeSessionId,
         resume: request.resume,
-        life: { isAdopted: adopted !== undefined, isLeft: () => hold?.isLeft() === true }
+        life: { isAdopted: adopted !== undefined, isLeft: () => hold?.isLeft === true }
       }
     : undefined
   return {

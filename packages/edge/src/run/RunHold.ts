@@ -22,7 +22,7 @@ export interface RunHold {
   /** Keeps the private key of a question with secret answers in memory, for the next Edge. */
   readonly keepKey: (inputId: string, privateKey: string) => void
   /** Whether this Edge leaves the run to the next one. Then nothing of the run is ended or removed. */
-  readonly isLeft: () => boolean
+  readonly isLeft: boolean
   /** The run is over: the holder forgets it. */
   readonly end: Effect.Effect<void>
   /** Closes the connection. The run continues. */

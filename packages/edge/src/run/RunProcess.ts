@@ -4,7 +4,6 @@ import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { Deferred, Effect, type Fiber, type Scope } from "effect"
 import { existsSync } from "node:fs"
 import { type ProcessTarget, sweep } from "../process/Containment.ts"
-import { processStartTime } from "../process/MarkSearch.ts"
 import type * as Ladder from "../process/Termination.ts"
 import { EDGE_MARK, RUN_MARK } from "../process/MarkSweep.ts"
 import type { ChildEnd, RunChild, RunChildHandlers } from "../process/RunChild.ts"
@@ -95,7 +94,7 @@ const superviseProcess = Effect.fnUntraced(function* (
   const child = yield* Effect.acquireRelease(
     Effect.sync(() => spawn(session, start, silence, end)),
     ({ pid }) =>
-      recorder.terminal || hold?.isLeft() === true
+      recorder.terminal || hold?.isLeft === true
         ? Effect.void
         : Effect.andThen(sweep({ ...all, leader: pid }), remove)
   )
@@ -110,15 +109,7 @@ const superviseProcess = Effect.fnUntraced(function* (
     })
   )
   const opening = yield* Effect.forkScoped(open(session, child, command))
-  // Read once it is known: the holder reports it a moment after the start.
-  let since: number | undefined
-  const target = (): ProcessTarget => {
-    const { pid } = child
-    if (pid !== undefined) since ??= processStartTime(pid)
-    return { ...all, leader: pid, since }
-  }
-  target()
-  const ending = new RunSweep(child, target, options.find)
+  const ending = new RunSweep(child, all, options.find)
   const activeClock = yield* ActiveClock.makeActiveClock(timeoutMs - elapsed.active, () =>
     post({ _tag: "TimedOut", kind: "run", afterMs: timeoutMs })
   )

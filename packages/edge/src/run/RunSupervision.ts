@@ -33,8 +33,8 @@ export const superviseRun = (
   actor: RunActor,
   span: TraceSpan | undefined
 ): Effect.Effect<void, StoreFailed> => {
-  const { id } = actor.run()
-  const isLeft = () => live.isLeaving && actor.isHeld && !isTerminal(actor.run().state)
+  const { id } = actor.run
+  const isLeft = () => live.isLeaving && actor.isHeld && !isTerminal(actor.run.state)
   return Effect.scoped(actor.live).pipe(
     Effect.tapError(() => Effect.sync(() => stopped.add(id))),
     Effect.tapCause((cause) =>
@@ -45,7 +45,7 @@ export const superviseRun = (
     Effect.ensuring(
       Effect.sync(() => {
         if (isLeft()) return
-        const outcome = outcomeOf(actor.run())
+        const outcome = outcomeOf(actor.run)
         counters[outcome].add()
         span?.end({ "corral.run.outcome": outcome }, outcome === "failed" || outcome === "lost")
         live.actors.delete(id)
@@ -59,7 +59,7 @@ const outcomeOf = ({ state }: Run): RunOutcome =>
 
 /** The run once it has ended, or as it is on disk after `millis`. */
 export const awaitEnd = (actor: RunActor, millis: number): Effect.Effect<Run> =>
-  Effect.timeoutOption(Effect.exit(Deferred.await(actor.ended)), millis).pipe(Effect.map(() => actor.run()))
+  Effect.timeoutOption(Effect.exit(Deferred.await(actor.ended)), millis).pipe(Effect.map(() => actor.run))
 
 /** Cancels every live run and waits up to `patienceMs` for their ends. No further run is admitted. */
 export const endRuns = (live: LiveRuns, patienceMs: number): Effect.Effect<void> =>

@@ -261,13 +261,13 @@ const makeContext = Effect.fnUntraced(function* (config: EdgeConfig, live: LiveR
     artifacts: yield* Artifacts,
     traces: yield* CurrentTraces,
     find: (id) => findKnown(store, live, id),
-    supervise: (actor, span) => void fork(actor.run().id, superviseRun(supervision, actor, span))
+    supervise: (actor, span) => void fork(actor.run.id, superviseRun(supervision, actor, span))
   }
   return context
 })
 
 const knownRun = (store: Store["Service"], { actors }: LiveRuns, id: RunId): Run | undefined =>
-  actors.get(id)?.run() ?? findRun(store, id)
+  actors.get(id)?.run ?? findRun(store, id)
 
 const findKnown = (store: Store["Service"], live: LiveRuns, id: RunId): Effect.Effect<Run, NotFound> =>
   Effect.suspend(() => {
@@ -303,7 +303,7 @@ const queries = ({
   "get" | "list" | "result" | "liveRuns" | "lastingRuns" | "queuedRuns"
 > => ({
   get: find,
-  list: (options) => pageOfRuns(store, options).map((run) => live.actors.get(run.id)?.run() ?? run),
+  list: (options) => pageOfRuns(store, options).map((run) => live.actors.get(run.id)?.run ?? run),
   result: (id, waitMs) =>
     Effect.suspend(() => {
       const actor = live.actors.get(id)
@@ -329,7 +329,7 @@ const commands = (
         const over = Effect.andThen(find(id), Effect.fail(pauseRefusal("ended")))
         if (actor === undefined) return over
         return actor[name](by, reason).pipe(
-          Effect.andThen(Effect.sync(() => actor.run())),
+          Effect.andThen(Effect.sync(() => actor.run)),
           Effect.catchTag("RunGone", () => over)
         )
       })
@@ -363,7 +363,7 @@ const commands = (
         const over = Effect.andThen(find(id), Effect.fail(new Conflict({ message: "The run has ended." })))
         if (actor === undefined) return over
         return actor.input(text, messageId, note, keep).pipe(
-          Effect.andThen(Effect.sync(() => actor.run())),
+          Effect.andThen(Effect.sync(() => actor.run)),
           Effect.catchTag("RunGone", () => over)
         )
       }),
@@ -386,7 +386,7 @@ const answerInput = (
   return Effect.suspend((): Effect.Effect<InputRequest, AnswerFailure> => {
     const actor = live.actors.get(runId)
     if (actor === undefined) return refused
-    return checkPlanMode(context, actor.run(), submission.answer).pipe(
+    return checkPlanMode(context, actor.run, submission.answer).pipe(
       Effect.andThen(actor.answer(inputId, submission)),
       Effect.andThen(stored),
       Effect.catchTags({ AnswerRefused: () => refused, RunGone: () => refused })

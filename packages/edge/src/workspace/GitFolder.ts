@@ -20,24 +20,27 @@ const firstLine = (path: string): string | undefined => smallFile(path)?.split("
 const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 const isNone = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) === undefined
 
+/** Folders in which git moves refs of the Edge. It adds a line to a reflog that exists. */
+const OF_REFS = ["refs", "logs/refs"].flatMap((folder) => [
+  folder,
+  ...["heads", "heads/corral", "corral", "corral/keep"].map((name) => `${folder}/${name}`)
+])
 /** Folders that the Edge's git writes to. */
-const WRITTEN = [
-  "objects/info",
-  "objects/pack",
-  "refs",
-  "refs/corral",
-  "refs/corral/keep",
-  "refs/heads",
-  "refs/heads/corral",
-  "worktrees"
-]
+const WRITTEN = ["objects/info", "objects/pack", "logs", ...OF_REFS, "worktrees"]
+
+const areReal = (folder: string, names: ReadonlyArray<string>): boolean =>
+  names.every((name) => isNone(join(folder, name)) || isFolder(join(folder, name)))
+
+/** Whether no folder in which git moves refs is a link to another place. */
+export const hasRealRefs = (folder: string): boolean =>
+  isFolder(folder) && areReal(folder, ["logs", ...OF_REFS])
 
 /** Whether everything that git writes to in the repository is in its folder. */
 export const isWholeRepository = (folder: string): boolean =>
   isFolder(folder) &&
   isNone(join(folder, "commondir")) &&
   isFolder(join(folder, "objects")) &&
-  WRITTEN.every((name) => isNone(join(folder, name)) || isFolder(join(folder, name)))
+  areReal(folder, WRITTEN)
 
 /** `undefined` if the folder is not the root of a repository. */
 export const gitFolderOf = (root: string): GitFolder | undefined => {

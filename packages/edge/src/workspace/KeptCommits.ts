@@ -26,7 +26,7 @@ export const keepCommits = Effect.fnUntraced(function* (
   const others = [...new Set(listed.split("\n").filter((id) => id !== ""))].slice(0, MAX_PARENTS)
   if (others.length === 0 && first === earlier) return
   const target = others.length === 0 ? first : yield* commitOf(git, [first, ...others])
-  yield* git.ask(["update-ref", ref, target, earlier === "" ? "0".repeat(base.length) : earlier])
+  yield* git.writeRef(ref, target, earlier)
 })
 
 /** A commit with these parents, and the files of the first. */

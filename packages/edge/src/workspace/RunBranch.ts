@@ -65,7 +65,7 @@ export const advanceBranch = Effect.fnUntraced(function* (
   let isNamed = false
   const attempt = Effect.gen(function* () {
     yield* hand(git, head, common)
-    if (!isNamed) yield* git.ask(["update-ref", name, head, moves?.tip ?? "0".repeat(head.length)])
+    if (!isNamed) yield* git.writeRef(name, head, moves?.tip ?? "")
     isNamed = true
     yield* git.ask(["rev-list", "--objects", "--quiet", head, "--not", `--exclude=${name}`, "--all"])
   })

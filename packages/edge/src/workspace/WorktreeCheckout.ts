@@ -81,7 +81,7 @@ export class WorktreeCheckout {
   create(): Effect.Effect<void, GitFailed> {
     const { folder, runRepository } = this.place
     return Effect.gen({ self: this }, function* () {
-      yield* this.git.ask(["update-ref", this.branch, this.base])
+      yield* this.git.writeRef(this.branch, this.base)
       const refs = yield* this.borrowedRefs
       yield* this.git.prepared
       yield* attemptFiles(() => {
@@ -212,7 +212,7 @@ export class WorktreeCheckout {
       const parents = staged === tree ? heads : [...heads, yield* commit(staged, [head], "What was staged")]
       const saved = yield* commit(tree, parents, `The worktree of ${this.runId} before it was removed`)
       yield* hand(this.git, saved, yield* this.common)
-      yield* this.git.ask(["update-ref", savedRefOf(this.runId), saved])
+      yield* this.git.writeRef(savedRefOf(this.runId), saved)
     })
   }
 
@@ -233,9 +233,9 @@ export class WorktreeCheckout {
         const isElsewhere =
           tip === this.base || (yield* this.git.ask(["rev-list", "-1", tip, ...elsewhere])) === ""
         if (isCheckedOut || !isElsewhere) left = name.slice("refs/heads/".length)
-        else yield* this.git.ask(["update-ref", "-d", name, tip])
+        else yield* this.git.deleteRef(name, tip)
       }
-      yield* this.git.ask(["update-ref", "-d", keepRefOf(this.runId)])
+      yield* this.git.deleteRef(keepRefOf(this.runId))
       return left
     })
   }

@@ -7,9 +7,10 @@
  */
 import { makeFolder } from "@corral/service/MakeFolder"
 import { Effect } from "effect"
-import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, lstatSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { git, type GitCall, GitFailed, type GitOutput } from "./Git.ts"
+import { EdgeRefRecord } from "./EdgeRefs.ts"
 import type { GitIsolation } from "./GitIsolation.ts"
 import { objectFoldersOf, type ObjectFormat, type WorkspaceRepository } from "./WorkspaceRepository.ts"
 
@@ -106,6 +107,34 @@ export class WorktreeGit {
   /** Runs git in the workspace's repository, to query it or to move a ref. Never reads or writes files of a work tree. */
   ask(args: ReadonlyArray<string>, ask: Ask = {}): Effect.Effect<string, GitFailed> {
     return Effect.map(git(this.inWorkspace(args, ask)), textOf)
+  }
+
+  /** Moves or creates a ref of the workspace's repository. `earlier`: the value that it must have, empty if it must not exist. */
+  writeRef(name: string, value: string, earlier?: string): Effect.Effect<void, GitFailed> {
+    const expected = earlier === "" ? ["0".repeat(value.length)] : earlier === undefined ? [] : [earlier]
+    return this.#recorded(name, value, earlier, ["update-ref", name, value, ...expected])
+  }
+
+  /** Deletes a ref of the workspace's repository, if it exists. */
+  deleteRef(name: string, earlier?: string): Effect.Effect<void, GitFailed> {
+    const expected = earlier === undefined ? [] : [earlier]
+    return this.#recorded(name, "", earlier, ["update-ref", "-d", name, ...expected])
+  }
+
+  #recorded(
+    name: string,
+    value: string,
+    earlier: string | undefined,
+    args: ReadonlyArray<string>
+  ): Effect.Effect<void, GitFailed> {
+    const { folder, repository } = this.place
+    const record = new EdgeRefRecord(folder, repository)
+    return attemptFiles(() => {
+      // Git adds a line to a reflog that exists, through a link as well.
+      const log = lstatSync(join(repository, "logs", name), { throwIfNoEntry: false })
+      if (log?.isFile() === false && !log.isDirectory()) throw new Error("a reflog is not a regular file")
+      record.announce(name, value, earlier ?? "")
+    }).pipe(Effect.andThen(this.ask(args)), Effect.andThen(attemptFiles(() => record.confirm(name, value))))
   }
 
   askStore(args: ReadonlyArray<string>, ask: Ask = {}): Effect.Effect<string, GitFailed> {

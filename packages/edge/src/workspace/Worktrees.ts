@@ -18,6 +18,7 @@ import { join } from "node:path"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
+import { forgetEdgeRefs } from "./EdgeRefs.ts"
 import type { GitFailed } from "./Git.ts"
 import { GitIsolation, type IsolatedFolders } from "./GitIsolation.ts"
 import { objectFoldersOf, readWorkspaceRepository } from "./WorkspaceRepository.ts"
@@ -128,7 +129,11 @@ const make = Effect.fnUntraced(function* () {
     },
     get: (owner) => examine(context, owner),
     remove: (owner, force) => remove(context, owner, force),
-    forget: (owner) => store.commit([forgetRow(owner)])
+    forget: (owner) =>
+      Effect.andThen(
+        store.commit([forgetRow(owner)]),
+        Effect.sync(() => forgetEdgeRefs(pathOf(context, owner)))
+      )
   })
 })
 

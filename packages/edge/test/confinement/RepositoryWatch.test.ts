@@ -2,7 +2,16 @@
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs"
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync
+} from "node:fs"
 import { join } from "node:path"
 import { RepositoryRecord } from "../../src/confinement/RepositoryRecord.ts"
 import { RepositoryWatch } from "../../src/confinement/RepositoryWatch.ts"
@@ -29,8 +38,7 @@ describe("RepositoryWatch", () => {
     },
     "packed refs": (root) => git(root, "pack-refs", "--all"),
     "a collection of garbage": (root) => git(root, "gc", "-q"),
-    "an edited file": (root) => writeFileSync(join(root, "a.txt"), "2\n"),
-    "a branch of a run in a worktree": (root) => git(root, "branch", "corral/run_1")
+    "an edited file": (root) => writeFileSync(join(root, "a.txt"), "2\n")
   }
 
   it.each(Object.entries(silent))("does not count %s", (_, change) => {
@@ -42,6 +50,11 @@ describe("RepositoryWatch", () => {
   const counted: ReadonlyArray<readonly [string, (root: string) => unknown, ReadonlyArray<string>]> = [
     ["a moved branch", (root) => git(root, "commit", "-q", "--allow-empty", "-m", "x"), ["refs/heads/main"]],
     ["a new branch", (root) => git(root, "branch", "new"), ["refs/heads/new"]],
+    [
+      "a branch with the name of a run",
+      (root) => git(root, "branch", "corral/run_1"),
+      ["refs/heads/corral/run_1"]
+    ],
     ["a deleted tag", (root) => git(root, "tag", "-d", "v1"), ["refs/tags/v1"]],
     ["a deleted stash", (root) => rmSync(join(root, ".git/refs/stash")), ["refs/stash"]],
     ["a stash", (root) => git(root, "update-ref", "refs/stash", "HEAD"), ["refs/stash"]],
@@ -71,8 +84,124 @@ describe("RepositoryWatch", () => {
       (root) => git(root, "update-index", "--assume-unchanged", "a.txt"),
       ["index"]
     ],
-    ["no index", (root) => rmSync(join(root, ".git/index")), ["index"]]
+    ["no index", (root) => rmSync(join(root, ".git/index")), ["index"]],
+    [
+      "a tree that the next commit takes over",
+      (root) => {
+        const path = join(root, ".git/index")
+        const bytes = readFileSync(path)
+        const tree = Buffer.from(git(root, "rev-parse", "HEAD^{tree}").trim(), "hex")
+        assert.isAbove(bytes.indexOf(tree), 0)
+        bytes.fill(7, bytes.indexOf(tree), bytes.indexOf(tree) + tree.length)
+        writeFileSync(path, bytes)
+      },
+      ["index"]
+    ],
+    [
+      "a file that a sparse checkout leaves out",
+      (root) => git(root, "update-index", "--skip-worktree", "a.txt"),
+      ["index"]
+    ],
+    ["an index in two files", (root) => git(root, "update-index", "--split-index"), ["index", "sharedindex"]],
+    [
+      "a table of refs",
+      (root) => {
+        mkdirSync(join(root, ".git/reftable"))
+        writeFileSync(join(root, ".git/reftable/tables.list"), "0x000000000001-0x000000000001-00000000.ref\n")
+      },
+      ["reftable/tables.list"]
+    ],
+    [
+      "a file with the name of a branch",
+      (root) => writeFileSync(join(root, ".git/main"), git(root, "rev-parse", "HEAD")),
+      ["main"]
+    ],
+    [
+      "a name that is not UTF-8",
+      (root) =>
+        writeFileSync(Buffer.from(`${root}/.git/refs/heads/\xff`, "latin1"), git(root, "rev-parse", "HEAD")),
+      ["refs/heads/\uFFFDFF"]
+    ],
+    [
+      "a ref with another space in its name",
+      (root) => git(root, "update-ref", "refs/heads/a\u3000b", "HEAD"),
+      ["refs/heads/a\u3000b"]
+    ],
+    [
+      "a shallow clone",
+      (root) => writeFileSync(join(root, ".git/shallow"), `${"1".repeat(40)}\n`),
+      ["shallow"]
+    ]
   ]
+
+  const id = "1".repeat(40)
+  const packed: Readonly<Record<string, (lines: ReadonlyArray<string>) => ReadonlyArray<string>>> = {
+    "another order": ([header = "", ...lines]) => [header, ...lines.toReversed()],
+    "a name twice": (lines) => [...lines, lines.at(-1) ?? ""],
+    "a line of another kind": (lines) => [...lines, "refs"],
+    "a ref without a place": (lines) => [...lines, `${id} main`],
+    "a second header": (lines) => [...lines, "# pack-refs with: sorted "],
+    "an object without a tag": ([header = "", ...lines]) => [header, `^${id}`, ...lines],
+    "an empty line": (lines) => [...lines, ""],
+    "no end": (lines) => [...lines, `${id} refs/heads/zz\r`]
+  }
+
+  it.effect.each(Object.entries(packed))("counts packed refs with %s, and puts them back", ([, bend]) =>
+    Effect.gen(function* () {
+      const { root } = opened((folder) => {
+        sampleRepository(folder)
+        for (const name of ["x", "y"]) git(folder, "branch", name)
+        git(folder, "pack-refs", "--all")
+      })
+      const before = git(root, "show-ref")
+      const record = new RepositoryRecord(openFolder(), runIdOf(1))
+      const watch = new RepositoryWatch(root, record)
+      watch.start()
+      const path = join(root, ".git/packed-refs")
+      const lines = bend(readFileSync(path, "utf8").trimEnd().split("\n"))
+      writeFileSync(path, `${lines.join("\n")}\n`)
+      assert.deepStrictEqual(watch.compare(true)?.files, [{ path: "packed-refs", change: "modified" }])
+      yield* record.restore("git")
+      assert.strictEqual(git(root, "show-ref"), before)
+      assert.isUndefined(watch.compare(true))
+    })
+  )
+
+  it("says once that it did not compare everything, and reports what it knows", () => {
+    const { root, watch } = opened()
+    const deep = join(root, ".git/refs/heads", ...Array.from({ length: 30 }, () => "d"))
+    mkdirSync(deep, { recursive: true })
+    git(root, "branch", "feature")
+    assert.deepInclude(watch.compare(false), { incomplete: true })
+    git(root, "branch", "-f", "feature", git(root, "commit-tree", "-m", "x", "HEAD^{tree}").trim())
+    const found = watch.compare(false)
+    assert.deepInclude(found?.refs[0], { name: "refs/heads/feature" })
+    assert.isUndefined(found?.incomplete)
+  })
+
+  it("counts refs of the repository of a linked worktree, and its own branch and index", () => {
+    const folder = openFolder()
+    const [main, linked] = [join(folder, "main"), realpathSync(folder) + "/linked"]
+    mkdirSync(main)
+    sampleRepository(main)
+    git(main, "worktree", "add", "-q", linked)
+    const watch = new RepositoryWatch(linked)
+    watch.start()
+    assert.isUndefined(watch.compare(false))
+    git(linked, "commit", "-q", "--allow-empty", "-m", "x")
+    git(linked, "update-index", "--chmod=+x", "a.txt")
+    git(linked, "checkout", "-q", "-b", "other")
+    git(main, "branch", "-f", "corral/x")
+    const found = watch.compare(false)
+    assert.deepStrictEqual(
+      found?.refs.map(({ name }) => name),
+      ["refs/heads/corral/x", "refs/heads/linked", "refs/heads/other"]
+    )
+    assert.deepInclude(found, {
+      index: true,
+      head: { from: "ref: refs/heads/linked", to: "ref: refs/heads/other" }
+    })
+  })
 
   it.each(counted)("counts %s, once", (_, change, expected) => {
     const { root, watch } = opened((folder) => {
@@ -88,7 +217,11 @@ describe("RepositoryWatch", () => {
     const names = [
       ...(found?.refs ?? []).map(({ name }) => name.replace(/^(refs\/replace)\/.*/, "$1")),
       ...(found?.head === undefined ? [] : ["HEAD"]),
-      ...(found?.index === true ? ["index"] : [])
+      ...(found?.index === true ? ["index"] : []),
+      ...(found?.files ?? []).flatMap(({ path }) =>
+        // A stash writes its list, too.
+        path === "logs/refs/stash" ? [] : [path.replace(/^(sharedindex)\..*/, "$1")]
+      )
     ]
     assert.deepStrictEqual(names, [...expected])
     assert.isUndefined(watch.compare(false))

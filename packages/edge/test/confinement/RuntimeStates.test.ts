@@ -72,6 +72,19 @@ describe("RuntimeStates", () => {
     assert.strictEqual(place.read(".claude.json"), text)
   })
 
+  it("copies its part of a file that is larger than a copy may be", async () => {
+    const { place } = claude()
+    const projects = { "/other": { text: "x".repeat(12_000_000) }, [place.workspace]: { mine: true } }
+    place.write(".claude.json", JSON.stringify({ projects, theme: "dark" }))
+    const { end, mounts } = await place.open("run_1")
+    const copy = mounts.find(({ path }) => path === place.path(".claude.json"))?.source ?? ""
+    assert.deepStrictEqual(JSON.parse(execFileSync("cat", [copy], { encoding: "utf8" })), {
+      projects: { [place.workspace]: { mine: true } },
+      theme: "dark"
+    })
+    await end()
+  })
+
   it("receives only the conversation that the run continues, and takes back what it adds", async () => {
     const { conversation, place } = claude()
     const [mine, other] = [`.claude/${conversation(SESSION)}`, `.claude/${conversation(OTHER)}`]

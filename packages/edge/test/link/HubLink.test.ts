@@ -48,6 +48,21 @@ const closedPort = async (): Promise<number> => {
 }
 
 describe("HubLink", () => {
+  it.live("learns how far its clock is from the Hub's, and follows a change with the next proof", () =>
+    Effect.gen(function* () {
+      const peer = yield* Effect.promise(openPeer)
+      peer.accessSeconds = 1
+      const link = yield* linkTo(peer, {})
+      assert.isUndefined(link.skewMs())
+      for (const aheadMs of [0, 120_000, -120_000]) {
+        peer.aheadMs = aheadMs
+        const { proofs } = peer
+        yield* Effect.promise(() => peer.until("another proof", () => peer.proofs > proofs + 1))
+        assert.approximately(link.skewMs() ?? NaN, -aheadMs, 1_000)
+      }
+    })
+  )
+
   it.live("waits before it takes the link back from another Edge with its key", () =>
     Effect.gen(function* () {
       const peer = yield* Effect.promise(openPeer)

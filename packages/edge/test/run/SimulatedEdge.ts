@@ -18,7 +18,7 @@ import { readLoggedRun } from "../../src/run/LoggedRun.ts"
 import { openedJournal } from "../../src/run/OpenedJournal.ts"
 import { OutputRedaction } from "../../src/run/OutputRedaction.ts"
 import { pendingRows } from "../../src/run/PendingRows.ts"
-import { makeRunActor, type RunActor } from "../../src/run/RunActor.ts"
+import { RunActor } from "../../src/run/RunActor.ts"
 import type { RunHold } from "../../src/run/RunHold.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { RunReplay } from "../../src/run/RunReplay.ts"
@@ -185,7 +185,7 @@ export class SimulatedEdge {
         attach: (_, handlers) => this.program.attach(handlers, replay.position.bytes)
       }
     })
-    const actor = makeRunActor(options)
+    const actor = new RunActor(options)
     for (const input of pending.inputs.filter((one) => !isLost(one))) {
       const privateKey = this.program.keys[input.id]
       const publicKey = input.sealingKey
@@ -218,7 +218,7 @@ export class SimulatedEdge {
     }
   })
 
-  #live(options: RunActorOptions, actor = makeRunActor(options)): void {
+  #live(options: RunActorOptions, actor = new RunActor(options)): void {
     this.#actor = actor
     this.#fiber = Effect.runFork(Effect.scoped(actor.live))
   }
@@ -240,7 +240,7 @@ export class SimulatedEdge {
         },
         follow: (clocks) => void (this.program.clocks = clocks),
         keepKey: (id, key) => void (this.program.keys[id] = key),
-        isLeft: () => true,
+        isLeft: true,
         end: Effect.void,
         leave: () => undefined
       }

@@ -24,6 +24,9 @@ const withoutLaterEnds: ReadonlySet<string> = new Set(["kimi-acp"])
 /** Agents whose program ends its turn only when its commands have ended. */
 const holdsItsTurn: ReadonlySet<string> = new Set(["copilot-acp", "copilot"])
 
+/** Agents whose program ends its commands with its turn, and reports them as failed. */
+const endsItsCommands: ReadonlySet<string> = new Set(["codex-exec"])
+
 /** Files that each act writes, and after how many seconds. */
 const acts: ReadonlyArray<readonly [act: Act, seconds: ReadonlyArray<number>]> = [
   ["delegate", [1]],
@@ -152,6 +155,11 @@ setInterval(() => {}, 1000)
       const prompt = promptFor("background", "node server.mjs")
       const played = await agent.stage.playAndFinish(prompt, `served-${mode}.txt`, mode)
       assert.strictEqual(played.end.type, "run.completed", endingOf(played))
+      if (endsItsCommands.has(agentId)) {
+        const refused = refusalIn(played.events)
+        assert.isDefined(refused, "the command that has ended is reported")
+        return agent.note(`server in ${mode}`, `completed, the command failed: ${refused}`)
+      }
       const stopped = played.end.payload["stopped"]
       assert.lengthOf(stopped as ReadonlyArray<string>, 1, "the server is named")
       assert.deepStrictEqual(Object.keys(played.changes), [`served-${mode}.txt`])

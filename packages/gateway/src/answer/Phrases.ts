@@ -1,6 +1,7 @@
 /** Texts of the Gateway in conversations, in both languages. No text repeats a prompt, a path or an output. */
 import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
 import { runtimeRemedyOf } from "@corral/domain/run/RuntimeRemedy"
+import { MAX_MESSAGE_TEXT } from "@corral/domain/session/Message"
 import type { TaskState } from "@corral/domain/task/Task"
 import { runtimeCauses } from "../hub/RuntimeCauses.ts"
 import type { LocalizedText } from "../platform/LocalizedText.ts"
@@ -13,6 +14,7 @@ export const help = words(
     "",
     "! TEXT – say something to the agent while it works",
     "stop – stop the agent here, and withdraw the messages that wait",
+    "continue – send the messages that are held after a stop or an error",
     "new – start a new session here; /new TEXT: with this message",
     "agent – which agents there are; agent NAME: messages here go to this one",
     "use – where agents work; use 2: the second location, from now on",
@@ -28,6 +30,7 @@ export const help = words(
     "",
     "！内容 – 在智能体工作时对它说",
     "停止 – 停止这里的智能体，并撤回等待中的消息",
+    "继续 – 发送因停止或出错而暂缓的消息",
     "新会话 – 在这里开始新会话；新会话 内容：同时发送这条消息",
     "智能体 – 有哪些智能体；智能体 名称：这里的消息发给它",
     "位置 – 智能体在哪里工作；位置 2：以后用第二个",
@@ -139,6 +142,8 @@ export const notIdle = words(
 export const nothingHere = words("Nothing is in progress here.", "这里没有正在进行的工作。")
 export const noTasks = words("You have no tasks yet.", "你还没有任务。")
 export const cancelled = words("Stopping.", "正在停止。")
+export const continued = words("The held messages are sent now.", "暂缓的消息已开始发送。")
+export const nothingHeld = words("No messages are held here.", "这里没有暂缓的消息。")
 export const whichOne = (count: number, example: string): LocalizedText =>
   words(
     `There are ${count}. Choose one, such as "${example}".`,
@@ -154,6 +159,11 @@ export const cardElsewhere = words(
 export const failedHere = words(
   "This failed after several attempts. Please send it again later.",
   "多次尝试后仍未成功，请稍后再发送一次。"
+)
+
+export const textTooLong = words(
+  `Your message is too long: an agent takes up to ${MAX_MESSAGE_TEXT.toLocaleString("en")} characters. It was not sent. Put long content into a file of the workspace and name it here.`,
+  `消息太长：最多 ${MAX_MESSAGE_TEXT.toLocaleString("en")} 个字符，因此没有发送。请把较长的内容放到工作区的文件里，再在这里说明文件名。`
 )
 
 /** Refusals of the Hub, for users. */

@@ -1,4 +1,5 @@
 /** Chat commands about work in progress: status, list, cancel and decide. */
+import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
 import type { Task } from "@corral/domain/task/Task"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
@@ -82,7 +83,7 @@ const timeOf = ({ createdAt, id }: Task): string =>
 
 /** The first words of a task, without secrets, paths and code. */
 const titleOf = ({ input }: Task): string => {
-  const line = answerText(input.text.split("\n", 1)[0] ?? "") ?? ""
+  const line = answerText(messageOfPrompt(input.text).split("\n", 1)[0] ?? "") ?? ""
   const characters = Array.from(line)
   return characters.length > TITLE_MAX ? `${characters.slice(0, TITLE_MAX).join("")}…` : line
 }

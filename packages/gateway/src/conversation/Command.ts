@@ -17,7 +17,18 @@ export type Command =
   | { readonly _tag: "Use"; readonly which: number | undefined }
   | { readonly _tag: "Agent"; readonly name: string | undefined }
   /** A slash command that does not exist, or not with these words. */
-  | { readonly _tag: "Status" | "List" | "Bind" | "Unbind" | "Help" | "Stop" | "Nothing" | "Unknown" }
+  | {
+      readonly _tag:
+        | "Status"
+        | "List"
+        | "Bind"
+        | "Unbind"
+        | "Help"
+        | "Stop"
+        | "Continue"
+        | "Nothing"
+        | "Unknown"
+    }
 
 /** Commands by their first word, without `/`. */
 const words: Readonly<Record<string, Command["_tag"] | "Allow" | "Deny">> = {
@@ -32,6 +43,8 @@ const words: Readonly<Record<string, Command["_tag"] | "Allow" | "Deny">> = {
   stop: "Stop",
   取消: "Cancel",
   停止: "Stop",
+  continue: "Continue",
+  继续: "Continue",
   approve: "Allow",
   allow: "Allow",
   批准: "Allow",

@@ -4,6 +4,7 @@
  */
 import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
 import type { CardAction, IntegrationEvent, MessageReceived } from "@corral/domain/chat/Integration"
+import { MAX_MESSAGE_TEXT } from "@corral/domain/session/Message"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { type Handler, HandlerFailed } from "../handling/Handler.ts"
@@ -72,13 +73,12 @@ const toHandlerFailed = (error: Exclude<Failed, HandlerFailed>): HandlerFailed =
     case "NotSent":
       return new HandlerFailed({ message: error.message, permanent: true })
     case "HubUnavailable":
+    case "PlatformUnavailable":
       return new HandlerFailed({
         message: error.message,
         permanent: false,
         retryAfterMs: error.retryAfterMs
       })
-    default:
-      return new HandlerFailed({ message: error.message, permanent: false })
   }
 }
 
@@ -88,7 +88,16 @@ const handleEvent = Effect.fn("ConversationHandler.handleEvent")(function* (
 ): Effect.fn.Return<void, Failed, Services> {
   if (event.type === "identity.binding.required") return
   const account = accountOf(event)
-  const user = yield* identifyUser(event, account)
+  // The Hub takes no text that is too long. The user learns it, and the platform's copy is not kept.
+  const isTooLong =
+    event.type === "integration.message.received" && event.payload.text.length > MAX_MESSAGE_TEXT
+  const user = yield* identifyUser(isTooLong ? withoutText(event) : event, account)
+  if (isTooLong) {
+    const responder = yield* makeResponder((yield* Platforms).of(event.payload.platform), event, inbound)
+    if (user !== undefined)
+      return yield* storedResponder(responder, yield* StoredAnswers).reply(phrases.textTooLong)
+    return void (yield* handleUnlinked(withoutText(event), inbound))
+  }
   if (user !== undefined) {
     yield* deliverKept(account, user)
     return yield* handleLinked(event, inbound, user)
@@ -96,6 +105,11 @@ const handleEvent = Effect.fn("ConversationHandler.handleEvent")(function* (
   if (!(yield* handleUnlinked(event, inbound))) return
   const linked = yield* identifyUser(event, account)
   if (linked !== undefined) yield* deliverKept(account, linked)
+})
+
+const withoutText = (event: MessageReceived): MessageReceived => ({
+  ...event,
+  payload: { ...event.payload, text: "" }
 })
 
 /** Handles the message that was kept until the account was linked. It has its own key, so a second attempt repeats no step. */

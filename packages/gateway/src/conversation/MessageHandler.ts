@@ -46,6 +46,18 @@ const sendText = Effect.fn("MessageHandler.sendText")(function* (
   yield* messages.send(key, responder, message)
 })
 
+/** Without held messages, the word is one for the agent. */
+const continueSession = Effect.fn("MessageHandler.continueSession")(function* (
+  event: MessageReceived,
+  responder: Responder,
+  key: ConversationKey
+) {
+  const text = event.payload.text.trim()
+  if (yield* (yield* SessionCommands).proceed(key, responder)) return
+  if (text.startsWith("/")) return yield* responder.reply(phrases.nothingHeld)
+  yield* sendText(event, responder, { _tag: "Work", text })
+})
+
 export const handleMessage = Effect.fn("MessageHandler.handleMessage")(function* (
   event: MessageReceived,
   responder: Responder,
@@ -65,6 +77,8 @@ export const handleMessage = Effect.fn("MessageHandler.handleMessage")(function*
       return yield* sendText(event, responder, command)
     case "Stop":
       return yield* sessions.stop(key, responder)
+    case "Continue":
+      return yield* continueSession(event, responder, key)
     case "Number":
       return yield* responder.reply(linkPhrases.numberNotNeeded(user.name))
     case "Status":

@@ -26,6 +26,8 @@ export class SessionCommands extends Context.Service<
   {
     /** Stops the run in progress, and withdraws the messages of this chat that wait for their turn. */
     readonly stop: (key: ConversationKey, responder: Responder) => Handled
+    /** Sends the messages of the session that are held after a stop or an error. Returns whether there were any. */
+    readonly proceed: (key: ConversationKey, responder: Responder) => Effect.Effect<boolean, Failed>
     readonly use: (key: ConversationKey, responder: Responder, which: number | undefined) => Handled
     /** Lists the agents, or chooses one: an agent of the session, which is added if it is missing. */
     readonly agent: (key: ConversationKey, responder: Responder, name: string | undefined) => Handled
@@ -37,6 +39,7 @@ export class SessionCommands extends Context.Service<
       const provide = Effect.provide(services)
       return SessionCommands.of({
         stop: (key, responder) => provide(stopAll(key, responder)),
+        proceed: (key, responder) => provide(continueAll(key, responder)),
         use: (key, responder, which) => provide(chooseLocation(key, responder, which)),
         agent: (key, responder, name) => provide(chooseAgent(key, responder, name))
       })
@@ -76,6 +79,22 @@ const stopAll = Effect.fn("SessionCommands.stop")(function* (key: ConversationKe
   const latest = yield* readSession(responder, current.id)
   if (latest !== undefined) count += yield* cancelRuns(responder, latest)
   yield* responder.reply(count === 0 ? phrases.nothingHere : phrases.cancelled)
+})
+
+const continueAll = Effect.fn("SessionCommands.continue")(function* (
+  key: ConversationKey,
+  responder: Responder
+) {
+  const hub = yield* Hub
+  const { session: current } = yield* (yield* ChatSessions).get(threadKeyOf(key))
+  const session = current && (yield* readSession(responder, current.id))
+  const held = session?.agents.filter((agent) => agent.held !== undefined) ?? []
+  for (const { id: agentInstanceId, sessionId: id } of held)
+    yield* hub.as(responder.account, ({ sessions }) =>
+      sessions.continueAgent({ params: { id, agentInstanceId } })
+    )
+  if (held.length > 0) yield* responder.reply(phrases.continued)
+  return held.length > 0
 })
 
 const chooseLocation = Effect.fn("SessionCommands.use")(function* (

@@ -5,6 +5,7 @@
  */
 import { Data } from "effect"
 import { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import { retryAfterMsOf } from "../platform/RateHold.ts"
 
 /** The token is no longer valid. */
 export class StaleToken extends Data.TaggedError("StaleToken") {}
@@ -17,7 +18,8 @@ const BUSY = new Set([230020, 99991400, 11232, 230049])
 /** Wrong app id or secret. The operator can correct these while the message waits. */
 const CREDENTIALS = new Set([10003, 10014, 10015])
 
-const unavailable = (message: string) => new PlatformUnavailable({ message })
+const unavailable = (message: string, retryAfterMs?: number) =>
+  new PlatformUnavailable({ message, retryAfterMs })
 
 /** Failure for a code in a response; undefined for 0, which is success. */
 export const failureOfCode = (code: number): FeishuFailure | undefined => {
@@ -43,6 +45,10 @@ const tokenCode = (error: unknown): number | undefined => {
   return found === null ? undefined : Number(found[1])
 }
 
+/** Seconds until a limit ends, as the platform's gateway or any other server in between says it. */
+const resetOf = (headers: unknown): unknown =>
+  field(headers, "x-ogw-ratelimit-reset") ?? field(headers, "retry-after")
+
 /** Failure for a value that the library threw. */
 export const toFeishuFailure = (thrown: unknown): FeishuFailure => {
   const response = field(thrown, "response")
@@ -50,7 +56,10 @@ export const toFeishuFailure = (thrown: unknown): FeishuFailure => {
   const httpStatus = typeof status === "number" ? status : undefined
   // Includes redirects, which are not followed.
   if (httpStatus !== undefined && (httpStatus < 400 || httpStatus >= 500 || httpStatus === 429))
-    return unavailable(`The platform answers ${httpStatus}.`)
+    return unavailable(
+      `The platform answers ${httpStatus}.`,
+      retryAfterMsOf(resetOf(field(response, "headers")))
+    )
   const code = responseCodeOf(field(response, "data")) ?? tokenCode(thrown)
   const failure = code === undefined ? undefined : failureOfCode(code)
   if (failure !== undefined) return failure

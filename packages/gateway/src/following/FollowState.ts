@@ -10,9 +10,14 @@ const retries = Schedule.min([Schedule.exponential("500 millis"), Schedule.space
 const isTransient = ({ _tag }: { readonly _tag: string }): boolean =>
   _tag === "PlatformUnavailable" || _tag === "HubUnavailable" || _tag === "SqlError"
 
-/** Retries failures that may be temporary. */
-export const retryTransient = <A, E extends { readonly _tag: string }, R>(self: Effect.Effect<A, E, R>) =>
-  Effect.retry(self, { schedule: retries, while: isTransient })
+const retryAfterMsOf = (error: object): number =>
+  "retryAfterMs" in error && typeof error.retryAfterMs === "number" ? error.retryAfterMs : 0
+
+/** Retries failures that may be temporary, not before the time that a failure says. */
+export const retryTransient = <A, E extends { readonly _tag: string }, R>(self: Effect.Effect<A, E, R>) => {
+  const paced: Effect.Effect<A, E, R> = Effect.tapError(self, (error) => Effect.sleep(retryAfterMsOf(error)))
+  return Effect.retry(paced, { schedule: retries, while: isTransient })
+}
 
 export class FollowState {
   current: Follow

@@ -13,6 +13,7 @@ const titles: Readonly<Record<Phase, readonly [words: LocalizedText, tone: Tone]
   sent: [{ en: "Sent to the agent.", zh: "已转告智能体。" }, "neutral"],
   starting: [{ en: "Starting", zh: "正在启动" }, "neutral"],
   turn: [{ en: "Waiting for its turn", zh: "等待前面的消息完成" }, "neutral"],
+  held: [{ en: 'Held. Say "continue" to send it', zh: "已暂缓，发送“继续”即可恢复" }, "attention"],
   queued: [{ en: "Waiting for the machine", zh: "等待机器" }, "neutral"],
   working: [{ en: "Running", zh: "进行中" }, "running"],
   waiting: [{ en: "Needs your decision", zh: "等待决定" }, "attention"],

@@ -14,13 +14,14 @@ import { Schema } from "effect"
 
 /**
  * `sending`: further input that the run in progress does not have yet. `sent`: it has it. `turn`: an earlier turn is in progress. `queued`: the
- * machine is offline.
+ * machine is offline. `held`: the queue is held after a stop or an error.
  */
 const Phase = Schema.Literals([
   "sending",
   "sent",
   "starting",
   "turn",
+  "held",
   "queued",
   "working",
   "waiting",
@@ -170,6 +171,7 @@ export const progressBeforeRun = (
   if (state === "failed") return { ...progress, phase: "failed", ...causeOf(error) }
   if (state === "withdrawn") return phaseIs("cancelled")
   if (when === "now") return phaseIs(state === "delivered" ? "sent" : "sending")
+  if (delivery.held === true) return phaseIs("held")
   if (task === undefined) return phaseIs("turn")
   return phaseIs(task.state === "queued" ? "queued" : "starting")
 }

@@ -13,6 +13,9 @@ import {
 } from "@corral/service/http/RequestGuard"
 import type { ChatPlatform } from "../platform/ChatPlatform.ts"
 
+/** Larger than an event of any platform, so that the sender of a message that is too long learns it. A signature is checked over all bytes. */
+export const MAX_EVENT_BYTES = 4 * 1_048_576
+
 export interface GatewayRoute {
   readonly method: "GET" | "POST"
   readonly body: BodyKind
@@ -43,5 +46,6 @@ const refusalOfRoute = (head: RequestHead, route: GatewayRoute | undefined): Htt
 export const gatewayRequestPolicy = (routes: ReadonlyMap<string, GatewayRoute>): RequestPolicy => ({
   refusalOf: (head) => refusalOfRoute(head, routes.get(pathOfTarget(head.target))),
   bodyKindAt: (path) => routes.get(path)?.body ?? "json",
+  maxBytesAt: (path) => (routes.get(path)?.method === "POST" ? MAX_EVENT_BYTES : undefined),
   requiresBodyAt: (path) => routes.get(path)?.method === "POST"
 })

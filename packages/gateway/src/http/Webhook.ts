@@ -5,10 +5,10 @@
  * platform sends it again, or shows the failed click to the person.
  */
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
+import { exitWithin } from "@corral/service/http/ExitWithin"
 import { nodeExchange, type NodeExchange } from "@corral/service/http/NodeExchange"
 import { endLateBody, type HttpRefusal } from "@corral/service/http/Refusal"
 import { refusalResponse, refuseUnread } from "@corral/service/http/RefusalResponse"
-import { MAX_REQUEST_BYTES } from "@corral/service/http/RequestGuard"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Effect, Exit, Fiber } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -23,6 +23,7 @@ import type {
   Verification,
   WebhookKind
 } from "../platform/ChatPlatform.ts"
+import { MAX_EVENT_BYTES } from "./GatewayRequestPolicy.ts"
 import { readRawBody } from "./RawBody.ts"
 
 /** Platforms wait for 3 seconds, network and a busy machine included. */
@@ -57,23 +58,6 @@ const refuse = ({ request, response }: NodeExchange, refusal: HttpRefusal) =>
   request.readableEnded
     ? refusalWithId(refusal)
     : Effect.flatMap(CurrentRequestId, (id) => refuseUnread(response, refusal, id))
-
-/** Exit of a fiber, or `undefined` after `millis`. A timer and an observer: a timeout of Effect would start two fibers for each event. */
-const exitWithin = <A, E>(
-  fiber: Fiber.Fiber<A, E>,
-  millis: number
-): Effect.Effect<Exit.Exit<A, E> | undefined> =>
-  Effect.callback((resume) => {
-    const timer = setTimeout(() => resume(Effect.undefined), Math.max(0, millis))
-    const removeObserver = fiber.addObserver((exit) => {
-      clearTimeout(timer)
-      resume(Effect.succeed(exit))
-    })
-    return Effect.sync(() => {
-      clearTimeout(timer)
-      removeObserver()
-    })
-  })
 
 /** Handlers of the webhooks of one platform, by kind. */
 export const makeWebhook = Effect.fnUntraced(function* (platform: ChatPlatform) {
@@ -137,7 +121,7 @@ export const makeWebhook = Effect.fnUntraced(function* (platform: ChatPlatform) 
       const exchange = nodeExchange(httpRequest)
       const { request, response } = exchange
       const receivedAt = clock.currentTimeMillisUnsafe()
-      const body = yield* readRawBody(request, MAX_REQUEST_BYTES, ANSWER_MS)
+      const body = yield* readRawBody(request, MAX_EVENT_BYTES, ANSWER_MS)
       if (body._tag === "TooLarge") return yield* refuse(exchange, { code: "payload_too_large" })
       if (body._tag === "Late") {
         endLateBody(response)

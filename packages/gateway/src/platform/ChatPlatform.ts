@@ -71,6 +71,8 @@ export class NotUnderstood extends Data.TaggedError("NotUnderstood")<{ readonly 
 /** A failure that may be temporary. A retry may help. */
 export class PlatformUnavailable extends Data.TaggedError("PlatformUnavailable")<{
   readonly message: string
+  /** Time until a retry may help, if the platform said so. */
+  readonly retryAfterMs?: number | undefined
 }> {}
 
 /** A sent message, which can be updated. */

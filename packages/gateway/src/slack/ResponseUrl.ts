@@ -7,6 +7,7 @@
 import { Effect, Option, Schema } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import { retryAfterMsOf } from "../platform/RateHold.ts"
 import { escapeMarkup } from "./Markup.ts"
 import { BlockActions } from "./Payload.ts"
 
@@ -15,7 +16,8 @@ const HOOKS = "https://hooks.slack.com"
 const asClick = Schema.decodeUnknownOption(Schema.fromJsonString(BlockActions))
 
 const noAddress = () => new NotSent({ message: "The click has no response address of Slack." })
-const unreachable = () => new PlatformUnavailable({ message: "Slack does not answer." })
+const unreachable = (retryAfterMs?: number) =>
+  new PlatformUnavailable({ message: "Slack does not answer.", retryAfterMs })
 
 /** `domain` is the configured origin of the platform's API. */
 const addressOf = (body: string, domain: string): string | undefined => {
@@ -41,12 +43,12 @@ export const postEphemeral = (
       mrkdwn: false,
       text: escapeMarkup(text)
     })
-    const { status } = yield* client.execute(request).pipe(
+    const { headers, status } = yield* client.execute(request).pipe(
       Effect.timeoutOrElse({ duration: "10 seconds", orElse: () => Effect.fail(unreachable()) }),
       // The error's message contains the address.
       Effect.catchTag("HttpClientError", () => Effect.fail(unreachable()))
     )
-    if (status >= 500 || status === 429) return yield* unreachable()
+    if (status >= 500 || status === 429) return yield* unreachable(retryAfterMsOf(headers["retry-after"]))
     if (status >= 300) return yield* new NotSent({ message: `Slack answered ${status}.` })
   }).pipe(
     Effect.provide(FetchHttpClient.layer),

@@ -3,6 +3,7 @@
  *
  * Guarantees: a call ends within 10 seconds. A failure contains Slack's error code and nothing else of the response. Tokens and texts are not
  * logged.
+ * A method that Slack limits is not called before the time that Slack says.
  * Does not: retry.
  */
 import {
@@ -15,6 +16,7 @@ import {
 } from "@slack/web-api"
 import { Effect, Redacted, Schema } from "effect"
 import { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import { makeRateHold, retryAfterMsOf } from "../platform/RateHold.ts"
 import type { SlackConfig } from "./SlackConfig.ts"
 
 const TIMEOUT_MS = 10_000
@@ -41,14 +43,16 @@ const retryable = new Set([
   "team_added_to_org"
 ])
 
-const unavailable = (message: string) => new PlatformUnavailable({ message })
+const unavailable = (message: string, retryAfterMs?: number) =>
+  new PlatformUnavailable({ message, retryAfterMs })
 
 const failureOf = (error: unknown): NotSent | PlatformUnavailable => {
-  if (error instanceof WebAPIRateLimitedError) return unavailable("Slack limited the rate of calls.")
+  if (error instanceof WebAPIRateLimitedError)
+    return unavailable("Slack limited the rate of calls.", retryAfterMsOf(error.retryAfter))
   if (error instanceof WebAPIHTTPError) {
     const { statusCode } = error
-    return statusCode >= 500 || statusCode === 408
-      ? unavailable(`Slack answered ${statusCode}.`)
+    return statusCode >= 500 || statusCode === 408 || statusCode === 429
+      ? unavailable(`Slack answered ${statusCode}.`, retryAfterMsOf(error.headers["retry-after"]))
       : new NotSent({ message: `Slack answered ${statusCode}.` })
   }
   if (!(error instanceof WebAPIPlatformError)) return unavailable("Slack does not answer.")
@@ -82,8 +86,11 @@ export const makeSlackCall = ({ botToken, domain }: SlackConfig): SlackCall => {
     rejectRateLimitedCalls: true,
     logger: noLogger
   })
+  // Slack limits a method, and some methods per channel.
+  const held = makeRateHold()
   return (method, parameters, response) =>
     Effect.tryPromise({ try: () => client.apiCall(method, parameters), catch: failureOf }).pipe(
+      held(`${method} ${String(parameters["channel"] ?? "")}`),
       Effect.flatMap((body) => Effect.mapError(Schema.decodeEffect(response)(body), invalidResponse))
     )
 }

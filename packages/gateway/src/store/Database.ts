@@ -2,6 +2,7 @@
  * The Gateway's own PostgreSQL schema, with every migration applied. Other services may use the same database: the Gateway does not touch
  * their schemas.
  */
+import { databaseClockLayer } from "@corral/service/clock/DatabaseClock"
 import { connectionLimits, connectionSettingsProblem } from "@corral/service/ConnectionSettings"
 import { databaseProblem } from "@corral/service/DatabaseProblem"
 import { whenServing } from "@corral/service/DatabaseStart"
@@ -76,8 +77,16 @@ const connect = (config: GatewayConfig) =>
     return Context.make(SqlClient.SqlClient, client)
   }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(error, config))))
 
-/** Provides `SqlClient`. Fails if the database is unreachable, or was migrated by a newer Corral. */
-export const gatewayDatabaseLayer = Layer.effectContext(Effect.flatMap(GatewayConfig, connect)).pipe(
+const withClock = Effect.fnUntraced(function* (config: GatewayConfig) {
+  const connections = yield* connect(config)
+  const clock = yield* Layer.build(Layer.provide(databaseClockLayer, Layer.succeedContext(connections))).pipe(
+    Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(error, config)))
+  )
+  return Context.merge(connections, clock)
+})
+
+/** Provides `SqlClient` and the database's clock. Fails if the database is unreachable, or was migrated by a newer Corral. */
+export const gatewayDatabaseLayer = Layer.effectContext(Effect.flatMap(GatewayConfig, withClock)).pipe(
   Layer.provide(Reactivity.layer),
   Layer.provide(nodeVersionLayer("A Gateway"))
 )

@@ -1,4 +1,5 @@
 /** Metrics from the database, read in one indexed statement when the metrics are scraped. */
+import { DatabaseClock } from "@corral/service/clock/DatabaseClock"
 import { CurrentMetrics, type Reading } from "@corral/service/telemetry/Metrics"
 import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -15,6 +16,7 @@ export const gatewayStoreMetrics = Layer.effectDiscard(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const clock = yield* Clock.Clock
+    const { skewMs } = yield* DatabaseClock
     const metrics = yield* CurrentMetrics
     const count = queryRow({
       Request: Schema.Void,
@@ -35,5 +37,6 @@ export const gatewayStoreMetrics = Layer.effectDiscard(
       return found
     })
     metrics.sample(readings)
+    metrics.sample(Effect.sync(() => [[gatewayMetrics.clockSkew, skewMs() / 1_000]]))
   })
 )

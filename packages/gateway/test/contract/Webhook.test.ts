@@ -57,6 +57,12 @@ describe("the webhooks of Feishu", { timeout: 60_000 }, () => {
     )
   })
 
+  it("keeps a message that is larger than one of the platform, so that its sender can be answered", async () => {
+    const push = pushedMessage("ev_large", "x".repeat(2 * 1_048_576))
+    const answer = await gateway.send(push)
+    assert.deepStrictEqual([answer.status, await stored("ev_large")], [200, 1])
+  })
+
   it("keeps a click, with the time as card callbacks write it", async () => {
     const answer = await gateway.send(pushedClick("ev_click"), CARDS)
     assert.deepStrictEqual([answer.status, answer.body], [200, {}])

@@ -1,6 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { checkRequest, MAX_REQUEST_BYTES, type RequestHead } from "@corral/service/http/RequestGuard"
-import { type GatewayRoute, gatewayRequestPolicy } from "../../src/http/GatewayRequestPolicy.ts"
+import { checkRequest, type RequestHead } from "@corral/service/http/RequestGuard"
+import {
+  type GatewayRoute,
+  gatewayRequestPolicy,
+  MAX_EVENT_BYTES
+} from "../../src/http/GatewayRequestPolicy.ts"
 
 const policy = gatewayRequestPolicy(
   new Map<string, GatewayRoute>([
@@ -52,8 +56,8 @@ describe("gatewayRequestPolicy", () => {
     assert.strictEqual(codeOf("POST", "/integrations/slack/card-actions", json), "unsupported_media_type")
     assert.strictEqual(codeOf("POST", "/integrations/feishu/events", form), "unsupported_media_type")
     for (const [bytes, code] of [
-      [MAX_REQUEST_BYTES, "pass"],
-      [MAX_REQUEST_BYTES + 1, "payload_too_large"]
+      [MAX_EVENT_BYTES, "pass"],
+      [MAX_EVENT_BYTES + 1, "payload_too_large"]
     ] as const)
       assert.strictEqual(
         codeOf("POST", "/integrations/feishu/events", { ...json, "content-length": String(bytes) }),

@@ -1,5 +1,4 @@
 /** The Gateway in another program's server: its checks and the verification of bodies are the same as elsewhere. */
-import { MAX_REQUEST_BYTES } from "@corral/service/http/RequestGuard"
 import {
   APP,
   unsigned,
@@ -19,6 +18,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { gatewayRoutes } from "../../src/Gateway.ts"
 import { GatewayConfig, gatewayDefaults } from "../../src/GatewayConfig.ts"
+import { MAX_EVENT_BYTES } from "../../src/http/GatewayRequestPolicy.ts"
 
 const feishu = {
   connection: "webhook",
@@ -79,7 +79,7 @@ describe("The Gateway's routes in another program's server", { timeout: 60_000 }
             `POST /corral${path} HTTP/1.1`,
             "Host: x",
             "Content-Type: application/json",
-            `Content-Length: ${MAX_REQUEST_BYTES + 1}`
+            `Content-Length: ${MAX_EVENT_BYTES + 1}`
           ]
           const large = yield* Effect.promise(() => sendRaw(port, message(head)))
           assert.strictEqual(large.status, 413)

@@ -1,6 +1,7 @@
 /** What is said on Slack, with the platform's own client against a Slack of ours. */
 import { afterEach, assert, beforeEach, describe, it, vi } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
+import { TestClock } from "effect/testing"
 import type { Card } from "../../src/platform/Card.ts"
 import type { ChatPlatform, Inbound, Destination } from "../../src/platform/ChatPlatform.ts"
 import { sameInAllLanguages } from "../../src/platform/LocalizedText.ts"
@@ -163,8 +164,23 @@ describe("what goes wrong there", () => {
       assert.strictEqual(fake.count("chat.postMessage"), 1)
       for (const text of [String(failed), JSON.stringify(failed), failed.stack ?? ""])
         for (const secret of [BOT_TOKEN, words, SLACK_SECRET]) assert.notInclude(text, secret)
-      // The next one goes as if nothing had been: no queue of the client's waits for the limit to end.
+      // The next one goes as if nothing had been: no queue of the client's waits for a limit to end.
+      if (fault !== rateLimited) yield* send(words)
+    })
+  )
+
+  it.effect("a rate limit holds calls of its method back for the time that Slack says, and no others", () =>
+    Effect.gen(function* () {
+      fake.fail("chat.postMessage", rateLimited)
+      assert.deepInclude(yield* Effect.flip(send(words)), { retryAfterMs: 1_800_000 })
+      yield* TestClock.adjust("10 minutes")
+      const held = yield* Effect.flip(send(words))
+      assert.deepInclude(held, { _tag: "PlatformUnavailable", retryAfterMs: 1_200_000 })
+      assert.strictEqual(fake.count("chat.postMessage"), 1)
+      yield* send("x", { _tag: "Person", userId: "U0BO" })
+      yield* TestClock.adjust("20 minutes")
       yield* send(words)
+      assert.strictEqual(fake.count("chat.postMessage"), 3)
     })
   )
 

@@ -6,6 +6,7 @@ import type { UserId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Option, Semaphore, Stream } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { limitTo } from "../store/Limit.ts"
+import { decodeSeq, type Position } from "../store/Position.ts"
 import { auditRecordHash, GENESIS_HASH } from "./AuditChain.ts"
 import {
   AUDIT_COLUMNS,
@@ -33,21 +34,21 @@ export interface AuditFilter {
 export class AuditTrail extends Context.Service<
   AuditTrail,
   {
-    /** At most `limit` records of a project before `seq`, newest first. */
+    /** At most `limit` records of a project before that position, newest first. */
     readonly list: (
       proof: Proof<"audit.read">,
       filter: AuditFilter,
-      before: number | undefined,
+      before: Position | undefined,
       limit: number
     ) => Effect.Effect<ReadonlyArray<AuditRecord>, SqlError.SqlError>
     /**
      * Actions of one user in every project and without one, and records without a project about resources of the user: at most `limit` records
-     * before that id, newest first. Excludes refusals in projects that the user may not read: they would reveal that the project exists.
+     * before that position, newest first. Excludes refusals in projects that the user may not read: they would reveal that the project exists.
      */
     readonly listOfUser: (
       reader: UserId,
       filter: AuditFilter,
-      before: string | undefined,
+      before: Position | undefined,
       limit: number
     ) => Effect.Effect<ReadonlyArray<AuditRecord>, SqlError.SqlError>
     /** All records of the scope, oldest first, read page by page. Includes records that are added while it runs. */
@@ -60,51 +61,57 @@ export class AuditTrail extends Context.Service<
     AuditTrail,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const columns = sql.literal(AUDIT_COLUMNS)
 
-      const inScope = (scope: AuditScope) =>
-        "subject" in scope
-          ? sql`chain = ${scope.subject}`
-          : sql`chain = '' AND (actor = ${scope.reader} OR about = ${scope.reader})`
-
-      // A long chain takes a while. Verifications wait for each other, so that they never occupy the whole connection pool.
+      // A long chain takes a while. Verifications take turns, a page each, so that they never occupy the whole connection pool.
       const oneAtATime = yield* Semaphore.make(1)
-
-      const page = (selected: Statement.Fragment, limit: number) =>
-        auditRecordRows.all(storedRecords(sql, sql`${selected} ${limitTo(sql, limit)}`))
 
       return AuditTrail.of({
         records: (scope) =>
-          Stream.paginate(0, (seq) =>
-            Effect.map(storedRecordsAfter(sql, inScope(scope), seq), (records) => [
-              records,
-              Option.map(Option.fromNullishOr(records.at(-1)), (last) => last.seq)
-            ])
-          ),
+          "subject" in scope ? recordsOfChain(sql, scope.subject) : recordsOfUser(sql, scope.reader),
 
         list: Effect.fn("AuditTrail.list")(function* ({ subject }, filter, before, limit) {
           const conditions = [
             sql`chain = ${subject}`,
             ...conditionsOf(sql, filter),
-            ...(before === undefined ? [] : [sql`seq < ${before}`])
+            ...(before === undefined
+              ? []
+              : [sql`(at, seq) < (${before.at}, ${decodeSeq(before.id, 0)}::bigint)`])
           ]
-          return yield* page(sql`${sql.and(conditions)} ORDER BY seq DESC`, limit)
+          return yield* auditRecordRows.all(
+            storedRecords(
+              sql,
+              sql`${sql.and(conditions)} ORDER BY audit.at DESC, audit.seq DESC ${limitTo(sql, limit)}`
+            )
+          )
         }),
 
         listOfUser: Effect.fn("AuditTrail.listOfUser")(function* (reader, filter, before, limit) {
           const conditions = [
-            sql`(actor = ${reader} OR (chain = '' AND about = ${reader}))`,
             sql`(chain = '' OR outcome <> 'denied' OR chain IN (
               SELECT project_id FROM project_members WHERE user_id = ${reader}
               UNION SELECT id FROM projects WHERE visibility = 'internal'))`,
             ...conditionsOf(sql, filter),
-            ...(before === undefined ? [] : [sql`id < ${before}`])
+            ...(before === undefined ? [] : [sql`(at, id) < (${before.at}, ${before.id})`])
           ]
-          return yield* page(sql`${sql.and(conditions)} ORDER BY id DESC`, limit)
+          // Each part is read in its index's order, so a page costs the same regardless of how many records there are.
+          const newest = (part: Statement.Fragment) => sql`(
+            SELECT ${columns} FROM audit WHERE ${sql.and([part, ...conditions])}
+            ORDER BY audit.at DESC, audit.id DESC ${limitTo(sql, limit)})`
+          const rows = yield* storedAuditRows.all(sql`
+            SELECT * FROM (
+              ${newest(sql`actor = ${reader}`)} UNION ALL ${newest(sql`chain = '' AND about = ${reader} AND actor <> ${reader}`)}
+            ) AS found ORDER BY found.at DESC, found.id DESC ${limitTo(sql, limit)}`)
+          return yield* auditRecordRows.all(Effect.succeed(rows.map(storedRecordOf)))
         }),
 
         verify: Effect.fn("AuditTrail.verify")(function* (selected) {
-          return yield* verifyChain(sql, selected === "no project" ? "" : selected.subject)
-        }, oneAtATime.withPermit)
+          return yield* verifyChain(
+            sql,
+            selected === "no project" ? "" : selected.subject,
+            oneAtATime.withPermit
+          )
+        })
       })
     })
   )
@@ -118,14 +125,43 @@ const storedRecords = (sql: SqlClient.SqlClient, selected: Statement.Fragment) =
     (rows) => rows.map(storedRecordOf)
   )
 
-/** A page of stored records, oldest first. */
-const storedRecordsAfter = (sql: SqlClient.SqlClient, scope: Statement.Fragment, seq: number) =>
-  storedRecords(sql, sql`${scope} AND seq > ${seq} ORDER BY seq LIMIT ${PAGE}`)
+const recordsOfChain = (sql: SqlClient.SqlClient, chain: string) =>
+  Stream.paginate(0, (seq) =>
+    Effect.map(pageOfChain(sql, chain, seq), (records) => [
+      records,
+      Option.map(Option.fromNullishOr(records.at(-1)), (last) => last.seq)
+    ])
+  )
 
-const verifyChain = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, chain: string) {
+/** A page of stored records, oldest first. By the column: the selected `seq` is another value, by which PostgreSQL would sort the whole chain. */
+const pageOfChain = (sql: SqlClient.SqlClient, chain: string, seq: number) =>
+  storedRecords(sql, sql`chain = ${chain} AND audit.seq > ${seq} ORDER BY audit.seq ${limitTo(sql, PAGE)}`)
+
+/** The user's records in the chain of all records without a project. Each statement reads a range of positions of the chain. */
+const recordsOfUser = (sql: SqlClient.SqlClient, reader: UserId) =>
+  Stream.paginate(0, (seq) =>
+    Effect.gen(function* () {
+      const records = yield* storedRecords(
+        sql,
+        sql`chain = '' AND audit.seq > ${seq} AND audit.seq <= ${seq + PAGE} AND (actor = ${reader} OR about = ${reader})
+          ORDER BY audit.seq`
+      )
+      const head = yield* headOf(sql, "")
+      return [records, (head?.seq ?? 0) > seq + PAGE ? Option.some(seq + PAGE) : Option.none()] as const
+    })
+  )
+
+const headOf = (sql: SqlClient.SqlClient, chain: string) =>
+  chainHeadRows.first(sql`SELECT seq::int AS seq, hash FROM audit_heads WHERE chain = ${chain}`)
+
+const verifyChain = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  chain: string,
+  inTurn: <A, E, R>(page: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+) {
   let [checked, prevHash] = [0, GENESIS_HASH]
   for (;;) {
-    const records = yield* storedRecordsAfter(sql, sql`chain = ${chain}`, checked)
+    const records = yield* inTurn(pageOfChain(sql, chain, checked))
     for (const record of records) {
       const { hash, ...rest } = record
       if (record.seq !== checked + 1 || record.prevHash !== prevHash || auditRecordHash(rest) !== hash)
@@ -136,9 +172,7 @@ const verifyChain = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, chain
     if (records.length < PAGE) break
   }
   // The head has the hash of the last record, so it reveals records that were deleted at the end.
-  const head = yield* chainHeadRows.first(
-    sql`SELECT seq::int AS seq, hash FROM audit_heads WHERE chain = ${chain}`
-  )
+  const head = yield* headOf(sql, chain)
   return (head?.hash ?? GENESIS_HASH) === prevHash
     ? { ok: true, checked }
     : { ok: false, checked, brokenAtSeq: checked + 1 }

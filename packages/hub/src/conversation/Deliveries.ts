@@ -73,7 +73,7 @@ const deliverDue = Effect.fn("Deliveries.deliverDue")(function* (
 ) {
   const { sql } = services
   const work = yield* findDueWork(sql, services.now())
-  if (work.ended) yield* settleEndedTasks(sql)
+  if (work.ended) yield* settleEndedTasks(sql, services.now())
   if (work.expired) yield* failExpired(sql, services.now())
   const hasInput = work.turns && (yield* feedIdleRuns(services))
   if (work.inputs || hasInput) yield* sendInputs(services)
@@ -101,7 +101,7 @@ const findDueAgents = ({ now, sql }: DeliveryServices, after: string) =>
   dueRows.all(sql`
     SELECT m.session_id, m.recipient, min(m.id) AS first FROM messages m
     LEFT JOIN session_agents a ON a.session_id = m.session_id AND a.id = m.recipient
-    WHERE m.delivery = 'pending' AND m.send_when = 'next' AND m.task_id IS NULL
+    WHERE m.delivery = 'pending' AND m.send_when = 'next' AND m.task_id IS NULL AND NOT m.held
       AND (m.expires_at IS NULL OR m.expires_at > ${now()})
       AND (
         NOT EXISTS (

@@ -25,7 +25,7 @@ export const findDueWork = (sql: SqlClient.SqlClient, now: Date): Effect.Effect<
       SELECT coalesce(bool_or(t.id IS NOT NULL), false) AS ended,
         coalesce(bool_or(m.task_id IS NULL AND m.send_when = 'next' AND m.expires_at <= ${now}), false) AS expired,
         coalesce(bool_or(m.send_when = 'now' AND m.to_run_id IS NOT NULL), false) AS inputs,
-        coalesce(bool_or(m.task_id IS NULL AND m.send_when = 'next'), false) AS turns
+        coalesce(bool_or(m.task_id IS NULL AND m.send_when = 'next' AND NOT m.held), false) AS turns
       FROM messages m LEFT JOIN tasks t ON t.id = m.task_id AND t.state IN ('failed', 'expired', 'cancelled')
       WHERE m.delivery = 'pending'`),
     (row) => row ?? nothing

@@ -51,7 +51,7 @@ export const feedIdleRuns = Effect.fn("Deliveries.feedIdleRuns")(function* (
         SELECT m.session_id, m.recipient, r.id AS run_id, min(m.id) AS first FROM messages m
         JOIN tasks t ON t.agent_instance_id = m.recipient AND t.state IN ${openTaskStates(sql)}
         JOIN runs r ON r.id = t.run_id
-        WHERE m.delivery = 'pending' AND m.send_when = 'next' AND m.task_id IS NULL AND m.waits_for IS NULL
+        WHERE m.delivery = 'pending' AND m.send_when = 'next' AND m.task_id IS NULL AND m.waits_for IS NULL AND NOT m.held
           AND (r.state = 'waiting_input' OR (r.state = 'running' AND r.idle AND r.fed_turn < r.turn))
         GROUP BY m.session_id, m.recipient, r.id HAVING min(m.id) > ${after} ORDER BY min(m.id) ${limitTo(sql, PAGE)}`),
     keyOf: ({ first }) => first,
@@ -90,7 +90,7 @@ const feed = Effect.fnUntraced(function* (
   const messages = yield* userMessageRows.all(sql`
     SELECT ${sql.literal(MESSAGE_COLUMNS)} FROM messages
     WHERE session_id = ${session_id} AND recipient = ${recipient} AND delivery = 'pending' AND send_when = 'next'
-      AND task_id IS NULL AND (expires_at IS NULL OR expires_at > ${services.now()}) ORDER BY id`)
+      AND task_id IS NULL AND NOT held AND (expires_at IS NULL OR expires_at > ${services.now()}) ORDER BY id`)
   const [first] = messages
   if (first === undefined) return false
   if (run.state !== "waiting_input" && (yield* takes(services, run, first))) {

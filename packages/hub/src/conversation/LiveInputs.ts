@@ -14,6 +14,7 @@ import type { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { releaseInputs } from "../run/RunConversation.ts"
 import { isFinalState } from "../run/Runs.ts"
 import { MESSAGE_COLUMNS, type UserMessageRow, userMessageRows } from "../session/MessageRow.ts"
+import { holdMessages } from "../session/HeldMessages.ts"
 import { changeMessage } from "../session/MessageWrites.ts"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"
 import { findAuthorRefusal } from "./MessageAuthors.ts"
@@ -69,8 +70,7 @@ const sendInput = Effect.fnUntraced(function* (services: InputServices, message:
   )
   if (run === undefined) return
   if (isFinalState(run.state)) {
-    const locked = sql`SELECT 1 FROM sessions WHERE id = ${session_id} FOR NO KEY UPDATE`
-    return yield* sql.withTransaction(Effect.andThen(locked, releaseInputs(sql, session_id, runId)))
+    return yield* sql.withTransaction(returnInputs(services, message, run))
   }
   const place = { target_id: run.target_id, workspace: run.offer.workspace }
   const authors = [author, ...contributors]
@@ -90,6 +90,21 @@ const sendInput = Effect.fnUntraced(function* (services: InputServices, message:
       sql`delivery = 'pending' AND to_run_id = ${runId}`
     )
   )
+})
+
+/** The input missed the run that has ended. After Stop or an error it waits with the rest of the queue. */
+const returnInputs = Effect.fnUntraced(function* (
+  { now, sql }: InputServices,
+  { recipient, session_id, to_run_id: runId }: UserMessageRow,
+  { project_id, state }: { readonly project_id: ProjectId; readonly state: HubRunStatus }
+) {
+  if (runId === null) return
+  yield* sql`SELECT 1 FROM projects WHERE id = ${project_id} FOR KEY SHARE`
+  yield* sql`SELECT 1 FROM sessions WHERE id = ${session_id} FOR NO KEY UPDATE`
+  yield* releaseInputs(sql, session_id, runId)
+  if (state === "completed" || recipient === null || recipient === "people") return
+  const reason = state === "cancelled" ? "stopped" : "failed"
+  yield* holdMessages(sql, session_id, recipient, { reason, since: now().toISOString() })
 })
 
 const inputKey = (id: MessageId): string => `message ${id}`

@@ -1,16 +1,17 @@
 /**
- * Changes of messages that no target has yet: edit, withdraw and retry.
+ * Changes of messages that no target has yet: edit, withdraw, retry, and the end of a hold.
  *
  * Guarantees: a change and the delivery exclude each other. Both lock the message, and a task of the message is cancelled only while it has no
  * run.
  */
 import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
-import type { MessageId, SessionId } from "@corral/domain/identity/Ids"
+import type { AgentInstanceId, MessageId, SessionId } from "@corral/domain/identity/Ids"
 import type { UpdateMessage } from "@corral/domain/session/Message"
 import { Effect } from "effect"
 import { lockProject } from "../project/ProjectLock.ts"
 import { MESSAGE_COLUMNS, type UserMessageRow, userMessageRows } from "../session/MessageRow.ts"
 import { changeMessage } from "../session/MessageWrites.ts"
+import { agentInstanceOf } from "../session/SessionAgentRow.ts"
 import { findSessionAgent } from "../session/SessionAgentStore.ts"
 import { lockActiveSession } from "../session/SessionLock.ts"
 import { announced } from "../store/Notice.ts"
@@ -88,12 +89,37 @@ export const retryMessage = Effect.fnUntraced(function* (
       sql,
       address.sessionId,
       address.id,
-      sql`delivery = 'pending', error = NULL, task_id = NULL, to_run_id = NULL, context = NULL, send_when = 'next', waits_for = NULL,
+      sql`delivery = 'pending', error = NULL, task_id = NULL, to_run_id = NULL, context = NULL, send_when = 'next', waits_for = NULL, held = FALSE,
         attempt = attempt + 1, ${contribution(context, sender)},
         expires_at = CASE WHEN expires_at > ${now()} THEN expires_at END`,
       sql`delivery = 'failed'`
     )
   )
+})
+
+/** Ends the hold of the agent's queue: its messages are delivered in their order. The caller becomes a contributor of each. */
+export const continueQueue = Effect.fnUntraced(function* (
+  context: SendingContext,
+  sender: Sender,
+  sessionId: SessionId,
+  agentId: AgentInstanceId
+) {
+  const { now, sql } = context
+  yield* lockActiveSession(sql, sender.proof, sessionId, now())
+  const held = yield* userMessageRows.all(sql`
+    SELECT ${sql.literal(MESSAGE_COLUMNS)} FROM messages
+    WHERE session_id = ${sessionId} AND recipient = ${agentId} AND delivery = 'pending' AND held ORDER BY id`)
+  for (const message of held) yield* requireTurn(context, sender, message)
+  for (const { id } of held)
+    yield* changeMessage(
+      sql,
+      sessionId,
+      id,
+      sql`held = FALSE, ${contribution(context, sender)}`,
+      sql`delivery = 'pending' AND held`
+    )
+  const agent = yield* findSessionAgent(sql, sessionId, agentId)
+  return agent === undefined ? yield* new PermissionDenied() : agentInstanceOf(agent)
 })
 
 /** Locks a pending message, and cancels its task where that has no run yet. Takes locks in the order project, task, session, message. */

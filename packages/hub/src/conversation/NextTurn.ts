@@ -20,6 +20,7 @@ import { Effect, Result, Schema } from "effect"
 import { SqlError, type SqlClient } from "effect/sql"
 import type { Audit } from "../audit/Audit.ts"
 import type { Targets } from "../edges/Targets.ts"
+import { holdMessages } from "../session/HeldMessages.ts"
 import { MESSAGE_COLUMNS, type UserMessageRow, userMessageRows } from "../session/MessageRow.ts"
 import { withdrawUndelivered } from "../session/MessageWithdrawal.ts"
 import { changeMessage } from "../session/MessageWrites.ts"
@@ -84,11 +85,11 @@ const deliver = Effect.fnUntraced(function* (services: DeliveryServices, due: Du
   const message = yield* userMessageRows.first(sql`
     SELECT ${sql.literal(MESSAGE_COLUMNS)} FROM messages
     WHERE session_id = ${sessionId} AND recipient = ${agentId} AND delivery = 'pending' AND send_when = 'next'
-      AND task_id IS NULL AND (expires_at IS NULL OR expires_at > ${services.now()}) ORDER BY id LIMIT 1`)
+      AND task_id IS NULL AND NOT held AND (expires_at IS NULL OR expires_at > ${services.now()}) ORDER BY id LIMIT 1`)
   if (message === undefined) return idle
   const authors = [message.user_id, ...message.contributors]
   const refusal = yield* findAuthorRefusal(services, authors, session.project_id, agent)
-  if (refusal !== undefined) return yield* fail(services, message, refusal)
+  if (refusal !== undefined) return yield* fail(services, agent, message, refusal)
   return yield* start(services, session.project_id, agent, message)
 })
 
@@ -102,7 +103,7 @@ const start = Effect.fnUntraced(function* (
   const { attempt, id: messageId, session_id, user_id: author } = message
   const route = yield* findTurnRoute(services, agent, message)
   const tooOld = yield* findAttachmentRefusal(services.targets, agent.target_id, message.attachments)
-  if (tooOld !== undefined) return yield* fail(services, message, tooOld)
+  if (tooOld !== undefined) return yield* fail(services, agent, message, tooOld)
   const id = derivedId<TaskId>("tsk", message.created_at.getTime(), `${messageId} ${attempt}`)
   const claim = { principal: author, subject: projectId }
   const proof = yield* Effect.orDie(Effect.fromResult(prove("task.create", claim, undefined)))
@@ -119,7 +120,7 @@ const start = Effect.fnUntraced(function* (
     const { failure } = created
     return yield* failure instanceof SqlError.SqlError
       ? Effect.fail(failure)
-      : fail(services, message, failure)
+      : fail(services, agent, message, failure)
   }
   yield* changeMessage(
     sql,
@@ -180,7 +181,8 @@ const withdraw = Effect.fnUntraced(function* (
 })
 
 const fail = Effect.fnUntraced(function* (
-  { sql }: DeliveryServices,
+  { now, sql }: DeliveryServices,
+  agent: SessionAgentRow,
   { id, session_id }: UserMessageRow,
   { code, message }: Pick<RunFailure, "code" | "message">
 ) {
@@ -192,16 +194,28 @@ const fail = Effect.fnUntraced(function* (
     sql`delivery = 'failed', error = ${error}`,
     sql`delivery = 'pending'`
   )
+  yield* holdMessages(sql, session_id, agent.id, { reason: "failed", since: now().toISOString() })
   const failed: TurnResult = { _tag: "Failed" }
   return failed
 })
 
-/** A run of a revoked target never ends here, so it keeps no message waiting. */
+/**
+ * Whether a task is open at the agent or its place, or one has ended whose message is not settled yet: if it failed, it holds those after it. A run
+ * of a revoked target never ends here, so it keeps no message waiting.
+ */
 const isBusy = (sql: SqlClient.SqlClient, agent: SessionAgentRow) =>
   Effect.map(
     sql`
-      SELECT 1 FROM tasks WHERE state IN ${openTaskStates(sql)}
-        AND (agent_instance_id = ${agent.id} OR place = ${sharedPlaceOf(agent) ?? null})
-        AND NOT EXISTS (SELECT 1 FROM devices WHERE id = ${agent.target_id} AND revoked_at IS NOT NULL) LIMIT 1`,
+      SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM devices WHERE id = ${agent.target_id} AND revoked_at IS NOT NULL)
+        AND (
+          EXISTS (
+            SELECT 1 FROM tasks WHERE state IN ${openTaskStates(sql)}
+              AND (agent_instance_id = ${agent.id} OR place = ${sharedPlaceOf(agent) ?? null})
+          )
+          OR EXISTS (
+            SELECT 1 FROM messages WHERE session_id = ${agent.session_id} AND recipient = ${agent.id}
+              AND delivery = 'pending' AND send_when = 'next' AND task_id IS NOT NULL
+          )
+        )`,
     (rows) => rows.length > 0
   )

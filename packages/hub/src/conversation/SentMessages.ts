@@ -3,7 +3,7 @@
  *
  * Does not: open transactions; callers run writes in one.
  */
-import type { SessionId } from "@corral/domain/identity/Ids"
+import type { AgentInstanceId, SessionId } from "@corral/domain/identity/Ids"
 import type { CreateMessage, Message, UpdateMessage } from "@corral/domain/session/Message"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -11,7 +11,13 @@ import { Audit } from "../audit/Audit.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
 import { messageOf } from "../session/MessageRow.ts"
-import { editMessage, type MessageAddress, retryMessage, withdrawMessage } from "./MessageEditing.ts"
+import {
+  continueQueue,
+  editMessage,
+  type MessageAddress,
+  retryMessage,
+  withdrawMessage
+} from "./MessageEditing.ts"
 import { type Sender, sendMessage, type SendingContext } from "./MessageSending.ts"
 
 type Sent<E> = Effect.Effect<Message, E>
@@ -31,6 +37,12 @@ export class SentMessages extends Context.Service<
       sender: Sender,
       address: MessageAddress
     ) => Sent<Effect.Error<ReturnType<typeof retryMessage>>>
+    /** Delivers the held messages of an agent. */
+    readonly continueQueue: (
+      sender: Sender,
+      sessionId: SessionId,
+      agentId: AgentInstanceId
+    ) => ReturnType<typeof continueQueue>
   }
 >()("corral/hub/SentMessages") {
   static readonly layer = Layer.effect(
@@ -56,6 +68,9 @@ export class SentMessages extends Context.Service<
         }),
         retry: Effect.fn("SentMessages.retry")(function* (sender, address) {
           return messageOf(yield* retryMessage(context, sender, address))
+        }),
+        continueQueue: Effect.fn("SentMessages.continueQueue")(function* (sender, sessionId, agentId) {
+          return yield* continueQueue(context, sender, sessionId, agentId)
         })
       })
     })

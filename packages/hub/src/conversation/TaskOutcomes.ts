@@ -1,9 +1,10 @@
 /** Messages that did not reach a run: their task ended, or they expired before their turn. A message of an ended task may be delivered again. */
-import { MessageId, SessionId, TaskId } from "@corral/domain/identity/Ids"
+import { AgentInstanceId, MessageId, SessionId, TaskId } from "@corral/domain/identity/Ids"
 import { RunFailure } from "@corral/domain/run/Run"
 import { DeliveryContext } from "@corral/domain/session/Message"
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
+import { holdMessages } from "../session/HeldMessages.ts"
 import { changeMessage } from "../session/MessageWrites.ts"
 import { limitTo } from "../store/Limit.ts"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"
@@ -13,6 +14,7 @@ const EndedTask = Schema.Struct({
   session_id: SessionId,
   id: MessageId,
   task_id: TaskId,
+  recipient: Schema.NullOr(AgentInstanceId),
   context: Schema.NullOr(DeliveryContext),
   state: Schema.Literals(["failed", "expired", "cancelled"]),
   error: Schema.NullOr(jsonColumn(RunFailure))
@@ -32,32 +34,49 @@ const PAGE = 200
 
 /** Settles all such messages. */
 export const settleEndedTasks = Effect.fn("Deliveries.settleEndedTasks")(function* (
-  sql: SqlClient.SqlClient
+  sql: SqlClient.SqlClient,
+  now: Date
 ): Effect.fn.Return<void, SqlError.SqlError> {
   yield* sweepRows({
     page: (after) =>
       endedRows.all(sql`
-        SELECT m.session_id, m.id, m.task_id, m.context, t.state, t.error
+        SELECT m.session_id, m.id, m.task_id, m.recipient, m.context, t.state, t.error
         FROM messages m JOIN tasks t ON t.id = m.task_id
         WHERE m.delivery = 'pending' AND m.id > ${after} AND t.state IN ('failed', 'expired', 'cancelled')
         ORDER BY m.id ${limitTo(sql, PAGE)}`),
     keyOf: ({ id }) => id,
-    visit: (row) => Effect.as(sql.withTransaction(settle(sql, row)), true),
+    visit: (row) => Effect.as(sql.withTransaction(settle(sql, row, now)), true),
     failure: "failed to settle the message of an ended task"
   })
 })
 
-const settle = (sql: SqlClient.SqlClient, { context, error, id, session_id, state, task_id }: EndedTask) => {
+const settle = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { context, error, id, recipient, session_id, state, task_id }: EndedTask,
+  now: Date
+) {
   const isStill = sql`delivery = 'pending' AND task_id = ${task_id}`
-  if (state === "cancelled") return changeMessage(sql, session_id, id, sql`delivery = 'withdrawn'`, isStill)
+  if (state === "cancelled")
+    return yield* changeMessage(sql, session_id, id, sql`delivery = 'withdrawn'`, isStill)
   // The Edge no longer has the run to resume: the message starts a new run.
   if (state === "failed" && context === "resumed" && error?.code === "schema_validation_failed") {
     const again = sql`context = 'transcript', task_id = NULL, attempt = attempt + 1`
-    return changeMessage(sql, session_id, id, again, isStill)
+    return yield* changeMessage(sql, session_id, id, again, isStill)
   }
+  yield* sql`
+    SELECT 1 FROM projects WHERE id = (SELECT project_id FROM sessions WHERE id = ${session_id}) FOR KEY SHARE`
   const failure = JSON.stringify(state === "expired" ? EXPIRED : (error ?? UNKNOWN))
-  return changeMessage(sql, session_id, id, sql`delivery = 'failed', error = ${failure}`, isStill)
-}
+  const failed = yield* changeMessage(
+    sql,
+    session_id,
+    id,
+    sql`delivery = 'failed', error = ${failure}`,
+    isStill
+  )
+  if (failed !== undefined && recipient !== null)
+    yield* holdMessages(sql, session_id, recipient, { reason: "failed", since: now.toISOString() })
+  return failed
+})
 
 const expiredRows = storedRows("messages", Schema.Struct({ session_id: SessionId, id: MessageId }))
 

@@ -7,6 +7,7 @@
 import { AgentInstanceId, type MessageId, type SessionId, UserId } from "@corral/domain/identity/Ids"
 import { MAX_PROMPT_BYTES } from "@corral/domain/run/Run"
 import type { Attachment } from "@corral/domain/session/Attachment"
+import { transcribedPrompt } from "@corral/domain/session/TranscribedPrompt"
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { attachmentsColumn } from "../session/MessageRow.ts"
@@ -17,8 +18,6 @@ export const MAX_TRANSCRIPT_BYTES = 65_536
 /** Largest number of messages that are read for one. */
 const MAX_MESSAGES = 400
 
-const INTRODUCTION =
-  "Transcript of the conversation so far. You do not remember it yourself. Use it as background, and answer the message after it."
 const LEFT_OUT = "| (Earlier messages are left out.)"
 
 const TranscriptTurn = Schema.Struct({
@@ -77,11 +76,11 @@ export const transcribe = (
   }
   if (entries.length === 0) return { text: message, authors: [], attachments: [] }
   const isCut = entries.length < newestFirst.length
-  const lines = [INTRODUCTION, "", ...(isCut ? [LEFT_OUT] : []), ...entries, "", message]
-  return { text: lines.join("\n"), authors: [...authors], attachments }
+  const text = transcribedPrompt([...(isCut ? [LEFT_OUT] : []), ...entries], message)
+  return { text, authors: [...authors], attachments }
 }
 
-const OVERHEAD = Buffer.byteLength([INTRODUCTION, "", LEFT_OUT, "", ""].join("\n"))
+const OVERHEAD = Buffer.byteLength(transcribedPrompt([LEFT_OUT], ""))
 
 const entryOf = ({ agent_instance_id, attachments, label, text }: TranscriptTurn): string => {
   const name = agent_instance_id === null ? "User" : (label ?? "Agent")

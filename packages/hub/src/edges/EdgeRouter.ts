@@ -256,7 +256,8 @@ const inputsUnsupported = (): Conflict =>
   })
 
 const READ_TIMEOUT_MS = 10_000
-const WRITE_TIMEOUT_MS = 30_000
+/** Less than the deadline of the requests that wait for it, which then say what is unknown. */
+const WRITE_TIMEOUT_MS = 25_000
 
 const PREVIEW_UNSUPPORTED =
   "The Edge of this device is too old to open previews from here. Update it, or open the preview on the device."

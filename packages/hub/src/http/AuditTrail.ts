@@ -3,13 +3,13 @@ import { HubApi } from "@corral/domain/hub-api/HubApi"
 import type { AuditRecord } from "@corral/domain/access/Audit"
 import { SchemaValidationFailed } from "@corral/domain/errors/Failures"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import { idPosition, pageOf } from "@corral/service/http/Paged"
+import { pageOf } from "@corral/service/http/Paged"
 import { Effect, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { AuditTrail } from "../audit/AuditTrail.ts"
 import { HubAuthority } from "../authority/HubAuthority.ts"
-import { decodeSeq } from "../store/Position.ts"
+import { decodePosition, encodePosition } from "../store/Position.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
 
 export const auditEndpoints = HttpApiBuilder.group(
@@ -30,15 +30,23 @@ export const auditEndpoints = HttpApiBuilder.group(
           limit
         }
         if (projectId === undefined)
-          return yield* pageOf(list, idPosition, (before, limit) =>
-            trail.listOfUser(userId, filter, before, limit)
+          return yield* pageOf(
+            list,
+            ({ at, id }: AuditRecord) => encodePosition(at, id),
+            (before, limit) =>
+              trail.listOfUser(
+                userId,
+                filter,
+                before === undefined ? undefined : decodePosition(before),
+                limit
+              )
           )
         const proof = yield* authority.inProject("audit.read", projectId)
         return yield* pageOf(
           list,
-          ({ seq }: AuditRecord) => String(seq),
+          ({ at, seq }: AuditRecord) => encodePosition(at, String(seq)),
           (before, limit) =>
-            trail.list(proof, filter, before === undefined ? undefined : decodeSeq(before, 0), limit)
+            trail.list(proof, filter, before === undefined ? undefined : decodePosition(before), limit)
         )
       }, withErrorObjects),
 

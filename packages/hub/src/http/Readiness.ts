@@ -1,10 +1,12 @@
 /**
  * Readiness of the Hub. The Hub is not ready without a database that takes writes. Without its identity provider only new sign-ins fail. Slow
- * commits of the database are a problem, but the Hub works.
+ * commits of the database are a problem, as is a clock that differs from the database's, but the Hub works.
  *
  * Callers share one probe of the database per second. A background probe checks the provider, so no answer waits for it.
  */
 import type { HealthProblem } from "@corral/domain/http/Health"
+import { clockSkewProblem } from "@corral/service/clock/ClockSkew"
+import { DatabaseClock } from "@corral/service/clock/DatabaseClock"
 import { slowCommitsProblem } from "@corral/service/CommitTimes"
 import { probeWrites } from "@corral/service/DatabaseProbe"
 import { Context, Effect, Layer, Schedule } from "effect"
@@ -26,6 +28,7 @@ export class Readiness extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const commitTime = yield* CommitTime
+      const { skewMs } = yield* DatabaseClock
       const provider = yield* IdentityProvider
       const hasDatabase = yield* Effect.cachedWithTTL(
         Effect.andThen(probeWrites(sql), commitTime.measure).pipe(
@@ -55,6 +58,7 @@ export class Readiness extends Context.Service<
             problems: [
               ...(isReady ? [] : [noDatabase]),
               ...(slow === undefined ? [] : [slowCommitsProblem("database", slow, SLOW_DATABASE_HINT)]),
+              ...clockSkewProblem(skewMs(), "the database server", CLOCK_HINT),
               ...(canSignIn ? [] : [noProvider])
             ]
           }
@@ -72,6 +76,9 @@ const noDatabase: HealthProblem = {
 
 const SLOW_DATABASE_HINT =
   "Every event and decision waits for the disk of PostgreSQL. Check what else writes to it, or move the database to a faster disk."
+
+const CLOCK_HINT =
+  "Synchronize both machines with NTP. The Hub works with the time of the database server; its sign-ins and logs show that time."
 
 const noProvider: HealthProblem = {
   part: "sign_in",

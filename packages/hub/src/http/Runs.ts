@@ -45,14 +45,14 @@ const mirrorHandlers = Effect.gen(function* () {
 
   return {
     list: Effect.fnUntraced(function* ({
-      query: { cursor, limit, projectId, sessionId, state, targetId }
+      query: { cursor, limit, projectId, replaced, sessionId, state, targetId }
     }: HubRequest<"runs", "list">) {
       const { userId } = yield* CurrentPrincipal
       if (projectId !== undefined) yield* authority.inProject("project.read", projectId)
-      const filter = { projectId, sessionId, targetId, state }
+      const filter = { projectId, sessionId, targetId, state, replaced: replaced === "true" }
       return yield* pageOf(
         {
-          filter: `runs ${JSON.stringify([projectId, sessionId, targetId, state])}`,
+          filter: `runs ${JSON.stringify([projectId, sessionId, targetId, state, replaced])}`,
           principal: userId,
           cursor,
           limit

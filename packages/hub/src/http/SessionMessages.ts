@@ -1,4 +1,4 @@
-/** `/client/sessions/{id}/messages`: messages of a session, sent, changed, withdrawn and sent again. */
+/** `/client/sessions/{id}/messages`: messages of a session, sent, changed, withdrawn and sent again, and held ones. */
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { Message } from "@corral/domain/session/Message"
@@ -110,6 +110,19 @@ export const messageChangeHandlers = Effect.gen(function* () {
       const auditedAction = { action: "session.write", resource: id, projectId: proof.projectId } as const
       const write = audit.perform(auditedAction, sent.retry(sender, { sessionId, id }))
       return yield* writeOnce(request, write)
+    }, withErrorObjects),
+
+    continueAgent: Effect.fnUntraced(function* ({
+      params: { agentInstanceId, id }
+    }: HubRequest<"sessions", "continueAgent">) {
+      const proof = yield* authority.inSession("session.write", id)
+      const sender = yield* senderOf(proof)
+      const auditedAction = {
+        action: "session.write",
+        resource: agentInstanceId,
+        projectId: proof.projectId
+      } as const
+      return yield* audit.perform(auditedAction, sent.continueQueue(sender, id, agentInstanceId))
     }, withErrorObjects)
   }
 })

@@ -27,6 +27,7 @@ import { changeFeedEndpoints } from "./ChangeFeed.ts"
 import { projectEndpoints } from "./Projects.ts"
 import { publicEndpoints } from "./Public.ts"
 import { runEndpoints } from "./Runs.ts"
+import { hubDeadlines } from "./RequestDeadlines.ts"
 import { searchEndpoints } from "./Search.ts"
 import { sessionEndpoints } from "./Sessions.ts"
 import { signInEndpoints } from "./SignIn.ts"
@@ -58,6 +59,6 @@ export const hubApiRoutes = HttpApiBuilder.layer(HubApi).pipe(
   ]),
   Layer.provide([SchemaErrors.layer, requestIds, authentication, gatewayAuthentication]),
   Layer.merge([devicePage, linkPage, consolePages]),
-  Layer.provide(guardedRoutes),
+  Layer.provide([hubDeadlines, guardedRoutes]),
   Layer.provide(HttpServer.layerServices)
 )

@@ -100,7 +100,7 @@ const clockFinding = (sql: SqlClient.SqlClient): Effect.Effect<DatabaseFinding, 
     return isOff
       ? problem(
           `The clock of the database server differs from this machine's by ${difference} ms.`,
-          "Synchronize the clocks of all machines with NTP: leases of devices depend on them."
+          "Synchronize the clocks of all machines with NTP. Hubs work with the time of the database server."
         )
       : good(`The clocks of this machine and the database server differ by ${Math.abs(difference)} ms`)
   })

@@ -145,8 +145,9 @@ export class LinkConnection {
       return Effect.fail(overloaded)
     }
     this.edge = { deviceId, instanceId }
-    this.challenge = newChallenge(deviceId, this.services.now())
-    return Effect.succeed({ challenge: this.challenge.text, hub: this.peer.hub })
+    const now = this.services.now()
+    this.challenge = newChallenge(deviceId, now)
+    return Effect.succeed({ challenge: this.challenge.text, hub: this.peer.hub, now })
   }
 
   private readonly prove = Effect.fnUntraced(

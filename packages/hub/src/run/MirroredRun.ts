@@ -111,6 +111,8 @@ export class MirroredRun {
   /** Turns that ended by these events. */
   readonly endedTurns: Array<PayloadOf<"run.turn.ended">> = []
   summary: FoldedColumns["told"]
+  /** The user who cancelled the run by these events. */
+  cancelledBy: string | undefined
   private readonly run: MirroredRunRow
   private readonly before: RunState
   private current: RunState
@@ -246,7 +248,9 @@ export class MirroredRun {
       case "run.input.resolved":
         return this.inputs.resolve(event.payload.inputId, inputResolution(event.payload, at))
       case "run.turn.ended":
-        this.endedTurns.push(event.payload)
+        return void this.endedTurns.push(event.payload)
+      case "run.cancelled":
+        this.cancelledBy = event.payload.by
     }
   }
 }

@@ -5,12 +5,20 @@
  * Guarantees: an answer is added once, and so is the message that follows the approval of a plan. Further input that the log of an ended run does not contain becomes the next turn of its agent.
  */
 import { endsWithPlan } from "@corral/domain/approval/RunMode"
-import { AgentInstanceId, MessageId, type RunId, type SessionId, TaskId } from "@corral/domain/identity/Ids"
+import {
+  AgentInstanceId,
+  MessageId,
+  type RunId,
+  type SessionId,
+  TaskId,
+  type UserId
+} from "@corral/domain/identity/Ids"
 import { type RunFailure, RunMode } from "@corral/domain/run/Run"
 import type { AnswerOutcome } from "@corral/domain/session/Message"
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { noteColumns, userMessageRows, MESSAGE_COLUMNS } from "../session/MessageRow.ts"
+import { holdMessages } from "../session/HeldMessages.ts"
 import { changeMessage, insertMessage } from "../session/MessageWrites.ts"
 import { touchSession } from "../session/SessionLock.ts"
 import { derivedId } from "../store/DerivedId.ts"
@@ -137,7 +145,12 @@ const endRun = Effect.fnUntraced(function* (
     yield* sql`
       UPDATE session_agents SET conversation_run_id = ${id} WHERE session_id = ${sessionId} AND id = ${agentId}`
   if (messageId !== null && (yield* replacesResume(sql, talking, messageId))) return
-  const { state } = run.mirror
+  const { cancelledBy, state } = run.mirror
+  if (state !== "completed") {
+    const by = cancelledBy === undefined ? {} : { by: cancelledBy as UserId }
+    const reason = state === "cancelled" ? "stopped" : "failed"
+    yield* holdMessages(sql, sessionId, agentId, { reason, ...by, since: at.toISOString() })
+  }
   if (yield* keepAsAnswer(sql, talking, answerOf(run))) return
   yield* insertMessage(sql, {
     ...noteColumns,
@@ -196,7 +209,9 @@ const replacesResume = Effect.fnUntraced(function* (
     sql`delivery = 'pending', context = 'transcript', task_id = NULL, to_run_id = NULL, attempt = attempt + 1`,
     sql`delivery = 'delivered' AND context = 'resumed' AND to_run_id = ${id}`
   )
-  return returned !== undefined
+  if (returned === undefined) return false
+  yield* sql`UPDATE runs SET replaced_for = ${messageId} WHERE id = ${id}`
+  return true
 })
 
 const answerOf = ({ mirror: { state, summary } }: PushedRun): string => {

@@ -5,6 +5,7 @@ import {
   ApprovalId,
   DeviceId,
   InputRequestId,
+  MessageId,
   ProjectId,
   RunId,
   SessionId,
@@ -73,17 +74,30 @@ const RunRow = Schema.Struct({
   made: jsonColumn(CreateRun),
   ...folded,
   last_seq: Schema.Int,
+  /** The message that another run receives instead of this one. */
+  replaced_for: Schema.NullOr(MessageId),
+  /** That run. */
+  replaced_by: Schema.NullOr(RunId),
   created_at: Timestamp,
   updated_at: Timestamp
 })
 
 const ReadRunRow = RunRow.mapFields(Struct.omit(["offer"]))
-const LockedRunRow = RunRow.mapFields(Struct.omit(["made", "created_at", "updated_at"]))
+const LockedRunRow = RunRow.mapFields(
+  Struct.omit(["made", "replaced_for", "replaced_by", "created_at", "updated_at"])
+)
 
 /** A run during a push. */
 export type LockedRunRow = typeof LockedRunRow.Type
 
-export const RUN_COLUMNS = Object.keys(ReadRunRow.fields).join(", ")
+const REPLACED_BY = `CASE WHEN replaced_for IS NOT NULL THEN (
+  SELECT m.to_run_id FROM messages m WHERE m.session_id = runs.session_id AND m.id = runs.replaced_for
+) END AS replaced_by`
+
+/** Of the table by its own name. */
+export const RUN_COLUMNS = Object.keys(ReadRunRow.fields)
+  .map((column) => (column === "replaced_by" ? REPLACED_BY : column))
+  .join(", ")
 export const LOCKED_RUN_COLUMNS = Object.keys(LockedRunRow.fields).join(", ")
 
 export const runRows = storedRows("runs", ReadRunRow)
@@ -122,6 +136,8 @@ export const hubRunOf = (row: typeof ReadRunRow.Type): HubRun => {
     ...(isolation === undefined ? {} : { isolation }),
     ...(budget === undefined ? {} : { budget }),
     lastSeq: row.last_seq,
+    ...(row.replaced_for === null ? {} : { replaced: true }),
+    ...(row.replaced_by === null ? {} : { replacedBy: row.replaced_by }),
     pendingApprovals: row.pending,
     ...row.told,
     ...liveFieldsOf({

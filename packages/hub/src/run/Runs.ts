@@ -32,6 +32,8 @@ export interface HubRunFilter {
   readonly sessionId?: SessionId | undefined
   readonly targetId?: DeviceId | undefined
   readonly state?: HubRunStatus | undefined
+  /** Whether runs are listed that another run replaces. */
+  readonly replaced?: boolean | undefined
 }
 
 export class Runs extends Context.Service<
@@ -79,8 +81,9 @@ export class Runs extends Context.Service<
         }),
 
         list: Effect.fnUntraced(function* (reader, filter, before, limit) {
-          const { projectId, sessionId, state, targetId } = filter
+          const { projectId, replaced, sessionId, state, targetId } = filter
           const conditions = [
+            ...(replaced === true ? [] : [sql`replaced_for IS NULL`]),
             ...(sessionId === undefined ? [] : [sql`session_id = ${sessionId}`]),
             ...(targetId === undefined ? [] : [sql`target_id = ${targetId}`]),
             ...(state === undefined ? [] : [sql`state = ${state}`])

@@ -2,6 +2,7 @@
 import { MessageId, ProjectId, RunId, SessionId } from "@corral/domain/identity/Ids"
 import { RunInput } from "@corral/domain/run/Run"
 import type { SearchKind } from "@corral/domain/search/SearchResult"
+import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
@@ -84,7 +85,8 @@ const messagesOf = (sql: SqlClient.SqlClient, ids: ReadonlyArray<string>): Texts
 
 const textsOfRuns = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, ids: ReadonlyArray<string>) {
   const rows = yield* runTextRows.all(sql`
-    SELECT id, project_id, session_id, made, told, kept, created_at, ended_at FROM runs WHERE id = ANY(${ids}::text[])`)
+    SELECT id, project_id, session_id, made, told, kept, created_at, ended_at FROM runs
+    WHERE id = ANY(${ids}::text[]) AND replaced_for IS NULL`)
   const texts: Array<SearchText> = []
   for (const row of rows) {
     const place = {
@@ -93,7 +95,7 @@ const textsOfRuns = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, ids: 
       messageId: null,
       runId: row.id
     }
-    texts.push({ ...place, kind: "prompt", at: row.created_at, text: row.made.input.text })
+    texts.push({ ...place, kind: "prompt", at: row.created_at, text: messageOfPrompt(row.made.input.text) })
     if (row.ended_at === null) continue
     const { resultText } = row.told
     if (resultText !== undefined) texts.push({ ...place, kind: "result", at: row.ended_at, text: resultText })

@@ -41,6 +41,8 @@ const columns = {
   error: Schema.NullOr(jsonColumn(RunFailure)),
   outcome: Schema.NullOr(AnswerOutcome),
   waits_for: Schema.NullOr(WaitReason),
+  /** Whether the message waits in the held queue of its agent. */
+  held: Schema.Boolean,
   /** Of the text of a turn after which its run continued. */
   turn: Schema.NullOr(Schema.Int),
   outstanding: Schema.NullOr(Schema.Int),
@@ -86,6 +88,7 @@ export const noteColumns = {
   error: null,
   outcome: null,
   waits_for: null,
+  held: false,
   turn: null,
   outstanding: null,
   contributors: [],
@@ -98,6 +101,7 @@ const deliveryOf = ({
   context,
   delivery,
   error,
+  held,
   task_id,
   to_run_id,
   waits_for
@@ -110,6 +114,7 @@ const deliveryOf = ({
         ...(task_id === null ? {} : { taskId: task_id }),
         ...(context === null ? {} : { context }),
         ...(delivery !== "pending" || waits_for === null ? {} : { waitsFor: waits_for }),
+        ...(delivery === "pending" && held ? { held } : {}),
         ...(error === null ? {} : { error })
       }
 

@@ -8,11 +8,11 @@ import {
   UserId,
   WorkspaceId
 } from "@corral/domain/identity/Ids"
-import type { AgentInstance } from "@corral/domain/run/AgentProfile"
+import { type AgentInstance, HeldQueue } from "@corral/domain/run/AgentProfile"
 import { Isolation, RunMode } from "@corral/domain/run/Run"
 import { Schema } from "effect"
 import { createHash } from "node:crypto"
-import { storedRows, Timestamp } from "../store/StoredRows.ts"
+import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
 
 const SessionAgentRow = Schema.Struct({
   id: AgentInstanceId,
@@ -27,12 +27,22 @@ const SessionAgentRow = Schema.Struct({
   /** Of `placeOf`. */
   place: Schema.String,
   conversation_run_id: Schema.NullOr(RunId),
+  /** Why messages of the agent are held. Read as NULL without such messages. */
+  held: Schema.NullOr(jsonColumn(HeldQueue)),
   added_by: UserId,
   added_at: Timestamp
 })
 export type SessionAgentRow = typeof SessionAgentRow.Type
 
-export const SESSION_AGENT_COLUMNS = Object.keys(SessionAgentRow.fields).join(", ")
+const HELD = `CASE WHEN EXISTS (
+  SELECT 1 FROM messages m WHERE m.session_id = session_agents.session_id AND m.recipient = session_agents.id
+    AND m.delivery = 'pending' AND m.held
+) THEN held END AS held`
+
+/** Of the table by its own name. */
+export const SESSION_AGENT_COLUMNS = Object.keys(SessionAgentRow.fields)
+  .map((column) => (column === "held" ? HELD : column))
+  .join(", ")
 
 export const sessionAgentRows = storedRows("session_agents", SessionAgentRow)
 
@@ -46,6 +56,7 @@ export const agentInstanceOf = (row: SessionAgentRow): AgentInstance => ({
   mode: row.mode,
   ...(row.model === null ? {} : { model: row.model }),
   ...(row.isolation === null ? {} : { isolation: row.isolation }),
+  ...(row.held === null ? {} : { held: row.held }),
   addedBy: row.added_by,
   addedAt: row.added_at.toISOString()
 })

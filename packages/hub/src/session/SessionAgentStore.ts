@@ -95,6 +95,7 @@ export class SessionAgentStore extends Context.Service<
             isolation: isolation ?? null,
             place: placeOf(target.subject as DeviceId, workspace),
             conversation_run_id: null,
+            held: null,
             added_by: proof.principal as UserId,
             added_at: at
           }

@@ -123,6 +123,7 @@ const addAgent = Effect.fnUntraced(function* (
     isolation: create.isolation ?? null,
     place: placeOf(targetId, create.workspace),
     conversation_run_id: null,
+    held: null,
     added_by: author,
     added_at: at
   }

@@ -12,6 +12,7 @@ export const chatEndpoints: ReadonlySet<string> = new Set([
   "GET /client/sessions/:id/messages/:messageId",
   "POST /client/sessions/:id/messages/:messageId/withdraw",
   "POST /client/sessions/:id/agents",
+  "POST /client/sessions/:id/agents/:agentInstanceId/continue",
   "GET /client/projects",
   "GET /client/projects/:id",
   "GET /client/projects/:id/members",

@@ -40,6 +40,11 @@ export const authenticationRows = storedRows(
   "sign_ins",
   Schema.Struct({ authenticated_at: columns.authenticated_at })
 )
+/** The salt of the token that replaced it; null after the grace, and from Hubs of 0.2.0. */
+export const successorRows = storedRows(
+  "replaced_tokens",
+  Schema.Struct({ salt: Schema.NullOr(Schema.Uint8Array) })
+)
 /** A sign-in, found by a token that it has exchanged. */
 export const exchangedSignInRows = storedRows(
   "replaced_tokens",

@@ -2,8 +2,8 @@
  * Sign-ins of users: their tokens and how long those are valid.
  *
  * Guarantees: a sign-in ends after its idle time without use, at its cap, or when it is revoked; the next lookup sees that. A token can be
- * exchanged for a new one. The old token stays valid for a moment, for requests in progress and lost responses. Its later use ends the
- * sign-in, because the token must have been copied.
+ * exchanged for a new one. The old token stays valid for a moment, for requests in progress and lost responses: repeated exchanges of it give
+ * the same new token. Its later use ends the sign-in, because the token must have been copied.
  *
  * Does not: verify who the user is.
  */
@@ -13,7 +13,8 @@ import type { OpenSignIn, SignInKind } from "@corral/domain/identity/User"
 import { mint } from "@corral/service/Identifiers"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
-import { tokenHash, newToken, purposeOf } from "./SessionToken.ts"
+import { randomBytes } from "node:crypto"
+import { newToken, purposeOf, successorOf, tokenHash } from "./SessionToken.ts"
 import { isValidAt, type SignInContext, signInContext } from "./SignInRecord.ts"
 import { type ProviderSubject, signInRevocation } from "./SignInRevocation.ts"
 import {
@@ -25,7 +26,8 @@ import {
   SIGN_IN_COLUMNS,
   type SignInRow,
   signInRows,
-  signInTokenRows
+  signInTokenRows,
+  successorRows
 } from "./SignInRow.ts"
 
 const HOUR = 3_600_000
@@ -212,16 +214,26 @@ const tokensOf = ({ now, record, sql }: SignInContext, lookUp: Lookup) => ({
     const at = now()
     const row = yield* lookUp(token, at)
     if (row === undefined) return undefined
-    const fresh = newToken("session")
-    const expiresAt = extendedUntil(row, at)
+    const hash = tokenHash(token)
     return yield* sql.withTransaction(
       Effect.gen(function* () {
-        // Locked: of two concurrent exchanges, the second replaces the token that the first issued.
+        // Locked: of concurrent exchanges of one token, the first makes the new token, and the others return the same.
         const current = yield* signInTokenRows.first(
           sql`SELECT token_hash FROM sign_ins WHERE id = ${row.id} AND ${isValidAt(sql, at)} FOR UPDATE`
         )
         if (current === undefined) return undefined
-        const replaced = { token_hash: current.token_hash, sign_in_id: row.id, replaced_at: at }
+        const exchanged = yield* successorRows.first(
+          sql`SELECT salt FROM replaced_tokens WHERE token_hash = ${hash}`
+        )
+        if (exchanged !== undefined && exchanged.salt !== null)
+          return { ...activeOf(row), token: successorOf(token, exchanged.salt) }
+        const salt = exchanged === undefined ? randomBytes(32) : null
+        const fresh = salt === null ? newToken("session") : successorOf(token, salt)
+        const expiresAt = extendedUntil(row, at)
+        const replaced = { token_hash: current.token_hash, sign_in_id: row.id, replaced_at: at, salt }
+        yield* sql`
+          UPDATE replaced_tokens SET salt = NULL
+          WHERE sign_in_id = ${row.id} AND salt IS NOT NULL AND replaced_at < ${new Date(at.getTime() - EXCHANGE_GRACE)}`
         yield* sql`INSERT INTO replaced_tokens ${sql.insert(replaced)}`
         yield* sql`
           UPDATE sign_ins SET token_hash = ${tokenHash(fresh)}, last_seen_at = ${at}, idle_until = ${expiresAt}

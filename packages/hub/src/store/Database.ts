@@ -3,6 +3,7 @@
  *
  * A failed statement is a defect of Corral or of the database. Services pass it on, and the HTTP server distinguishes the two.
  */
+import { databaseClockLayer } from "@corral/service/clock/DatabaseClock"
 import { connectionLimits, connectionSettingsProblem } from "@corral/service/ConnectionSettings"
 import { databaseProblem } from "@corral/service/DatabaseProblem"
 import { whenServing } from "@corral/service/DatabaseStart"
@@ -135,8 +136,16 @@ const PLANNED_PARAMETERS = {
   jit: "off"
 }
 
-/** Provides `SqlClient`, `PgClient` and `PlannedSql`. Fails if the database can't be reached or belongs to a newer Corral. */
-export const hubDatabaseLayer = Layer.effectContext(Effect.flatMap(HubConfig, connect)).pipe(
+const withClock = Effect.fnUntraced(function* (config: HubConfig) {
+  const connections = yield* connect(config)
+  const clock = yield* Layer.build(Layer.provide(databaseClockLayer, Layer.succeedContext(connections))).pipe(
+    Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(error, config)))
+  )
+  return Context.merge(connections, clock)
+})
+
+/** Provides `SqlClient`, `PgClient`, `PlannedSql` and the database's clock. Fails if the database can't be reached or belongs to a newer Corral. */
+export const hubDatabaseLayer = Layer.effectContext(Effect.flatMap(HubConfig, withClock)).pipe(
   Layer.provide(Reactivity.layer),
   Layer.provide(nodeVersionLayer("A Hub"))
 )

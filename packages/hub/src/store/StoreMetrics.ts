@@ -1,4 +1,5 @@
 /** Metrics that only the database has. Read when metrics are collected, by one statement without a table scan. */
+import { DatabaseClock } from "@corral/service/clock/DatabaseClock"
 import { CurrentMetrics, type Reading } from "@corral/service/telemetry/Metrics"
 import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -22,6 +23,7 @@ export const hubStoreMetricsLayer = Layer.effectDiscard(
     const { maxConnections } = yield* HubConfig
     const sql = yield* SqlClient.SqlClient
     const clock = yield* Clock.Clock
+    const { skewMs } = yield* DatabaseClock
     const metrics = yield* CurrentMetrics
     const readings = Effect.gen(function* () {
       const now = new Date(clock.currentTimeMillisUnsafe())
@@ -47,5 +49,6 @@ export const hubStoreMetricsLayer = Layer.effectDiscard(
       return values
     })
     metrics.sample(readings)
+    metrics.sample(Effect.sync(() => [[hubMetrics.clockSkew, skewMs() / 1_000]]))
   })
 )

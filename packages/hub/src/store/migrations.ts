@@ -39,6 +39,10 @@ import { growingTablesMigration } from "./migrations/0028-growing-tables.ts"
 import { olderHubsMigration } from "./migrations/0029-older-hubs.ts"
 import { sharedWorkMigration } from "./migrations/0030-shared-work.ts"
 import { inputsMigration } from "./migrations/0031-inputs.ts"
+import { auditListsMigration } from "./migrations/0032-audit-lists.ts"
+import { successorsMigration } from "./migrations/0033-successors.ts"
+import { heldQueuesMigration } from "./migrations/0034-held-queues.ts"
+import { replacedRunsMigration } from "./migrations/0035-replaced-runs.ts"
 
 export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": peopleMigration,
@@ -70,7 +74,11 @@ export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0028_growing_tables": growingTablesMigration,
   "0029_older_hubs": olderHubsMigration,
   "0030_shared_work": sharedWorkMigration,
-  "0031_inputs": inputsMigration
+  "0031_inputs": inputsMigration,
+  "0032_audit_lists": auditListsMigration,
+  "0033_successors": successorsMigration,
+  "0034_held_queues": heldQueuesMigration,
+  "0035_replaced_runs": replacedRunsMigration
 }
 
 const execute = (statements: ReadonlyArray<string>) =>

@@ -196,8 +196,8 @@ describe("The audit trail", { timeout: 60_000 }, () => {
       seen.filter(({ projectId }) => projectId === mine),
       3
     )
-    const ids = seen.map(({ id }) => String(id))
-    assert.deepStrictEqual(ids, [...new Set(ids)].toSorted().toReversed(), "newest first, none twice")
+    const order = seen.map(({ at, id }) => `${at} ${id}`)
+    assert.deepStrictEqual(order, [...new Set(order)].toSorted().toReversed(), "newest first, none twice")
     const eve = await hub.signedIn("eve of none")
     assert.strictEqual((await eve.ask("GET", `/client/projects/${hidden}`)).status, 403)
     assert.deepStrictEqual(

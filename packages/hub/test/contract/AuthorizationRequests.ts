@@ -212,6 +212,11 @@ export const requests: Record<EndpointName, Expected> = {
     ({ sessionId }) => `/client/sessions/${sessionId}/agents`,
     ({ deviceId }) => ({ agentId: "scripted", targetId: deviceId, workspace: "site" })
   ),
+  "sessions.continueAgent": send(
+    "POST",
+    200,
+    ({ agentInstanceId, sessionId }) => `/client/sessions/${sessionId}/agents/${agentInstanceId}/continue`
+  ),
   "sessions.removeAgent": send(
     "DELETE",
     204,

@@ -2,6 +2,8 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { UserId } from "@corral/domain/identity/Ids"
 import { draft } from "@corral/domain/run/RunEvent"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { SearchResult } from "@corral/domain/search/SearchResult"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
 import type { Task } from "@corral/domain/task/Task"
@@ -123,6 +125,40 @@ describe("Messages to agents", { timeout: 120_000 }, () => {
     assert.deepInclude<object>(delivered.delivery ?? {}, { context: "transcript", runId: again.runId })
     // The failed attempt is no answer.
     assert.isFalse((await other.messages()).some(({ runId }) => runId === resumed.runId))
+    // Lists and search leave it out.
+    const runs = async (query: string) =>
+      (
+        await world.client.ask<{ readonly items: ReadonlyArray<HubRun> }>(
+          "GET",
+          `/client/runs?sessionId=${other.sessionId}${query}`
+        )
+      ).body.items
+    assert.notInclude(
+      (await runs("")).map(({ id }) => id),
+      resumed.runId
+    )
+    assert.lengthOf(await runs(""), 2)
+    const replaced = (await runs("&replaced=true")).find(({ id }) => id === resumed.runId)
+    const expected = { replaced: true, replacedBy: again.runId, state: "failed" }
+    assert.deepInclude<object>(replaced ?? {}, expected)
+    assert.deepInclude<object>(
+      (await world.client.ask<HubRun>("GET", `/client/runs/${resumed.runId}`)).body,
+      expected
+    )
+    let found: ReadonlyArray<SearchResult> = []
+    await until("the texts in the search", async () => {
+      const { body } = await world.client.ask<{ readonly items: ReadonlyArray<SearchResult> }>(
+        "GET",
+        "/client/search?q=second"
+      )
+      found = body.items
+      return found.some(({ kind }) => kind === "result")
+    })
+    assert.deepStrictEqual(
+      found.filter(({ kind }) => kind === "prompt").map(({ runId }) => runId),
+      [again.runId]
+    )
+    assert.isTrue(found.every(({ runId }) => runId !== resumed.runId))
   })
 
   it.each([
@@ -357,6 +393,8 @@ describe("Messages to agents", { timeout: 120_000 }, () => {
     await edge.perform(turn, "done")
     const failed = await talk.inState(theirs, "failed")
     assert.strictEqual(failed.delivery?.error?.code, "permission_denied")
+    await talk.messageWith(edited.id, ({ delivery }) => delivery?.held === true)
+    assert.strictEqual((await talk.proceed()).status, 200)
     await talk.inState(edited, "failed")
     assert.lengthOf(edge.turns, 1)
   })

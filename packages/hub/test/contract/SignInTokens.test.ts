@@ -3,14 +3,18 @@ import type { SignInId } from "@corral/domain/identity/Ids"
 import type { OpenSignIn, SignInKind } from "@corral/domain/identity/User"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import * as fc from "fast-check"
 import { Client } from "pg"
 import { codeOf, HubClient } from "@corral/testing/hub/HubClient"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
+import { tries } from "@corral/testing/time/Effort"
 
 interface Issued {
   readonly token: string
   readonly kind: string
 }
+
+let people = 0
 
 describe("Sign-ins and their tokens", { timeout: 60_000 }, () => {
   const hub = new HubInProcess()
@@ -118,8 +122,9 @@ describe("Sign-ins and their tokens", { timeout: 60_000 }, () => {
       assert.deepStrictEqual([answer.status, answer.body.kind], [200, "desktop"])
       const second = answer.body.token
       assert.deepStrictEqual([await isGood(first), await isGood(second)], [true, true])
-      // The answer to the first exchange was lost: the old token gives another one.
-      const third = await refresh(ada, first)
+      // The answer to the first exchange was lost.
+      assert.strictEqual(await refresh(ada, first), second)
+      const third = await refresh(ada, second)
       assert.deepStrictEqual([await isGood(second), await isGood(third)], [true, true])
       assert.strictEqual(new Set([first, second, third]).size, 3)
     })
@@ -139,15 +144,45 @@ describe("Sign-ins and their tokens", { timeout: 60_000 }, () => {
       assert.include(hub.stderr, "an exchanged token was used again")
     })
 
-    it("leaves one valid token after concurrent exchanges", async () => {
-      const ada = await hub.signedIn("many")
-      const tokens = await Promise.all(Array.from({ length: 8 }, () => refresh(ada, ada.token ?? "")))
-      assert.strictEqual(new Set(tokens).size, 8)
-      await age("replaced_tokens", "replaced_at", "1 day")
-      const present = await onStore(
-        `SELECT count(*)::int AS n FROM replaced_tokens r JOIN sign_ins s ON s.id = r.sign_in_id WHERE user_id = '${ada.userId}'`
+    it("gives concurrent and repeated exchanges of one token the same new token, which outlives the old one", () =>
+      fc.assert(
+        fc.asyncProperty(
+          // How many clients exchange the newest token at once, and how many repeat the exchange of which earlier one.
+          fc.array(fc.record({ concurrent: fc.integer({ min: 1, max: 6 }), repeated: fc.nat(9) }), {
+            minLength: 1,
+            maxLength: 4
+          }),
+          async (rounds) => {
+            const ada = await hub.signedIn(`many ${people++}`)
+            const tokens = [ada.token ?? ""]
+            for (const { concurrent, repeated } of rounds) {
+              const newest = tokens.at(-1) ?? ""
+              const fresh = await Promise.all(Array.from({ length: concurrent }, () => refresh(ada, newest)))
+              tokens.push(fresh[0] ?? "")
+              assert.deepStrictEqual(new Set(fresh), new Set([tokens.at(-1)]))
+              const earlier = repeated % (tokens.length - 1)
+              assert.strictEqual(await refresh(ada, tokens[earlier] ?? ""), tokens[earlier + 1])
+            }
+            assert.strictEqual(new Set(tokens).size, rounds.length + 1)
+            await age("replaced_tokens", "replaced_at", "31 seconds")
+            assert.isTrue(await isGood(tokens.at(-1) ?? ""))
+            assert.isFalse(await isGood(tokens.at(-2) ?? ""))
+            assert.isFalse(await isGood(tokens.at(-1) ?? ""))
+          }
+        ),
+        { numRuns: tries(8).arbitrary.runs }
+      ))
+
+    it("forgets how a new token was made once its old token is invalid", async () => {
+      const ada = await hub.signedIn("salts")
+      const second = await refresh(ada, ada.token ?? "")
+      await age("replaced_tokens", "replaced_at", "31 seconds")
+      await refresh(ada, second)
+      const rows = await onStore(
+        `SELECT salt IS NULL AS forgotten FROM replaced_tokens r JOIN sign_ins s ON s.id = r.sign_in_id
+          WHERE user_id = '${ada.userId}' ORDER BY replaced_at`
       )
-      assert.strictEqual(present[0]?.["n"], 8)
+      assert.deepStrictEqual(rows, [{ forgotten: true }, { forgotten: false }])
     })
 
     it("extends the idle time, never the cap", async () => {

@@ -1,9 +1,13 @@
 /**
- * Delivery of messages as a state machine: random sends, edits, withdrawals, retries, runs that continue after a turn, ends of runs and restarts of one of two Hubs on one
- * database. At the end each message was delivered once and in order, or it shows why not.
+ * Delivery of messages as a state machine: random sends, edits, withdrawals, retries, runs that continue after a turn, ends of runs, holds of the
+ * queue and restarts of one of two Hubs on one database. At the end each message was delivered once and in order, or it shows why not.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Message } from "@corral/domain/session/Message"
+import type { UserId } from "@corral/domain/identity/Ids"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { Mirror } from "@corral/testing/hub/Mirror"
 import { HubClient } from "@corral/testing/hub/HubClient"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { effort } from "@corral/testing/time/Effort"
@@ -28,13 +32,14 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant("begin") }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("idle") }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("refuse") }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("continue") }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("restart") }) }
 )
 type Step =
   | { readonly do: "send"; readonly now: boolean; readonly at: number }
   | { readonly do: "edit" | "withdraw" | "retry"; readonly pick: number }
   | { readonly do: "play"; readonly end: "complete" | "fail" | "fail silently" }
-  | { readonly do: "begin" | "idle" | "refuse" | "restart" }
+  | { readonly do: "begin" | "continue" | "idle" | "refuse" | "restart" }
 
 describe("Deliveries", { timeout: 300_000 * effort }, () => {
   const first = new HubInProcess()
@@ -64,6 +69,28 @@ describe("Deliveries", { timeout: 300_000 * effort }, () => {
 
     /** Runs whose work continues in the background. */
     const idleRuns = new Set<StartedTurn>()
+
+    await new Mirror(first, world.deviceId).link(world.projectId)
+    const helper = await first.signedIn("helper")
+    await new Mirror(first).member(talk.client.userId, world.projectId, helper.userId as UserId, "member")
+    /** Ends holds, in the name of a user who does nothing else. */
+    const proceed = async () => {
+      assert.strictEqual(
+        (await talk.proceed(new HubClient(first.url, helper.token, helper.userId))).status,
+        200
+      )
+    }
+    /** Messages that were held. Later ones were delivered before them. */
+    const held = async (): Promise<ReadonlySet<string>> => {
+      const rows = await first.people.act(
+        Effect.flatMap(
+          SqlClient.SqlClient,
+          (sql) =>
+            sql`SELECT id FROM messages WHERE session_id = ${talk.sessionId} AND ${helper.userId} = ANY(contributors)`
+        )
+      )
+      return new Set(rows.map(({ id }) => String(id)))
+    }
 
     const begin = async (turn: StartedTurn) => {
       if (begunTurns.has(turn)) return
@@ -144,6 +171,8 @@ describe("Deliveries", { timeout: 300_000 * effort }, () => {
           const turn = edge.turns[played]
           return turn === undefined ? undefined : idle(turn)
         }
+        case "continue":
+          return proceed()
         case "refuse":
           edge.refusesStart = true
           return
@@ -156,6 +185,7 @@ describe("Deliveries", { timeout: 300_000 * effort }, () => {
       await until(
         async () => {
           while (edge.turns.length > played) await play("complete")
+          await proceed()
           const isPending = (await talk.messages()).some(({ delivery }) => delivery?.state === "pending")
           return isPending ? undefined : true
         },
@@ -164,13 +194,13 @@ describe("Deliveries", { timeout: 300_000 * effort }, () => {
         30_000
       )
     }
-    return { edge, talk, begunTurns, silentTurns, retries, run, finish }
+    return { edge, talk, begunTurns, silentTurns, retries, run, finish, held }
   }
 
   it("delivers each message once and in order, or shows why not", () =>
     fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 12, maxLength: 30 }), async (steps) => {
-        const { begunTurns, edge, finish, retries, run, silentTurns, talk } = await makeScene()
+        const { begunTurns, edge, finish, held, retries, run, silentTurns, talk } = await makeScene()
         // The parts of the union are those of the arbitraries.
         for (const each of steps) await run(each as Step)
         await finish()
@@ -204,8 +234,12 @@ describe("Deliveries", { timeout: 300_000 * effort }, () => {
             assert.isTrue(places.every(isSilent), message.text)
           }
         }
+        const wereHeld = await held()
         const inTurns = users.flatMap((message) =>
-          message.delivery?.state === "delivered" && message.when === "next" && !retries.has(message.id)
+          message.delivery?.state === "delivered" &&
+          message.when === "next" &&
+          !retries.has(message.id) &&
+          !wereHeld.has(message.id)
             ? [Math.max(...placesOf(message))]
             : []
         )

@@ -55,6 +55,11 @@ export class Talk {
     return client.ask<Message>("POST", `/client/sessions/${this.sessionId}/messages/${id}/retry`)
   }
 
+  /** Delivers the held messages of the agent. */
+  proceed(client = this.client, agentId = this.agentId) {
+    return client.ask<AgentInstance>("POST", `/client/sessions/${this.sessionId}/agents/${agentId}/continue`)
+  }
+
   /** All messages, oldest first. */
   async messages(client = this.client): Promise<ReadonlyArray<Message>> {
     const { body } = await client.ask<{ readonly items: ReadonlyArray<Message> }>(

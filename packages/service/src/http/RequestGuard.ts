@@ -59,6 +59,8 @@ export interface RequestPolicy {
   readonly refusalOf?: (head: RequestHead) => HttpRefusal | undefined
   /** Kind of the body that is expected at a path; JSON by default. */
   readonly bodyKindAt?: (path: string) => BodyKind
+  /** Maximum size of a body at a path; by default that of its kind. */
+  readonly maxBytesAt?: (path: string) => number | undefined
   /** Whether a request at a path needs a media type although its body is empty. */
   readonly requiresBodyAt?: (path: string) => boolean
 }
@@ -114,14 +116,14 @@ const refusalOfNames = (
 }
 
 const refusalOfBody = (head: RequestHead, policy: RequestPolicy): HttpRefusal | undefined => {
-  const { bodyKindAt, requiresBodyAt } = policy
+  const { bodyKindAt, maxBytesAt, requiresBodyAt } = policy
   const length = Number(headerOf(head, "content-length") ?? 0)
   const isEmpty = length === 0 && headerOf(head, "transfer-encoding") === undefined
   if (isEmpty && requiresBodyAt === undefined) return undefined
   const path = pathOfTarget(head.target)
   if (isEmpty && requiresBodyAt?.(path) !== true) return undefined
   const { accepts, maxBytes, message } = bodyRules[bodyKindAt?.(path) ?? "json"]
-  if (length > maxBytes) return { code: "payload_too_large" }
+  if (length > (maxBytesAt?.(path) ?? maxBytes)) return { code: "payload_too_large" }
   return accepts(headerOf(head, "content-type") ?? "")
     ? undefined
     : { code: "unsupported_media_type", message }

@@ -39,6 +39,8 @@ export class LinkPeer {
   url = ""
   /** Address in `Hello`, instead of the real one. */
   helloUrl: string | undefined
+  /** Its clock minus this machine's in `Hello`; undefined: it does not send its time. */
+  aheadMs: number | undefined
   /** Code with which `Prove` is refused. */
   proveWith: LinkFailure["code"] | undefined
   /** Validity of a proof, and interval of heartbeats, in seconds. */

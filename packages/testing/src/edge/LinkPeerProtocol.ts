@@ -36,7 +36,8 @@ export const linkPeerProtocol = (peer: LinkPeer, link: PeerLink) => {
     Hello: () =>
       Effect.sync(() => {
         challenge = randomUUID()
-        return { challenge, hub: peer.helloUrl ?? peer.url }
+        const now = peer.aheadMs === undefined ? {} : { now: Date.now() + peer.aheadMs }
+        return { challenge, hub: peer.helloUrl ?? peer.url, ...now }
       }),
     Prove: (proof) =>
       Effect.suspend(() => {

@@ -1,4 +1,4 @@
-/** Parts of a statement's plan that read a whole table. */
+/** Parts of a statement's plan that read or sort a whole table. */
 import type { Client } from "pg"
 import type { LoggedStatement } from "./StatementLog.ts"
 
@@ -8,6 +8,7 @@ interface PlanNode {
   readonly "Index Name"?: string
   readonly "Index Cond"?: string
   readonly Filter?: string
+  readonly "Plan Rows"?: number
   readonly Plans?: ReadonlyArray<PlanNode>
 }
 
@@ -29,6 +30,31 @@ const scansOf = (node: PlanNode, bounded: ReadonlySet<string>, isLimited = false
   return isScan || isIndexScan ? [`${type} ${relation} ${index}`.trim(), ...below] : below
 }
 
+const isLimitedBelow = (node: PlanNode): boolean =>
+  node["Node Type"] === "Limit" || (node.Plans ?? []).some(isLimitedBelow)
+
+/**
+ * Sorts of more rows than the limit above them lets through: the cost of a page grows with the list. A sort that joins pages, each with its own
+ * limit, is none of these.
+ */
+const sortsOf = (node: PlanNode, limit = Infinity): ReadonlyArray<string> => {
+  const type = node["Node Type"]
+  const below = node.Plans ?? []
+  const sorted = below[0]?.["Plan Rows"] ?? 0
+  const isLarge = type === "Sort" && sorted > Math.max(limit, FEW_ROWS) && !below.some(isLimitedBelow)
+  const limitBelow = type === "Limit" ? Math.min(limit, node["Plan Rows"] ?? Infinity) : limit
+  const found = below.flatMap((child) => sortsOf(child, limitBelow))
+  return isLarge ? [`Sort of ${sorted} rows for ${limit}`, ...found] : found
+}
+
+/** A sort of fewer rows costs next to nothing. */
+const FEW_ROWS = 100
+
+const findingsIn = (plan: PlanNode, bounded: ReadonlySet<string>): ReadonlyArray<string> => [
+  ...scansOf(plan, bounded),
+  ...sortsOf(plan)
+]
+
 /** Indexes of a part of their table. */
 export const partialIndexes = async (client: Client): Promise<ReadonlyArray<string>> => {
   const { rows } = await client.query<{ readonly name: string }>(
@@ -37,7 +63,7 @@ export const partialIndexes = async (client: Client): Promise<ReadonlyArray<stri
   return rows.map(({ name }) => name.replace(/^.*\./, ""))
 }
 
-/** The scans in the plan for the logged parameters. Executes nothing. */
+/** The scans and large sorts in the plan for the logged parameters. Executes nothing. */
 export const tableScans = async (
   client: Client,
   { parameters, text }: LoggedStatement,
@@ -47,14 +73,14 @@ export const tableScans = async (
     const generic = await client.query<Explained>(
       `EXPLAIN (FORMAT JSON${parameters === undefined ? ", GENERIC_PLAN" : ""}) ${text}`
     )
-    return scansOf(planIn(generic.rows), bounded)
+    return findingsIn(planIn(generic.rows), bounded)
   }
   await client.query(`PREPARE planned AS ${text}`)
   try {
     const planned = await client.query<Explained>(
       `EXPLAIN (FORMAT JSON) EXECUTE planned(${parameters.join(", ")})`
     )
-    return scansOf(planIn(planned.rows), bounded)
+    return findingsIn(planIn(planned.rows), bounded)
   } finally {
     await client.query("DEALLOCATE planned")
   }

@@ -1,0 +1,81 @@
+/** Valid chains of audit records, put into a Hub's store by SQL. */
+import type { AuditAction } from "@corral/domain/access/AuditAction"
+import { AuditId, ProjectId, RequestId, UserId } from "@corral/domain/identity/Ids"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { auditRecordHash, GENESIS_HASH } from "../../src/audit/AuditChain.ts"
+
+const BATCH = 20_000
+const START = Date.UTC(2026, 0, 1)
+const requestId = RequestId.make("req-seeded")
+
+const idOf = (prefix: string, i: number) => `${prefix}_${String(i).padStart(26, "0")}`
+
+/** Who did what in a record, by its number. */
+export interface SeededRecord {
+  readonly actor: string
+  readonly action: AuditAction
+}
+
+/** ISO time of the seeded record with that number. Records are a second apart. */
+export const seededTime = (i: number): string => new Date(START + i * 1_000).toISOString()
+
+/** Fills an empty chain with `count` records. */
+export const seedAudit = Effect.fnUntraced(function* (
+  chain: ProjectId | "",
+  count: number,
+  recordOf: (i: number) => SeededRecord
+) {
+  const sql = yield* SqlClient.SqlClient
+  let prevHash = GENESIS_HASH
+  for (let from = 0; from < count; from += BATCH) {
+    const rows = Array.from({ length: Math.min(BATCH, count - from) }, (_, offset) => {
+      const i = from + offset
+      const record = {
+        id: AuditId.make(idOf("aud", i)),
+        seq: i + 1,
+        at: seededTime(i),
+        ...recordOf(i),
+        resource: chain,
+        outcome: "allowed" as const,
+        code: null,
+        requestId,
+        projectId: chain === "" ? null : chain,
+        prevHash
+      }
+      prevHash = auditRecordHash(record)
+      const { actor, action, at, id, resource, seq } = record
+      return { id, seq, at, actor, action, resource, prev_hash: record.prevHash, hash: prevHash }
+    })
+    yield* sql`
+      INSERT INTO audit (chain, seq, id, at, actor, action, resource, outcome, request_id, prev_hash, hash)
+      SELECT ${chain}, seq, id, at, actor, action, resource, 'allowed', ${requestId}, prev_hash, hash
+      FROM json_populate_recordset(NULL::audit, ${JSON.stringify(rows)}::json)`
+  }
+  yield* sql`INSERT INTO audit_heads (chain, seq, hash) VALUES (${chain}, ${count}, ${prevHash})
+    ON CONFLICT (chain) DO UPDATE SET seq = excluded.seq, hash = excluded.hash`
+  yield* sql`ANALYZE audit`
+})
+
+/** Rows of the table that the effect's statements read. */
+export const rowsRead = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const read = Effect.map(
+      sql<{ readonly rows: number }>`
+        SELECT (seq_tup_read + COALESCE(idx_tup_fetch, 0))::int AS rows FROM pg_stat_xact_user_tables WHERE relname = 'audit'`,
+      ([row]) => row?.rows ?? 0
+    )
+    // Counts are of the transaction.
+    return yield* sql.withTransaction(
+      Effect.gen(function* () {
+        const before = yield* read
+        const result = yield* effect
+        return { result, rows: (yield* read) - before }
+      })
+    )
+  })
+
+export const seededUser = (i: number) => UserId.make(idOf("usr", i))
+
+export const seededProject = (i: number) => ProjectId.make(idOf("prj", i))
