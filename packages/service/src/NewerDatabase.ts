@@ -5,15 +5,15 @@
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 
-/** `table`: of the applied migrations. `known`: names of this version's migrations, such as `0001_people`. Returns a sentence, or `undefined`. */
+/** `table`: of the applied migrations. `applicable`: names of this version's migrations, such as `0001_people`. Returns a sentence, or `undefined`. */
 export const newerDatabaseProblem = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   table: string,
-  known: ReadonlyArray<string>
+  applicable: ReadonlyArray<string>
 ): Effect.fn.Return<string | undefined, SqlError.SqlError> {
   const [found] = yield* sql<{ readonly exists: boolean }>`SELECT to_regclass(${table}) IS NOT NULL AS exists`
   if (found?.exists !== true) return undefined
-  const newest = Math.max(0, ...known.map((name) => Number(name.slice(0, 4))))
+  const newest = Math.max(0, ...applicable.map((name) => Number(name.slice(0, 4))))
   const [later] = yield* sql<{ readonly name: string }>`
     SELECT name FROM ${sql(table)} WHERE migration_id > ${newest} ORDER BY migration_id DESC LIMIT 1`
   return later === undefined

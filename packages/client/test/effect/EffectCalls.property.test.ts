@@ -48,7 +48,6 @@ const failureWith = async (body: string, [group, name, request]: AnyRequest) => 
   // Requests that the contract refuses do not have its types.
   const calls = typed as unknown as AnyCalls
   const call = calls[group]?.[name]?.(request) ?? Effect.die("no such call")
-  // @effect-diagnostics-next-line anyUnknownInErrorContext:off
   return { failure: await Effect.runPromise(Effect.flip(call)), requests }
 }
 
