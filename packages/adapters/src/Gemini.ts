@@ -1,9 +1,9 @@
 /**
- * Gemini CLI, one prompt per process (`one-shot/GeminiLines`). It cannot request permissions, so it runs in `full_access`, in its own plan
- * mode, which refuses to write and has no shell, or where the Edge confines it.
+ * Gemini CLI, one prompt per process (`one-shot/GeminiLines`). It cannot request permissions, so it runs in `full_access`, or where the
+ * Edge confines it. Its own plan mode is no limit: with one prompt it approves its plan by itself, and then allows itself everything.
  *
  * Project settings: Gemini refuses an untrusted folder, and reads all settings of a trusted one. So the Edge does not start it if such files
- * exist without a grant. Only `full_access` and the grant make Gemini trust the folder. For other runs in `read_only` or `plan`, trust the
+ * exist without a grant. Only `full_access` and the grant make Gemini trust the folder. For other runs, trust the
  * folder in Gemini itself, or set `GEMINI_CLI_TRUST_WORKSPACE` for the Edge.
  */
 import { dirname } from "node:path"
@@ -34,7 +34,7 @@ export const gemini: RuntimeAdapter = {
   specificationVersion: 2,
   id: "gemini",
   label: program.label,
-  capabilities: oneShotCapabilities({ resume: true, readOnly: true }),
+  capabilities: oneShotCapabilities({ resume: true }),
   continuation: { store: "~/.gemini/tmp", model: "any", mode: "any", folder: "same" },
   images: "native",
   probe: {

@@ -41,6 +41,9 @@ describe("A one-shot program", () => {
     for (const mode of RunMode.literals) assert.match(args(copilot, { mode }), /--no-ask-user/)
   })
 
+  it("does not count the plan mode of Gemini CLI as a limit, because the program approves its plan by itself", () =>
+    assert.isFalse(gemini.capabilities.readOnly))
+
   it("is let do everything in full_access alone", () => {
     for (const mode of ["read_only", "plan", "ask", "auto_edit"] as const) {
       assert.notMatch(args(gemini, { mode }), /yolo|skip-trust/)

@@ -7,8 +7,9 @@
  */
 import type { Usage } from "@corral/domain/run/Run"
 import type { ProcessEnd, RunStart } from "@corral/domain/run/RuntimeAdapter"
-import { countOf, defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { arrayOf, countOf, defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
+import { stepsOfList } from "../output/StepLists.ts"
 import { movedToBackground } from "../text/GeminiWords.ts"
 import { Calls } from "./Calls.ts"
 import { toProgramFailure, serviceFailure, type Reason, type ProgramInfo } from "./Failure.ts"
@@ -89,12 +90,21 @@ export class GeminiLines implements Reader {
     const status = line["status"] === "success" ? "completed" : "failed"
     const output = textOf(line["output"]) ?? textOf(objectOf(line["error"])["message"])
     const callId = textOf(line["tool_id"])
-    const work = movedToBackground.exec(output ?? "")?.[1]
-    if (callId !== undefined && work !== undefined) {
-      const title = textOf(this.#calls.get(callId)?.input["command"]) ?? "a command"
+    if (callId !== undefined && status === "completed") this.#followResult(callId, output ?? "")
+    this.#calls.result(callId, { status, output })
+  }
+
+  /** Follows what a successful call has started or changed. */
+  #followResult(callId: string, output: string): void {
+    const { input = {}, tool } = this.#calls.get(callId) ?? {}
+    const work = movedToBackground.exec(output)?.[1]
+    if (work !== undefined) {
+      const title = textOf(input["command"]) ?? "A command"
       this.#collector.startWork({ id: work, kind: "command", title, parentCallId: callId })
     }
-    this.#calls.result(callId, { status, output })
+    if (tool === "write_todos") this.#collector.steps(stepsOfList(arrayOf(input["todos"]), "description"))
+    if (tool === "exit_plan_mode" && output.startsWith("Plan approved"))
+      this.#collector.notice("warning", "Gemini CLI approved its plan by itself.")
   }
 
   #readResult(line: JsonObject): void {
