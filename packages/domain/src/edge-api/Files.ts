@@ -39,7 +39,7 @@ export class EdgeFiles extends HttpApiGroup.make("files")
       params: { id: WorkspaceId },
       query: { q: Schema.optionalKey(FileQuery), limit: Limit },
       success: FoundFiles,
-      error: responses("workspace_outside_allowlist", "schema_validation_failed")
+      error: responses("permission_denied", "workspace_outside_allowlist", "schema_validation_failed")
     }).annotate(OpenApi.Description, FIND_TEXT)
   )
   .middleware(SchemaErrors)
