@@ -92,7 +92,7 @@ describe("readGatewayConfig", () => {
     ["CORRAL_GATEWAY_DATABASE_CONNECTIONS", "1"],
     ["CORRAL_GATEWAY_REQUESTS_PER_SECOND", "0"],
     ["CORRAL_DATABASE_URL", "mysql://s3cret@localhost/x"],
-    ["CORRAL_HUB_URL", "https://hub.example/path"],
+    ["CORRAL_HUB_URL", "https://hub.example/path?query"],
     ["CORRAL_FEISHU_APP_ID", "a b"],
     ["CORRAL_FEISHU_APP_SECRET_FILE", "/nowhere/s3cret"],
     ["CORRAL_FEISHU_DOMAIN", "http://open.feishu.cn"],
