@@ -227,8 +227,10 @@ describe("The repository of a run", () => {
             Effect.promise(() =>
               run("git", ["-c", "user.name=A", "-c", "user.email=a@b.c", ...args], { cwd: root })
             )
-          const life = Effect.gen(function* () {
-            const { path, runId } = yield* openedWorktree(root)
+          const life = Effect.fnUntraced(function* ({
+            path,
+            runId
+          }: Effect.Success<ReturnType<typeof openedWorktree>>) {
             for (const text of ["one", "two"]) {
               const tip = commitIn(path, `${runId} ${text}`)
               assert.isUndefined(yield* worktrees.handOver(runId))
@@ -246,8 +248,15 @@ describe("The repository of a run", () => {
               yield* owner("worktree", "remove", join(root, "..", `tree${turn}`))
             }
           })
-          const ids = yield* Effect.all([life, life, life, keeping], { concurrency: "unbounded" })
-          for (const runId of ids.slice(0, 3)) {
+          const open = openedWorktree(root)
+          const [, ...opened] = yield* Effect.all([owner("gc", "-q", "--prune=now"), open, open, open], {
+            concurrency: "unbounded"
+          })
+          // From here on the owner's repository needs no commit that the worktrees began with.
+          const [, ...ids] = yield* Effect.all([keeping, ...opened.map((each) => life(each))], {
+            concurrency: "unbounded"
+          })
+          for (const runId of ids) {
             const path = worktrees.pathOf(runId as RunId)
             assert.isTrue(isSound(path))
             assert.strictEqual(git(path, "status", "--porcelain"), "")
