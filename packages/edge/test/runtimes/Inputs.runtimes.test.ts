@@ -146,7 +146,13 @@ await driveEach(
       ["approved", { approve: true }],
       ["sent back", { approve: false, comment: "Shorter please" }]
     ] as const)("hands its plan to a person: %s", async (what, answer) => {
-      const played = await agent.play("plan", "First this and then that", "plan", () => answer)
+      // Without a mode, the work follows in ask, in which not every agent runs.
+      const [first = "full_access"] = modes
+      const mode = answer.approve && !modes.includes("ask") ? { mode: first } : {}
+      const played = await agent.play("plan", "First this and then that", "plan", () => ({
+        ...answer,
+        ...mode
+      }))
       if (played === undefined) return
       const plans = played.questions.filter(({ kind }) => kind === "plan")
       agent.note(`plan ${what}`, `${endingOf(played)}, ${plans.length} plans, ${played.end.payload["text"]}`)
