@@ -125,11 +125,11 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
 
     // Its answer is the page's one primary action.
     assert.deepStrictEqual(await primaryActions(page), ["Allow once"])
-    // A new approval reacts to no key: it is text then. An arrow key ends it, and the next try begins outside of it again.
+    // A new approval reacts to no key: it is text then. Tab ends it, and the next try begins outside of it again.
     const arm = async (key: string, button: string, leave: () => Promise<unknown>) => {
       const armed = page.locator(`[data-key=${button}]:focus`)
       for (let isArmed = false; !isArmed; isArmed = (await armed.count()) > 0) {
-        await page.keyboard.press("ArrowRight")
+        await page.keyboard.press("Tab")
         await leave()
         await page.keyboard.press(key)
       }
