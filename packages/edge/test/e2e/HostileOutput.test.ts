@@ -56,7 +56,8 @@ describe("A runtime's output", () => {
     console.log(
       `three lines of 100 MB: the Edge grew by ${grown} MB, another run's events came ${Math.round(slowest)} ms apart at most`
     )
-    assert.isBelow(grown, 32, "dead reads are given back at once: left to the collector they are some 70 MB")
+    // 24 MB alone, and up to 34 MB beside other programs.
+    assert.isBelow(grown, 48, "dead reads are given back at once: left to the collector they are some 70 MB")
     assert.isBelow(slowest, 2_000, "a generous bound: the strict figure is the benchmark's")
   })
 
