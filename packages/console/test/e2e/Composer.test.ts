@@ -344,8 +344,12 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     writeFileSync(join(joined.edge.workspace, "src/deep/Reader.ts"), "")
     writeFileSync(join(joined.edge.workspace, "src/readme.txt"), "")
     const page = await at(`/sessions/${await started("/say first")}`)
-    await field(page).focus()
     const list = page.getByRole("listbox", { name: "Files of the workspace" })
+    // The workspace is known once the list opens. Until then, a key is the field's own.
+    await field(page).focus()
+    await page.keyboard.type("@")
+    await list.waitFor()
+    await page.keyboard.press("Backspace")
     // By letters of a name in any folder. Enter chooses it before the search has answered, and sends nothing.
     await page.keyboard.type("/say @rdr.ts")
     await page.keyboard.press("Enter")
