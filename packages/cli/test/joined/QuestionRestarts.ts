@@ -297,14 +297,15 @@ export class QuestionRestarts {
       (response) => response.status,
       () => undefined
     )
-    if (status === undefined || status >= 500) return
-    // A refusal after an unknown outcome may be about this answer itself.
-    if (status === 200) attempt.outcome = "accepted"
-    else if (attempt.outcome === "unknown" && !this.#hasBeenSent.has(attempt)) attempt.outcome = "refused"
-    this.#hasBeenSent.add(attempt)
+    if (status === undefined || status >= 500) {
+      this.#lost.add(attempt)
+      if (attempt.outcome === "refused") attempt.outcome = "unknown"
+    } else if (status === 200) attempt.outcome = "accepted"
+    // A refusal next to a lost response may be about this answer itself.
+    else if (attempt.outcome === "unknown" && !this.#lost.has(attempt)) attempt.outcome = "refused"
   }
 
-  readonly #hasBeenSent = new WeakSet<Attempt>()
+  readonly #lost = new WeakSet<Attempt>()
 
   async #break(fault: Fault): Promise<void> {
     switch (fault) {
