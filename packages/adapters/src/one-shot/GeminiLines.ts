@@ -7,7 +7,7 @@
  */
 import type { Usage } from "@corral/domain/run/Run"
 import type { ProcessEnd, RunStart } from "@corral/domain/run/RuntimeAdapter"
-import { arrayOf, countOf, defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { countOf, defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import { stepsOfList } from "../output/StepLists.ts"
 import { movedToBackground } from "../text/GeminiWords.ts"
@@ -102,7 +102,7 @@ export class GeminiLines implements Reader {
       const title = textOf(input["command"]) ?? "A command"
       this.#collector.startWork({ id: work, kind: "command", title, parentCallId: callId })
     }
-    if (tool === "write_todos") this.#collector.steps(stepsOfList(arrayOf(input["todos"]), "description"))
+    if (tool === "write_todos") this.#collector.steps(stepsOfList(input["todos"], "description"))
     if (tool === "exit_plan_mode" && output.startsWith("Plan approved"))
       this.#collector.notice("warning", "Gemini CLI approved its plan by itself.")
   }

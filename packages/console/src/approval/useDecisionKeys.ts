@@ -3,10 +3,10 @@ import { type RefObject, useEffect, useRef } from "react"
 import { shortcutOf } from "../keys/Shortcut.ts"
 import { fieldBelow, writeInto } from "../keys/TextBelow.ts"
 import { useSingleKeys } from "../keys/useShortcuts.ts"
-import { DIALOGS, isTextInProgress } from "../keys/useTextInProgress.ts"
+import { DIALOGS, isTextInProgress, TEXT_FIELDS } from "../keys/useTextInProgress.ts"
 import { buttonOf, decisionKeyOf, type KeyMode } from "./DecisionKeys.ts"
 
-const FIELDS = `input, textarea, select, [contenteditable], ${DIALOGS}`
+const FIELDS = `${TEXT_FIELDS}, ${DIALOGS}`
 
 interface Options {
   /** The time, as `performance.now()` reads it, until which a new request reacts to no key. */

@@ -2,6 +2,7 @@
 import { useEffect, useRef } from "react"
 import { useStoredText } from "../ui/StoredText.ts"
 import { type Shortcut, shortcutOf } from "./Shortcut.ts"
+import { DIALOGS, TEXT_FIELDS } from "./useTextInProgress.ts"
 
 const OFF = "off"
 
@@ -11,8 +12,7 @@ export const useSingleKeys = (): readonly [boolean, (on: boolean) => void] => {
   return [text !== OFF, (on) => store(on ? "on" : OFF)]
 }
 
-const fields = "input, textarea, select, [contenteditable], [role=menu], [role=listbox], [role=dialog]"
-const dialogs = "[role=dialog], [role=alertdialog], [role=menu]"
+const FIELDS = `${TEXT_FIELDS}, [role=listbox], ${DIALOGS}`
 
 export const useShortcuts = (onShortcut: (shortcut: Shortcut) => void): void => {
   const [singleKeys] = useSingleKeys()
@@ -22,8 +22,8 @@ export const useShortcuts = (onShortcut: (shortcut: Shortcut) => void): void => 
   })
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
-      if (event.defaultPrevented || event.isComposing || document.querySelector(dialogs) !== null) return
-      const isWriting = event.target instanceof Element && event.target.closest(fields) !== null
+      if (event.defaultPrevented || event.isComposing || document.querySelector(DIALOGS) !== null) return
+      const isWriting = event.target instanceof Element && event.target.closest(FIELDS) !== null
       const shortcut = shortcutOf(event, { isWriting, singleKeys })
       if (shortcut === undefined) return
       event.preventDefault()

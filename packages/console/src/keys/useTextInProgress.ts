@@ -5,9 +5,9 @@
 import { useEffect } from "react"
 import { isTextAfter, type KeyPlace } from "./TextKey.ts"
 
-export const DIALOGS = "[role=dialog], [role=alertdialog], [role=menu], dialog"
+export const DIALOGS = "[role=dialog], [role=alertdialog], [role=menu], dialog[open]"
 const CHOICES = "input[type=radio], input[type=checkbox]"
-const TEXT_FIELDS = "input, textarea, select, [contenteditable]"
+export const TEXT_FIELDS = "input, textarea, select, [contenteditable]"
 
 const placeOf = (target: Element): KeyPlace => {
   if (target.closest(DIALOGS) !== null) return "dialog"

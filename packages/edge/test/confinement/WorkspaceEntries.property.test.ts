@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { forWorkspace, STEP_BYTES } from "../../src/confinement/WorkspaceEntries.ts"
 
-const WORKSPACE = '/work/a "b"\\ü'
+const WORKSPACE = '/home/user/a "b"\\ü'
 
 /** The copy, and the number of steps before it. */
 const copied = (text: string, names: ReadonlyArray<string> = ["projects"], workspace = WORKSPACE) => {
@@ -75,7 +75,7 @@ describe("forWorkspace", () => {
   const large: Readonly<Record<string, () => unknown>> = {
     "many workspaces": () => ({
       projects: Object.fromEntries(
-        Array.from({ length: 50_000 }, (_, at) => [`/work/${at}`, { history: ["x".repeat(200)] }])
+        Array.from({ length: 50_000 }, (_, at) => [`/home/user/${at}`, { history: ["x".repeat(200)] }])
       )
     }),
     "one long text": () => ({ projects: { "/other": '"'.repeat(6_000_000) }, theme: "dark" }),
