@@ -6,7 +6,7 @@ import { measureApproval } from "./Approval.ts"
 import { measureCancel } from "./Cancel.ts"
 import { measureClaudeCode } from "./ClaudeCode.ts"
 import { measureColdStart } from "./ColdStart.ts"
-import { measureConfinement } from "./Confinement.ts"
+import { measureConfinement, measureLargeRepository } from "./Confinement.ts"
 import { measureCreate } from "./Create.ts"
 import { measureLatency } from "./Latency.ts"
 import { measureMemory } from "./Memory.ts"
@@ -25,6 +25,7 @@ const groups = {
   coldStart: measureColdStart,
   create: measureCreate,
   confinement: measureConfinement,
+  largeRepository: measureLargeRepository,
   cancel: measureCancel,
   latency: measureLatency,
   throughput: measureThroughput,

@@ -1,0 +1,21 @@
+/** A git repository with many small files, committed, as the workspace of a server. */
+import { execFileSync } from "node:child_process"
+import { mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+
+const FILES_A_FOLDER = 100
+
+/** Fills the folder and commits all of it. */
+export const makeRepository = (folder: string, files: number): void => {
+  for (let file = 0; file < files; file++) {
+    const inner = join(folder, `part${Math.floor(file / FILES_A_FOLDER)}`)
+    if (file % FILES_A_FOLDER === 0) mkdirSync(inner, { recursive: true })
+    writeFileSync(join(inner, `file${file}.ts`), `export const value${file} = ${file}\n`)
+  }
+  const author = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"]
+  const git = (...args: ReadonlyArray<string>) =>
+    execFileSync("git", ["-C", folder, ...author, ...args], { stdio: "ignore" })
+  git("init")
+  git("add", "--all")
+  git("commit", "--quiet", "--message", "files")
+}
