@@ -130,7 +130,7 @@ const choose = Effect.fnUntraced(function* () {
         : Effect.mapError(confine(means, context, run, command), notConfined),
     isolate: (command, mounts) => {
       const { file } = command
-      const tools = toolMounts({ file, env: {}, home: NO_HOME, system })
+      const tools = toolMounts({ started: [{ file }], env: {}, home: NO_HOME, system })
       return means?.isolate(command, [...system, ...tools, ...mounts]) ?? command
     },
     canOutlive: (confinement, hasKeysOutside) =>

@@ -8,6 +8,7 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from "node:fs"
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from "node:path"
 import { isWithin } from "../workspace/PathContainment.ts"
+import { folderEntries } from "../workspace/FolderEntries.ts"
 import type { Mount } from "./Mount.ts"
 import { mergedViews } from "./MountViews.ts"
 import { type EntryRule, nothingShown, shownByRule, type ShownFolder, shownWhole } from "./ShownFolder.ts"
@@ -59,6 +60,13 @@ const shownAs = (kind: ToolKind, path: string): ShownFolder => {
     case "installation":
       return installation(path)
   }
+}
+
+/** Toolchains of which the home has the first folder: most of them are not there, and each look costs the start. */
+const installedTools = (home: string): ReadonlyArray<ToolFolder> => {
+  const names = new Set(folderEntries(home).map(({ name }) => name))
+  // A home may be closed to listing, and open to those who know a name.
+  return names.size === 0 ? toolFolders : toolFolders.filter(({ names: [first = ""] }) => names.has(first))
 }
 
 const shownTool = (folder: string, { kind, names }: ToolFolder): ShownFolder => {
@@ -155,24 +163,29 @@ const isFile = (path: string): boolean => {
 }
 
 export interface ToolRequest {
-  /** Absolute path, with its arguments. */
-  readonly file: string
-  readonly args?: ReadonlyArray<string>
+  /** Programs that are started. */
+  readonly started: ReadonlyArray<{
+    /** Absolute path. */
+    readonly file: string
+    readonly args?: ReadonlyArray<string>
+  }>
   readonly env: Readonly<Record<string, string>>
   readonly home: string
   /** Mounts of the system's folders. */
   readonly system: ReadonlyArray<Mount>
 }
 
-/** Mounts for its program and script, the programs on its PATH, toolchains, and its certificates. */
-export const toolMounts = ({ args = [], env, file, home, system }: ToolRequest): ReadonlyArray<Mount> => {
+/** Mounts for its programs and their scripts, the programs on its PATH, toolchains, and its certificates. */
+export const toolMounts = ({ env, home, started, system }: ToolRequest): ReadonlyArray<Mount> => {
   const shown = { home, system }
   const folders = (env["PATH"] ?? "").split(delimiter).filter((folder) => isAbsolute(folder))
   const certificates = CERTIFICATES.flatMap((name) => env[name] ?? []).filter((path) => isAbsolute(path))
   const views = [
-    ...toolFolders.map((folder) => shownTool(home, folder)),
+    ...installedTools(home).map((folder) => shownTool(home, folder)),
     ...[...new Set(folders)].map((folder) => onPath(shown, resolve(folder))),
-    ...[file, ...scriptOf(file, args)].flatMap((path) => startedProgram(shown, path)),
+    ...started
+      .flatMap(({ args = [], file }) => [file, ...scriptOf(file, args)])
+      .flatMap((path) => startedProgram(shown, path)),
     ...certificates.map(existing)
   ]
   return mergedViews(views.map(({ mounts }) => mounts))

@@ -11,7 +11,6 @@ import type { MountedCache } from "./CacheFolders.ts"
 import { canWrite, mountsOf } from "./ConfinedRoot.ts"
 import { existingConfiguredFiles } from "./ConfiguredFiles.ts"
 import type { Mount } from "./Mount.ts"
-import { mergedViews } from "./MountViews.ts"
 import { toolMounts } from "./ProgramFolders.ts"
 import type { ProtectedCopies } from "./ProtectedCopies.ts"
 import { protectedFolders } from "./ProtectedFolders.ts"
@@ -70,7 +69,7 @@ export const mountsOfRun = (
     home,
     system,
     readable: folders?.reads ?? [],
-    tools: mergedViews(started.map((each) => toolMounts({ ...each, env, home, system }))),
+    tools: toolMounts({ started, env, home, system }),
     state: runFolders.state,
     protected: protectedOnes,
     executed: configured.filter((path) => !protectedOnes.some((folder) => isWithin(folder, path))),

@@ -4,7 +4,7 @@
  *
  * Guarantees: nothing of the tree is opened that could block. A repository around the workspace counts only if the workspace's owner or root owns it.
  */
-import { lstatSync, statSync } from "node:fs"
+import { existsSync, lstatSync, statSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 import { type GitFolder, gitFolderOf } from "./GitFolder.ts"
 
@@ -41,6 +41,10 @@ const isTrusted = (top: string, root: string): boolean => {
   return owner === 0 || owner === ownerOf(root)
 }
 
+/** Whether git takes the folder for a repository. An empty `.git` is none. */
+const isRepository = ({ common, folder }: GitFolder): boolean =>
+  existsSync(join(folder, "HEAD")) && ["objects", "refs"].every((name) => existsSync(join(common, name)))
+
 /** Folders from `top` to the parent of `root`. */
 const between = (top: string, root: string): ReadonlyArray<string> => {
   const folders: Array<string> = []
@@ -66,7 +70,7 @@ export const snapshotTreeOf = (root: string): SnapshotTree => {
   for (let at = root; at !== dirname(at);) {
     at = dirname(at)
     const repository = gitFolderOf(at)
-    if (repository === undefined) continue
+    if (repository === undefined || !isRepository(repository)) continue
     const isUsable =
       isTrusted(at, root) && between(at, root).every((folder) => areReadable(folder, RULE_FILES))
     return isUsable ? { top: at, prefix: `${relative(at, root)}/`, repository } : plain

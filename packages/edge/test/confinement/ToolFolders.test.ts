@@ -38,7 +38,7 @@ const homeOf = (programs: ReadonlyArray<string>, others: ReadonlyArray<string>):
     home,
     shown: (path = "", file = "/usr/bin/agent", ...args) => {
       const PATH = path === "" ? "/usr/bin" : `/usr/bin:${join(home, path)}`
-      const mounts = toolMounts({ file, args, env: { PATH }, home, system })
+      const mounts = toolMounts({ started: [{ file, args }], env: { PATH }, home, system })
       return (name) => isShown(mounts, join(home, name))
     }
   }
@@ -135,7 +135,7 @@ describe("toolMounts", () => {
       [".nvm/versions/node/v24/bin/node"],
       [".nvm/versions/node/v22/lib/a", ".nvm/versions/node/v24/README.md"]
     )
-    const mounts = toolMounts({ file: "/usr/bin/agent", env: {}, home: home.home, system })
+    const mounts = toolMounts({ started: [{ file: "/usr/bin/agent" }], env: {}, home: home.home, system })
     assert.deepStrictEqual(mounts, [{ kind: "read", path: join(home.home, ".nvm/versions/node") }])
   })
 
@@ -171,7 +171,12 @@ describe("toolMounts", () => {
             // A folder has that name.
           }
         }
-        const mounts = toolMounts({ file: "/usr/bin/agent", env: { PATH: join(home, path) }, home, system })
+        const mounts = toolMounts({
+          started: [{ file: "/usr/bin/agent" }],
+          env: { PATH: join(home, path) },
+          home,
+          system
+        })
         for (const [file, isExecutable] of files) {
           const isProgram = isExecutable && (dirname(file) === path || dirname(file) === "bin")
           const isPart =

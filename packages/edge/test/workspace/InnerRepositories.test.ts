@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { execFileSync } from "node:child_process"
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { snapshotTreeOf } from "../../src/workspace/SnapshotTree.ts"
 import { commitAll, git, repository } from "./Repository.ts"
 import { changesBy, put, snapshotPlace } from "./SnapshotPlace.ts"
 
@@ -153,6 +154,27 @@ describe("A workspace inside a bigger repository", () => {
         })
         assert.deepStrictEqual(texts, ["modified a.txt", `untracked new${n}`])
         assert.strictEqual(items[0]?.hunks.length, 1)
+      }
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("below a folder `.git` that is no repository has the rules of the repository around that", () =>
+    Effect.gen(function* () {
+      for (const damage of ["HEAD", "objects", "refs", "everything"]) {
+        const place = yield* inside((root) => {
+          bigger(root)
+          const inner = join(root, "inner")
+          mkdirSync(join(inner, "deep"), { recursive: true })
+          writeFileSync(join(inner, ".gitignore"), "*.tmp\n")
+          if (damage === "everything") mkdirSync(join(inner, ".git"))
+          else {
+            repository(inner)
+            rmSync(join(inner, ".git", damage), { recursive: true })
+          }
+        })
+        const root = join(place.root, "inner/deep")
+        const tree = snapshotTreeOf(root)
+        assert.strictEqual(tree.top, join(place.root, ".."), damage)
       }
     }).pipe(Effect.scoped)
   )
