@@ -10,20 +10,19 @@ const lists: ReadonlyMap<string | undefined, readonly [label: string, of: keyof 
 ])
 
 /** Adds the list to a failure. Nothing is added where the list can't be read. */
-export const withChoices =
-  ({ choices }: Pick<RunServer, "choices">) =>
-  <A>(start: ServerCall<A>): ServerCall<A> =>
-    Effect.catch(start, (refusal) => {
-      const [label, of] = lists.get(refusal.code) ?? []
-      if (label === undefined || of === undefined) return Effect.fail(refusal)
-      return Effect.flatMap(
-        Effect.orElseSucceed(choices, () => undefined),
-        (all) => {
-          if (all === undefined) return Effect.fail(refusal)
-          const names = all[of].map(escapeLine).join(", ") || "none"
-          return Effect.fail(
-            new CommandFailed({ ...refusal, message: `${refusal.message} ${label}: ${names}.` })
-          )
-        }
+export const withChoices = ({ choices }: Pick<RunServer, "choices">) => {
+  const explained = Effect.fnUntraced(function* (refusal: CommandFailed) {
+    const [label, of] = lists.get(refusal.code) ?? []
+    const all = yield* Effect.orElseSucceed(choices, () => undefined)
+    if (label === undefined || of === undefined || all === undefined) return refusal
+    const names = all[of].map(escapeLine).join(", ") || "none"
+    return new CommandFailed({ ...refusal, message: `${refusal.message} ${label}: ${names}.` })
+  })
+  return <A>(start: ServerCall<A>): ServerCall<A> =>
+    start.pipe(
+      Effect.catchIf(
+        ({ code }) => lists.has(code),
+        (refusal) => Effect.flatMap(explained(refusal), Effect.fail)
       )
-    })
+    )
+}
