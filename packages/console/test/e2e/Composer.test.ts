@@ -211,6 +211,8 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     await second.getByText("Queued", { exact: true }).waitFor()
     await second.getByRole("button", { name: "Withdraw" }).click()
     await page.waitForFunction(() => document.querySelector("textarea")?.value === "/say second")
+    // The button is gone: the text has the focus.
+    await page.waitForFunction(() => document.activeElement?.matches(".composer textarea"))
     assert.strictEqual(
       (await messageWith(id, ({ text }) => text === "/say second")).delivery?.state,
       "withdrawn"
@@ -345,11 +347,7 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     writeFileSync(join(joined.edge.workspace, "src/readme.txt"), "")
     const page = await at(`/sessions/${await started("/say first")}`)
     const list = page.getByRole("listbox", { name: "Files of the workspace" })
-    // The workspace is known once the list opens. Until then, a key is the field's own.
     await field(page).focus()
-    await page.keyboard.type("@")
-    await list.waitFor()
-    await page.keyboard.press("Backspace")
     // By letters of a name in any folder. Enter chooses it before the search has answered, and sends nothing.
     await page.keyboard.type("/say @rdr.ts")
     await page.keyboard.press("Enter")
@@ -376,6 +374,27 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     await page.keyboard.press("Escape")
     await list.waitFor({ state: "detached" })
     assert.strictEqual(await field(page).inputValue(), "/say see @src/deep/Reader.ts @")
+    await browser.end(page)
+  })
+
+  it("completes a file that was chosen before the workspace was known, and sends nothing until then", async () => {
+    writeFileSync(join(joined.edge.workspace, "Unread.ts"), "")
+    const id = await started("/say first")
+    const page = await at("/devices")
+    let release: () => void = () => undefined
+    const released = new Promise<void>((resolve) => (release = resolve))
+    await page.route("**/client/targets*", (route) => released.then(() => route.continue()))
+    await page.goto(`/sessions/${id}`)
+    await field(page).focus()
+    await page.keyboard.type("/say @unread.ts")
+    await page.getByText("Loading files…").waitFor()
+    await page.keyboard.press("Enter")
+    await page.keyboard.press("Enter")
+    assert.strictEqual(await field(page).inputValue(), "/say @unread.ts")
+    release()
+    await page.waitForFunction(() => document.querySelector("textarea")?.value === "/say @Unread.ts ")
+    const texts = (await messagesOf(id)).map(({ text }) => text)
+    assert.isFalse(texts.some((text) => text.includes("nread")))
     await browser.end(page)
   })
 
