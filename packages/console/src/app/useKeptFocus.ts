@@ -1,20 +1,19 @@
 /**
- * Focus of an element that goes away by what it did: a button that removes its row, the last "Show more", a button that waits for its answer.
+ * Focus of an element that goes away by what it did: a button that removes its row, the last "Show more", a button that waits for its answer, a
+ * field of a dialog that closes.
  *
- * Guarantees: the focus is then on the nearest region of the page that is left, never on nothing, so that the next Tab continues there. It
- * returns to a button that was only disabled. *Does not:* press or focus a button in the place of another, or take a focus that the user or
+ * Guarantees: the focus returns to what opened a dialog, and to a button that was only disabled. Otherwise it goes to the nearest region that is
+ * left, never to nothing, so that the next Tab continues there. *Does not:* focus a button instead of another, or take a focus that the user or
  * the page has moved.
  */
 import { useEffect } from "react"
+import { DIALOGS } from "../keys/useTextInProgress.ts"
 
 /** Time in which a page or a dialog that closes moves the focus itself, in milliseconds. */
 const SETTLE_MS = 100
 
 /** Where the focus can wait. */
 const REGIONS = "section, ul, ol, table, form, fieldset, aside, nav, [role=group], [role=log], main"
-
-/** Marks a region that has the focus only because an element of it is gone. */
-export const KEPT_FOCUS = "[data-kept-focus]"
 
 const regionsOf = (element: Element): ReadonlyArray<HTMLElement> => {
   const regions: Array<HTMLElement> = []
@@ -29,24 +28,29 @@ const isUsable = (element: HTMLElement): boolean =>
 class FocusKeeper {
   private last: HTMLElement | undefined
   private regions: ReadonlyArray<HTMLElement> = []
+  /** What had the focus before each open dialog or menu. */
+  private openers: ReadonlyArray<HTMLElement> = []
   private substitute: HTMLElement | undefined
   private timer: ReturnType<typeof setTimeout> | undefined
 
   readonly onFocusIn = ({ target }: FocusEvent): void => {
     if (!(target instanceof HTMLElement) || target === this.substitute) return
     this.release()
-    // What closes over the page leaves the focus where it was opened.
-    this.regions =
-      target.closest("main") === null ? [...regionsOf(target), ...this.regions] : regionsOf(target)
+    const popup = target.closest(DIALOGS)
+    if (popup === null) this.openers = []
+    else if (this.last !== undefined && !popup.contains(this.last))
+      this.openers = [...this.openers, this.last]
+    this.regions = [target, ...this.openers.toReversed()].flatMap(regionsOf)
     this.last = target
   }
 
-  /** The focus of an element that stays was taken away by the user. */
+  /** Where the element stays usable, the user has taken its focus away. A disabled one loses it with the next frame. */
   readonly onFocusOut = ({ relatedTarget }: FocusEvent): void => {
     if (relatedTarget !== null) return
     requestAnimationFrame(() => {
-      if (this.substitute === undefined && this.last !== undefined && isUsable(this.last))
-        this.last = undefined
+      const { last, substitute } = this
+      if (substitute === undefined && last !== undefined && isUsable(last)) this.last = undefined
+      this.check()
     })
   }
 
@@ -78,6 +82,8 @@ class FocusKeeper {
     this.timer = undefined
     if (!this.isLost) return
     this.substitute?.removeAttribute("data-kept-focus")
+    const opener = this.openers.findLast(isUsable)
+    if (opener !== undefined) return opener.focus({ preventScroll: true })
     const region = this.regions.find(isUsable) ?? document.querySelector<HTMLElement>("main")
     if (region === null || region === undefined) return
     this.substitute = region

@@ -26,10 +26,10 @@ const play = (hub: ScriptedHub, steps: number): void => {
 const unfold = async (page: Page): Promise<void> => {
   await page.locator(".turn-fold").click()
   await page.locator(".followed[aria-busy=false]").waitFor()
-  const earlier = page.getByRole("button", { name: /earlier steps$/ })
-  await earlier.waitFor()
-  while ((await earlier.count()) > 0) await earlier.click()
-  await page.getByRole("log", { name: "Thread" }).evaluate((log) => log.scrollTo(0, log.scrollHeight))
+  const more = page.getByRole("button", { name: /(earlier|later) steps$/ })
+  await more.first().waitFor()
+  // Where the end is followed, only its last steps are in the page: this reader is elsewhere.
+  while ((await more.count()) > 0) await more.first().evaluate((button) => (button as HTMLElement).click())
 }
 
 interface KeyCost {
