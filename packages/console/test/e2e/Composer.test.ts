@@ -1,5 +1,5 @@
 /** The composer of a session and of the home page, and the queue of messages, in a real browser with a real Hub and a real Edge. */
-import { afterEach, assert, describe, it } from "@effect/vitest"
+import { afterEach, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
@@ -44,6 +44,8 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
   let browser: ConsoleBrowser
   let token: string
   withJoinedConsole((opened) => ({ joined, browser, token } = opened))
+  // Before the Edge lists the files for the first time.
+  beforeAll(() => writeFileSync(join(joined.edge.workspace, "Unread.ts"), ""))
 
   // Runs that wait for input hold the workspace of the next test.
   afterEach(async () => {
@@ -378,7 +380,6 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
   })
 
   it("completes a file that was chosen before the workspace was known, and sends nothing until then", async () => {
-    writeFileSync(join(joined.edge.workspace, "Unread.ts"), "")
     const id = await started("/say first")
     const page = await at("/devices")
     let release: () => void = () => undefined
