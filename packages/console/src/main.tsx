@@ -4,6 +4,7 @@ import { createRoot } from "react-dom/client"
 import { App } from "./app/App.tsx"
 import "./ui/tokens.css"
 import "./ui/ui.css"
+import "./ui/touch.css"
 import "./app/app.css"
 
 const galleryOf = () => {

@@ -1,9 +1,32 @@
-/** New ids. Adds the time and the randomness to the pure encoding of `domain`. */
+/**
+ * New ids. Adds the time and the randomness to the pure encoding of `domain`.
+ *
+ * Guarantees: ids of one process and one millisecond are in the order in which they were made.
+ */
 import { encodeUlid } from "@corral/domain/identity/Ids"
 import { randomBytes } from "node:crypto"
 
 let pool = Buffer.alloc(0)
 let at = 0
+
+/** Bytes of an id behind its time that order ids of one millisecond. Those after them are random in each id. */
+const RANK_BYTES = 5
+const RANKS = 2 ** (8 * RANK_BYTES)
+/** Longest step from one rank to the next, in bytes. */
+const STEP_BYTES = 2
+
+let newest = Number.NaN
+let rank = 0
+
+const setRank = (random: Buffer, unixMillis: number): void => {
+  // The upper half of the ranks is left for later ids of the millisecond.
+  rank =
+    unixMillis === newest
+      ? (rank + 1 + random.readUIntBE(0, STEP_BYTES)) % RANKS
+      : random.readUIntBE(0, RANK_BYTES) % (RANKS / 2)
+  newest = unixMillis
+  random.writeUIntBE(rank, 0, RANK_BYTES)
+}
 
 /** `mint("run", now)` → `run_01K…`. The caller names the brand that belongs to the prefix. */
 export const mint = <Id extends string>(prefix: string, unixMillis: number): Id => {
@@ -12,5 +35,7 @@ export const mint = <Id extends string>(prefix: string, unixMillis: number): Id 
     at = 0
   }
   at += 10
-  return `${prefix}_${encodeUlid(unixMillis, pool.subarray(at - 10, at))}` as Id
+  const random = pool.subarray(at - 10, at)
+  setRank(random, unixMillis)
+  return `${prefix}_${encodeUlid(unixMillis, random)}` as Id
 }

@@ -49,26 +49,36 @@ const oneRow = (text: string, columns: number, style?: TextSpan["style"]): Rows 
   [{ text: fitColumns(text, columns), style }]
 ]
 
+const more: Row = [{ text: `${VALUE_INDENT}…`, style: "dim" }]
+
+const dimRows = (lines: ReadonlyArray<string>, columns: number): Rows =>
+  lines.flatMap((line) =>
+    wrapIndented(
+      [{ text: firstCharacters(line, MAX_LINE), style: "dim" }],
+      columns,
+      [{ text: VALUE_INDENT }],
+      undefined,
+      "anywhere"
+    )
+  )
+
 /** First lines of a text, indented and dimmed. */
 export const excerptRows = (text: string, columns: number, shown: number): Rows => {
   const lines = escapeControls(text).trimEnd().split("\n")
-  const rows = lines
-    .slice(0, shown)
-    .flatMap((line) =>
-      wrapIndented(
-        [{ text: firstCharacters(line, MAX_LINE), style: "dim" }],
-        columns,
-        [{ text: VALUE_INDENT }],
-        undefined,
-        "anywhere"
-      )
-    )
-  const isWhole = lines.length <= shown && rows.length <= shown
-  return isWhole ? rows : [...rows.slice(0, shown), [{ text: `${VALUE_INDENT}…`, style: "dim" }]]
+  const rows = dimRows(lines.slice(0, shown), columns)
+  return lines.length <= shown && rows.length <= shown ? rows : [...rows.slice(0, shown), more]
+}
+
+/** Last lines of an output: a program says at its end why it failed. */
+const outputRows = (text: string, columns: number): Rows => {
+  const lines = escapeControls(text).trimEnd().split("\n")
+  const rows = dimRows(lines.slice(-SHOWN_OUTPUT), columns)
+  const isWhole = lines.length <= SHOWN_OUTPUT && rows.length <= SHOWN_OUTPUT
+  return isWhole ? rows : [more, ...rows.slice(-SHOWN_OUTPUT)]
 }
 
 export const labelOf = ({ allowedInput, label, tool }: ToolBlock): string =>
-  `${escapeLine(label === "" ? tool : label)}${allowedInput === undefined ? "" : " (input edited)"}`
+  `${escapeLine(label === "" ? tool : label)}${allowedInput === undefined ? "" : " (edited)"}`
 
 const toolRows = (block: ToolBlock, columns: number): Rows => {
   const { content, exitCode, kernelRefusal, output, status } = block
@@ -80,7 +90,7 @@ const toolRows = (block: ToolBlock, columns: number): Rows => {
   const hint =
     kernelRefusal === undefined ? [] : excerptRows(refusalHint(kernelRefusal), columns, SHOWN_OUTPUT)
   const parts = contentLines(content).flatMap((line) => oneRow(`${VALUE_INDENT}${line}`, columns))
-  return [head, ...(isExplained ? excerptRows(output.text, columns, SHOWN_OUTPUT) : []), ...parts, ...hint]
+  return [head, ...(isExplained ? outputRows(output.text, columns) : []), ...parts, ...hint]
 }
 
 const fileRows = ({ change, fromPath, path }: FileBlock, columns: number): Rows => {

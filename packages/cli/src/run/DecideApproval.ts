@@ -1,4 +1,5 @@
 /** Decision of one approval, shared by `approve` and `deny`. */
+import { editedLabel } from "@corral/domain/run/EditedLabel"
 import { Effect } from "effect"
 import type { RunServerChoice } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
@@ -18,6 +19,10 @@ export const decideApproval = Effect.fnUntraced(function* (
   const server = yield* selectRunServer(choice)
   const id = yield* resolveApprovalId(server)(approval)
   const decided = yield* server.decide(id, decision)
-  const { state, request } = decided
-  host.write(json ? `${JSON.stringify(decided)}\n` : `${state}: ${escapeLine(request.title)}\n`)
+  const { allowedInput, request, state } = decided
+  const [title, edited] =
+    allowedInput === undefined
+      ? [request.title, ""]
+      : [editedLabel(request.title, request.input, allowedInput), " (edited)"]
+  host.write(json ? `${JSON.stringify(decided)}\n` : `${state}: ${escapeLine(title)}${edited}\n`)
 })

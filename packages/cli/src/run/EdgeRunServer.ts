@@ -3,7 +3,7 @@ import type { CreateRun } from "@corral/domain/run/Run"
 import { isHubStatus } from "./RunStates.ts"
 import { Effect, Option, Schedule, Stream } from "effect"
 import { randomUUID } from "node:crypto"
-import { CommandFailed, refused } from "../CommandFailed.ts"
+import { refused } from "../CommandFailed.ts"
 import { connectToEdge, type EdgeApiClient } from "../edge/EdgeClient.ts"
 import { locateEdge } from "../edge/EdgeLocation.ts"
 import type { EdgeChoice } from "../Flags.ts"
@@ -18,35 +18,9 @@ const createRun = Effect.fnUntraced(function* (calls: EdgeApiClient, payload: Cr
       times: 3,
       while: ({ unreachable, code }) => unreachable === true || code === "idempotency_in_flight",
       schedule: Schedule.spaced("200 millis")
-    }),
-    Effect.catch((refusal) => Effect.flatMap(withAvailableChoices(calls, refusal), Effect.fail))
+    })
   )
 })
-
-/** Adds the available agents or workspaces to a failure about an unknown one. */
-const withAvailableChoices = (calls: EdgeApiClient, refusal: CommandFailed): Effect.Effect<CommandFailed> => {
-  const withList =
-    (label: string) =>
-    ({ items }: { readonly items: ReadonlyArray<{ readonly id: string }> }) =>
-      new CommandFailed({
-        ...refusal,
-        message: `${refusal.message} ${label}: ${items.map(({ id }) => id).join(", ") || "none"}.`
-      })
-  switch (refusal.code) {
-    case "invalid_agent_id":
-      return calls.agents.list().pipe(
-        Effect.map(withList("Available agents")),
-        Effect.orElseSucceed(() => refusal)
-      )
-    case "workspace_outside_allowlist":
-      return calls.workspaces.list().pipe(
-        Effect.map(withList("Available workspaces")),
-        Effect.orElseSucceed(() => refusal)
-      )
-    default:
-      return Effect.succeed(refusal)
-  }
-}
 
 /** Fails with `unreachable` if no Edge is running. */
 export const edgeRunServer = Effect.fn("EdgePlace.edgePlace")(function* (choice: EdgeChoice) {

@@ -7,6 +7,7 @@
  */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { inputChanges, inputText } from "@corral/domain/approval/InputEdit"
+import { editedLabel } from "@corral/domain/run/EditedLabel"
 import { confinementText, refusalHint } from "@corral/domain/run/ConfinementText"
 import { type EventHandlers, handleEvent } from "@corral/domain/run/EventTable"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
@@ -260,7 +261,7 @@ export class Renderer {
     const hint = kernelRefusal === undefined ? "" : `\n${indent(refusalHint(kernelRefusal))}`
     const parts = contentLines(content).map((line) => `\n    ${line}`)
     const why =
-      (status === "failed" && output?.trim() ? `\n${indent(firstLines(output))}` : "") + parts.join("") + hint
+      (status === "failed" && output?.trim() ? `\n${indent(lastLines(output))}` : "") + parts.join("") + hint
     if (!this.#live) return this.#line(`tool: ${shown}: ${status}${code}${why}`, parentCallId)
     const text = `${this.#paint(tints[status], marks[status])} ${shown}${code}${why === "" ? "" : this.#paint("dim", why)}`
     const isAtCall = this.#cursor.at === "call" && this.#cursor.callId === callId
@@ -315,7 +316,7 @@ export class Renderer {
     return this.#line([head, ...this.#edit(payload)].join("\n"))
   }
 
-  /** The requested and the allowed input. From now on the label of the call says that the input was edited. */
+  /** The requested and the allowed input. From now on the label of the call names what runs instead. */
   #edit({
     allowedInput,
     approvalId,
@@ -325,7 +326,8 @@ export class Renderer {
     this.#callOfApproval.delete(approvalId)
     if (allowedInput === undefined) return []
     const label = callId === undefined ? undefined : this.#labels.get(callId)
-    if (callId !== undefined && label !== undefined) this.#labels.set(callId, `${label} (input edited)`)
+    if (callId !== undefined && label !== undefined)
+      this.#labels.set(callId, `${escapeLine(editedLabel(label, requestedInput, allowedInput))} (edited)`)
     return inputChanges(requestedInput, allowedInput).flatMap(({ allowed, name, requested }) => [
       side(`requested ${name}`, requested),
       side(`allowed ${name}`, allowed)
@@ -365,9 +367,10 @@ const side = (name: string, value: unknown): string => {
 
 const SHOWN_LINES = 12
 
-const firstLines = (output: string): string => {
+/** A program says at its end why it failed. */
+const lastLines = (output: string): string => {
   const lines = escapeControls(output).trimEnd().split("\n")
-  return lines.length <= SHOWN_LINES ? lines.join("\n") : [...lines.slice(0, SHOWN_LINES), "…"].join("\n")
+  return lines.length <= SHOWN_LINES ? lines.join("\n") : ["…", ...lines.slice(-SHOWN_LINES)].join("\n")
 }
 
 const indent = (text: string): string => text.replaceAll(/^/gm, "    ")

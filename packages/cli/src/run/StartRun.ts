@@ -9,6 +9,7 @@ import { resolveRunId } from "./IdArguments.ts"
 import type { RunServer, StartRun } from "./RunServer.ts"
 import { hasEnded } from "./RunStates.ts"
 import { selectRunServer } from "./SelectRunServer.ts"
+import { withChoices } from "./WithChoices.ts"
 import { onlyChoice, selectStartServer, type StartServerChoice } from "./SelectStartServer.ts"
 
 export interface StartRequest extends StartServerChoice {
@@ -163,6 +164,6 @@ const startNewRun = Effect.fnUntraced(function* (
     ...(earlier === undefined ? {} : { resume: earlier.id }),
     ...(sessionId === undefined ? {} : { sessionId })
   }
-  const runId: RunId = yield* server.start(run)
+  const runId: RunId = yield* withChoices(server)(server.start(run))
   return { runId, server, after: 0 }
 })

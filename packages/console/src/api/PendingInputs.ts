@@ -3,6 +3,7 @@ import type { HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
 import { queryOptions, useQueries, useQuery } from "@tanstack/react-query"
 import { useMemo } from "react"
 import { hubApi } from "./Hub.ts"
+import { oldestFirst } from "./OldestFirst.ts"
 
 /** Maximum count. */
 const COUNTED = 100
@@ -17,9 +18,6 @@ const none: ReadonlyArray<HubInput> = []
 /** Empty while they load. */
 export const usePendingInputs = (): ReadonlyArray<HubInput> =>
   useQuery(pendingInputsQuery).data?.items ?? none
-
-const oldestFirst = (inputs: ReadonlyArray<HubInput>): ReadonlyArray<HubInput> =>
-  inputs.toSorted((a, b) => (a.requestedAt < b.requestedAt ? -1 : 1))
 
 export interface PendingInputsOf {
   readonly inputs: ReadonlyArray<HubInput>

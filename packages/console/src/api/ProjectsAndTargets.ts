@@ -6,7 +6,7 @@
 import type { Target } from "@corral/domain/device/Device"
 import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
 import type { Agent } from "@corral/domain/run/Agent"
-import type { ProjectRole } from "@corral/domain/project/Project"
+import type { Project, ProjectRole } from "@corral/domain/project/Project"
 import { queryOptions, useQuery } from "@tanstack/react-query"
 import { useMemo } from "react"
 import { hubApi } from "./Hub.ts"
@@ -64,17 +64,34 @@ export const useAgentName = (targetId: DeviceId | undefined, agentId: Agent["id"
     .find(({ id }) => id === targetId)
     ?.agents.find(({ id }) => id === agentId)?.label ?? agentId
 
-/** Whether the user can start work in the project. True for an unknown project: the Hub decides. */
-export const useCanWork = (id: ProjectId | undefined): boolean => {
-  const role = useProject(id)?.role
-  return role === undefined || isAtLeast(role, "member")
+/** What the user's role allows in a project. True for an unknown project: the Hub decides. */
+export interface Rights {
+  /** Start work, and answer questions. */
+  readonly mayWork: (id: ProjectId | undefined) => boolean
+  /** Decide approvals and plans. */
+  readonly mayDecide: (id: ProjectId | undefined) => boolean
 }
 
-/** Whether the user's role can decide approvals of the project. True for an unknown project: the Hub decides. */
-export const useCanDecide = (id: ProjectId | undefined): boolean => {
-  const project = useProject(id)
-  return project === undefined || isAtLeast(project.role, project.approvals.approvers)
+export const useRights = (): Rights => {
+  const projects = useQuery(projectsQuery).data?.items
+  return useMemo(() => {
+    const projectById = new Map<ProjectId | undefined, Project>(
+      projects?.map((project) => [project.id, project])
+    )
+    const may = (project: Project | undefined, least: ProjectRole | undefined): boolean =>
+      project === undefined || least === undefined || isAtLeast(project.role, least)
+    return {
+      mayWork: (id) => may(projectById.get(id), "member"),
+      mayDecide: (id) => may(projectById.get(id), projectById.get(id)?.approvals.approvers)
+    }
+  }, [projects])
 }
+
+/** Whether the user can start work in the project. */
+export const useCanWork = (id: ProjectId | undefined): boolean => useRights().mayWork(id)
+
+/** Whether the user's role can decide approvals of the project. */
+export const useCanDecide = (id: ProjectId | undefined): boolean => useRights().mayDecide(id)
 
 /** Weakest first. */
 export const projectRoles: ReadonlyArray<ProjectRole> = ["viewer", "member", "admin", "owner"]

@@ -1,9 +1,7 @@
 /** Number of pending approvals and questions for screen readers. Those of the open thread are left out: the thread says itself that it needs its reader. */
-import { useQuery } from "@tanstack/react-query"
 import { useLocation } from "@tanstack/react-router"
 import { useLatestRuns } from "../api/LatestRuns.ts"
-import { pendingCountQuery } from "../api/PendingCount.ts"
-import { usePendingInputs } from "../api/PendingInputs.ts"
+import { usePending } from "../api/PendingCount.ts"
 import { useMessages } from "../text/Language.tsx"
 import { appMessages } from "./messages.ts"
 
@@ -11,8 +9,7 @@ export const PendingAnnouncement = () => {
   const messages = useMessages(appMessages)
   const { pathname } = useLocation()
   const runs = useLatestRuns()
-  const approvals = useQuery(pendingCountQuery).data?.items ?? []
-  const inputs = usePendingInputs()
+  const { approvals, inputs } = usePending()
   const open = pathname.split("/")[2] ?? ""
   const isOpen = (runId: string): boolean =>
     open !== "" && (runId === open || runs.find(({ id }) => id === runId)?.sessionId === open)

@@ -16,6 +16,7 @@ import { PendingAnnouncement } from "./PendingAnnouncement.tsx"
 import { PhoneBar } from "./PhoneBar.tsx"
 import { Sidebar } from "./Sidebar.tsx"
 import { appMessages } from "./messages.ts"
+import { useKeptFocus } from "./useKeptFocus.ts"
 
 const loadPalette = () => import("../palette/Palette.tsx")
 const loadKeys = () => import("../keys/KeysDialog.tsx")
@@ -55,6 +56,7 @@ export const Shell = () => {
   const connection = useChangeFeed(useNotifications())
   const narrow = useMedia(withoutSidebar)
   useTextInProgress()
+  useKeptFocus()
   useShortcuts((shortcut) => {
     // An overlay that loads has the next keys.
     if (overlay !== undefined) return

@@ -2,7 +2,7 @@
 import type { ApprovalResolution } from "@corral/domain/run/Resolution"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { visibleLine } from "../markdown/visible.ts"
-import { useMessages } from "../text/Language.tsx"
+import { useMessages, usePunctuation } from "../text/Language.tsx"
 import { Time } from "../ui/Time.tsx"
 import { UserName } from "./UserName.tsx"
 import { approvalMessages } from "./messages.ts"
@@ -21,28 +21,30 @@ export const ApprovalOutcome = ({ projectId, resolution }: Props) => {
     by === undefined && (state === "expired" || state === "cancelled")
       ? messages.unanswered[state]
       : undefined
+  const { colon, comma, stop } = usePunctuation()
   return (
     <span className={`outcome outcome-${state}`}>
       <strong>{state === "pending" ? state : messages.decided[state]}</strong>
       {edited === true && <> {messages.edited}</>}
-      {scope !== undefined && state === "approved" && <>, {messages.remembered[scope]}</>}
+      {scope !== undefined && state === "approved" && `${comma}${messages.remembered[scope]}`}
       {by !== undefined && (
         <>
-          {state === "approved" && scope !== undefined ? ", " : " "}
+          {state === "approved" && scope !== undefined ? comma : " "}
           {messages.by} <UserName by={by} projectId={projectId} />
         </>
       )}
       {origin !== undefined && origin !== "policy" && <> {messages.origins[origin]}</>}
       {resolvedAt !== undefined && (
         <>
-          {", "}
+          {comma}
           <Time at={resolvedAt} />
         </>
       )}
-      {reason !== undefined && reason !== "" && unanswered === undefined && (
-        <>: {visibleLine(reason, 1_000)}</>
-      )}
-      {unanswered !== undefined && <>. {unanswered}</>}
+      {reason !== undefined &&
+        reason !== "" &&
+        unanswered === undefined &&
+        `${colon}${visibleLine(reason, 1_000)}`}
+      {unanswered !== undefined && `${stop}${unanswered}`}
     </span>
   )
 }

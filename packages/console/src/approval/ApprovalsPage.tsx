@@ -6,6 +6,7 @@ import { type ReactNode, useEffect, useRef, useState } from "react"
 import { CorralError } from "@corral/client/http/CorralError"
 import { hubApi } from "../api/Hub.ts"
 import { type List, useList } from "../api/Lists.ts"
+import { oldestFirst } from "../api/OldestFirst.ts"
 import { useMessages } from "../text/Language.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
@@ -23,7 +24,7 @@ const usePendingApprovals = (): List<HubApproval> => {
   const list = useList<HubApproval>(["approvals", "pending"], ({ page, signal }) =>
     hubApi.approvals.list({ query: { ...page, state: "pending" }, signal })
   )
-  return { ...list, items: list.items.toSorted((a, b) => (a.requestedAt < b.requestedAt ? -1 : 1)) }
+  return { ...list, items: oldestFirst(list.items) }
 }
 
 interface Props {

@@ -11,6 +11,9 @@ import { type FormEvent, type ReactNode, useState } from "react"
 import { useCanDecide } from "../api/ProjectsAndTargets.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
+import { useUnsentText } from "../ui/UnsentText.ts"
+import { CopyButton } from "../ui/CopyButton.tsx"
+import { uiMessages } from "../ui/messages.ts"
 import { useRemainingTime } from "./Countdown.tsx"
 import { EditForm, isEditable } from "./EditForm.tsx"
 import { FullRequest } from "./FullRequest.tsx"
@@ -158,6 +161,20 @@ const DenyForm = ({ decide, isBusy, onBack, onReason, reason }: DenyProps) => {
   )
 }
 
+/** What was typed before the request expired. */
+const UnsentReason = ({ reason }: { readonly reason: string }) => {
+  const messages = useMessages(approvalMessages)
+  const { copy } = useMessages(uiMessages)
+  if (reason.trim() === "") return null
+  return (
+    <div className="notice" role="status">
+      <p>{messages.unsentReason}</p>
+      <p className="said">{reason}</p>
+      <CopyButton label={copy} text={reason} />
+    </div>
+  )
+}
+
 interface Props {
   readonly decide: DecisionMutation
   readonly projectId: HubRun["projectId"] | undefined
@@ -177,7 +194,8 @@ export const DecisionForm = ({ decide, expiresAt, more, projectId, request, seen
   const isExpired = useRemainingTime(expiresAt) <= 0
   const isBusy = decide.isPending || decide.isSuccess
   const back = () => setStep("choose")
-  if (isExpired && !decide.isPending) return null
+  useUnsentText(reason, isBusy)
+  if (isExpired && !decide.isPending) return <UnsentReason reason={reason} />
   if (!mayDecide) return <p className="quiet">{messages.notYours}</p>
   return (
     <div className="decision" role="group" aria-label={firstCharacters(request.title, 200)}>

@@ -3,6 +3,7 @@ import type { ApprovalRequest, CommandSegment } from "@corral/domain/approval/Ap
 import type { Ref } from "react"
 import { Patch } from "../diff/Patch.tsx"
 import { Clipped } from "../markdown/Clipped.tsx"
+import { markdownMessages } from "../markdown/messages.ts"
 import { visibleLine, visibleText } from "../markdown/visible.ts"
 import { sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
 import { Segments } from "./Segments.tsx"
@@ -78,6 +79,7 @@ const RequestFacts = ({ request }: Pick<Props, "request">) => {
 
 export const RequestView = ({ isDecided = false, isWhole = false, ref, request }: Props) => {
   const messages = useMessages(approvalMessages)
+  const { copyCommand } = useMessages(markdownMessages)
   const { language } = useLanguage()
   const { action, command, files, input, patch, risk, segments, url } = request
   return (
@@ -95,7 +97,7 @@ export const RequestView = ({ isDecided = false, isWhole = false, ref, request }
           <h3 className={isDecided ? "" : "hidden"}>
             {isDecided ? messages.commandRequested : messages.command}
           </h3>
-          <Clipped text={visibleText(command)} className="code" isWhole={isWhole} />
+          <Clipped text={visibleText(command)} className="code" isWhole={isWhole} copies={copyCommand} />
         </>
       )}
       {segments !== undefined && isWorthReading(segments) && <Segments segments={segments} />}

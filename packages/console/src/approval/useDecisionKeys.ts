@@ -18,7 +18,7 @@ interface Options {
 }
 
 /** Whether nothing has the focus that keys are for. */
-export const isPageItself = (target: Element): boolean => target.matches("body, h1, main")
+export const isPageItself = (target: Element): boolean => target.matches("body, h1, main, [data-kept-focus]")
 
 const leave = (card: Element | null): void => {
   const { activeElement } = document

@@ -2,6 +2,7 @@
 import type { HubApproval, HubRun } from "@corral/domain/hub-api/HubRun"
 import { useQueries } from "@tanstack/react-query"
 import { hubApi } from "../api/Hub.ts"
+import { oldestFirst } from "../api/OldestFirst.ts"
 
 /** Approvals of one run that are read. */
 const MOST = 200
@@ -20,8 +21,6 @@ export const usePendingApprovalsOf = (runIds: ReadonlyArray<HubRun["id"]>): Pend
     })),
     combine: (results) => ({
       isLoading: results.some(({ isLoading }) => isLoading),
-      approvals: results
-        .flatMap(({ data }) => data?.items ?? [])
-        .toSorted((a, b) => (a.requestedAt < b.requestedAt ? -1 : 1))
+      approvals: oldestFirst(results.flatMap(({ data }) => data?.items ?? []))
     })
   })

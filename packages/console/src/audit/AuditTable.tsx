@@ -11,7 +11,7 @@ export const AuditTable = ({ records }: { readonly records: ReadonlyArray<AuditR
   const messages = useMessages(auditMessages)
   if (records.length === 0) return null
   return (
-    <div className="table-frame" role="region" aria-label={messages.caption} tabIndex={0}>
+    <div className="table-frame cut-sideways" role="region" aria-label={messages.caption} tabIndex={0}>
       <table>
         <thead>
           <tr>

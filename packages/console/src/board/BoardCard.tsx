@@ -10,6 +10,7 @@ import type { BoardItem } from "./boardColumns.ts"
 import { ChangeCounts } from "./ChangeCounts.tsx"
 import { RunTime } from "./RunTime.tsx"
 import { boardMessages } from "./messages.ts"
+import { useErrorSentence } from "../ui/errorSentence.ts"
 import { useRunTail } from "./useRunTail.ts"
 import "../approval/approval.css"
 import "./board.css"
@@ -28,12 +29,13 @@ const useLine = ({ approval, input, item: { run, status } }: Props): string | un
   const target = useTargets().find(({ id }) => id === run.targetId)
   const offline = useOfflineText(target)
   const { line } = useRunTail(run)
+  const textOf = useErrorSentence()
   if (approval !== undefined) return approval.request.command ?? approval.request.title
   if (input !== undefined && status === "needsYou") return input.title
   if (status === "background" && run.outstanding !== undefined) return run.outstanding.titles.join(", ")
   if (run.state === "queued") return messages.waitsFor(target?.name ?? "")
   if (status === "offline") return offline
-  return run.error?.message ?? line
+  return run.error === undefined ? line : textOf(run.error)
 }
 
 export const BoardCard = ({ approval, input, item }: Props) => {

@@ -4,9 +4,15 @@ import { useQuery } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
 import { useMemo } from "react"
 import { latestRunsQuery } from "../api/LatestRuns.ts"
-import { pendingCountQuery, useWaitingRuns } from "../api/PendingCount.ts"
-import { pendingInputsQuery, usePendingInputs } from "../api/PendingInputs.ts"
-import { projectsQuery, targetsQuery, useOfflineTargets, useProjects } from "../api/ProjectsAndTargets.ts"
+import { pendingCountQuery, usePending, useWaitingRuns } from "../api/PendingCount.ts"
+import { pendingInputsQuery } from "../api/PendingInputs.ts"
+import {
+  projectsQuery,
+  targetsQuery,
+  useOfflineTargets,
+  useProjects,
+  useRights
+} from "../api/ProjectsAndTargets.ts"
 import { useSessions } from "../api/Sessions.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Loading } from "../ui/Loading.tsx"
@@ -76,8 +82,6 @@ const ProjectChoice = ({ projectId = "" }: { readonly projectId: string | undefi
   )
 }
 
-const none: ReadonlyArray<HubApproval> = []
-
 /** Whether what places and names the cards is loading: all of it is drawn at once, so that nothing moves. */
 const useIsLoading = (): boolean => {
   const sessions = useSessions({ state: "active" })
@@ -98,16 +102,16 @@ export const BoardPage = ({
 }) => {
   const messages = useMessages(boardMessages)
   const { data: runs, error } = useQuery(latestRunsQuery)
-  const approvals = useQuery(pendingCountQuery).data?.items ?? none
-  const inputs = usePendingInputs()
+  const { approvals, inputs } = usePending()
+  const rights = useRights()
   const waiting = useWaitingRuns()
   const sessions = useSessions({ state: "active" }).items
   const offline = useOfflineTargets()
   const isLoading = useIsLoading()
   const board = useMemo(() => {
     const shown = (runs ?? []).filter((run) => projectId === undefined || run.projectId === projectId)
-    return boardOf({ runs: shown, waiting, offline, sessions })
-  }, [offline, projectId, runs, sessions, waiting])
+    return boardOf({ runs: shown, waiting, offline, rights, sessions })
+  }, [offline, projectId, rights, runs, sessions, waiting])
   return (
     <PageFrame
       title={messages.title}

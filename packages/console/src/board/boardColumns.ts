@@ -6,6 +6,7 @@
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { DeviceId, RunId, SessionId } from "@corral/domain/identity/Ids"
 import type { SessionItem } from "@corral/domain/session/Session"
+import type { Rights } from "../api/ProjectsAndTargets.ts"
 import { isInProgress, runStatus, type WorkStatus } from "../status/SessionStatus.ts"
 
 /** What matters most comes first. */
@@ -23,17 +24,19 @@ export type Board = { readonly [C in BoardColumn]: ReadonlyArray<BoardItem> }
 
 interface Sources {
   readonly runs: ReadonlyArray<HubRun>
-  /** Runs with a pending approval or question. */
+  /** Runs with a pending approval or question for the user. */
   readonly waiting: ReadonlySet<RunId>
   readonly sessions: ReadonlyArray<SessionItem>
   /** Devices that are offline. */
   readonly offline: ReadonlySet<DeviceId>
+  readonly rights: Rights
 }
 
 /** Ended runs that are shown. The list of runs has all. */
 const MAX_DONE = 12
 
 const columnOf = ({ run: { state }, session, status }: BoardItem): BoardColumn => {
+  if (status === "needsOthers") return "waiting"
   if (isInProgress(state)) return status === "needsYou" || status === "waiting" ? status : "working"
   return (session?.unread ?? 0) > 0 ? "toReview" : "done"
 }
@@ -53,11 +56,11 @@ const shownRuns = (runs: ReadonlyArray<HubRun>): ReadonlyArray<HubRun> => {
   })
 }
 
-export const boardOf = ({ offline, runs, sessions, waiting }: Sources): Board => {
+export const boardOf = ({ offline, rights, runs, sessions, waiting }: Sources): Board => {
   const sessionById = new Map(sessions.map((session) => [session.id, session]))
   const items = shownRuns(runs).map((run): BoardItem => {
     const session = run.sessionId === undefined ? undefined : sessionById.get(run.sessionId)
-    return { run, session, status: runStatus(run, { offline, waiting }) }
+    return { run, session, status: runStatus(run, { offline, rights, waiting }) }
   })
   const inColumn = (column: BoardColumn) => items.filter((item) => columnOf(item) === column)
   return {

@@ -1,8 +1,10 @@
 /** Entries that complete a path, as the list of a combobox. The field keeps the focus. */
+import { CorralError } from "@corral/client/http/CorralError"
 import { type RefObject, useEffect, useRef } from "react"
 import { createPortal } from "react-dom"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
+import { useErrorSentence } from "../ui/errorSentence.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { composerMessages } from "./messages.ts"
 import type { OpenMention } from "./useMention.ts"
@@ -21,11 +23,17 @@ export const optionId = (id: string, index: number): string => `${id}-${index}`
 
 const MentionNote = ({ mention: { entries, error, isSearching, place } }: Pick<Props, "mention">) => {
   const messages = useMessages(composerMessages)
-  const note = !place.isOnline
-    ? messages.filesOffline(place.targetName)
-    : isSearching && entries.length === 0
-      ? messages.filesLoading
-      : (error?.message ?? (entries.length === 0 ? messages.noFiles : ""))
+  const textOf = useErrorSentence()
+  const note =
+    place !== "loading" && !place.isOnline
+      ? messages.filesOffline(place.targetName)
+      : isSearching && entries.length === 0
+        ? messages.filesLoading
+        : error instanceof CorralError
+          ? textOf(error)
+          : entries.length === 0
+            ? messages.noFiles
+            : ""
   return (
     <p className={note === "" ? "hidden" : "mention-note"} role="status">
       {note}

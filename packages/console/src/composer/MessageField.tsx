@@ -23,7 +23,8 @@ const MIRRORED_LENGTH = 4_096
 interface Props {
   readonly draft: Draft
   readonly placeholder: string
-  readonly place: MentionPlace | undefined
+  /** Where `@` finds files. While it loads, keys already belong to the completion. */
+  readonly place: MentionPlace | "loading" | undefined
   readonly fieldRef?: Ref<HTMLTextAreaElement>
   /** `isForced`: with Ctrl or Cmd. */
   readonly onSubmit: (isForced: boolean) => void

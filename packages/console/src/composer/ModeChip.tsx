@@ -14,7 +14,7 @@ interface Props {
 
 export const ModeChip = ({ mode, modes, onChoose }: Props) => {
   const messages = useMessages(composerMessages)
-  const { modes: names } = useMessages(uiMessages)
+  const { modeHints, modes: names } = useMessages(uiMessages)
   return (
     <ChipMenu
       label={messages.mode}
@@ -25,7 +25,7 @@ export const ModeChip = ({ mode, modes, onChoose }: Props) => {
       <ChipChoices
         label={messages.modeHint}
         value={mode}
-        options={modes.map((each) => ({ value: each, name: names[each] }))}
+        options={modes.map((each) => ({ value: each, name: names[each], detail: modeHints[each] }))}
         onChoose={(value) => {
           const chosen = modes.find((each) => each === value)
           if (chosen !== undefined) onChoose(chosen)

@@ -8,6 +8,7 @@ import { visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { useFinish } from "./useFinish.ts"
 import { Icon, type IconName } from "../ui/Icon.tsx"
+import { useErrorSentence } from "../ui/errorSentence.ts"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { AttachmentList } from "./AttachmentList.tsx"
 import { EditMessage } from "./EditMessage.tsx"
@@ -88,6 +89,7 @@ const QueueActions = ({ idleRun, maySendNow, message, onEdit, session, state }: 
 
 const QueuedRow = ({ idleRuns, mayWrite, message, messages: queue, session }: RowProps) => {
   const messages = useMessages(composerMessages)
+  const textOf = useErrorSentence()
   const [isEditing, setEditing] = useState(false)
   const { device, isOffline, takesInput } = useAgentFacts(session, message)
   const isBusy = session.activeRuns.length > 0
@@ -95,7 +97,7 @@ const QueuedRow = ({ idleRuns, mayWrite, message, messages: queue, session }: Ro
   const idleRun = message.to === undefined ? undefined : idleRuns.get(message.to)
   const waitsFor = message.delivery?.waitsFor ?? (idleRun === undefined ? undefined : "background")
   const words: { readonly [S in QueueState]: string } = {
-    failed: messages.notSent(message.delivery?.error?.message ?? ""),
+    failed: messages.notSent(message.delivery?.error === undefined ? "" : textOf(message.delivery.error)),
     held: messages.held,
     waits: messages.waits(device),
     sending: messages.sending,

@@ -1,9 +1,8 @@
-/** Files of a workspace that match what was typed, a moment after the last key. */
+/** Files of a workspace that match what was typed. */
 import type { FileEntry } from "@corral/domain/device/Workspace"
 import type { DeviceId, ProjectId, WorkspaceId } from "@corral/domain/identity/Ids"
-import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { hubApi } from "../api/Hub.ts"
-import { useSettled } from "../text/useSettled.ts"
+import { type TypedSearch, useTypedSearch } from "../api/useTypedSearch.ts"
 
 /** The workspace of the agent that receives the message. */
 export interface MentionPlace {
@@ -16,40 +15,24 @@ export interface MentionPlace {
 
 /** Most entries that are shown. */
 const MOST = 50
-const PAUSE_MS = 120
 
-export interface FoundEntries {
-  /** While `isSearching`, those of the text before. */
-  readonly entries: ReadonlyArray<FileEntry>
-  readonly isSearching: boolean
-  readonly error: Error | null
-}
-
-const none: ReadonlyArray<FileEntry> = []
-
-/** Reads nothing without a query, and from an offline device. */
-export const useFoundFiles = (place: MentionPlace | undefined, query: string | undefined): FoundEntries => {
-  const settled = useSettled(query, PAUSE_MS)
-  const isSearched = place?.isOnline === true && query !== undefined
-  const { data, error, isFetching, isPlaceholderData } = useQuery({
-    queryKey: ["files", "find", place?.projectId, place?.targetId, place?.workspace, settled],
-    queryFn: ({ signal }) =>
-      place === undefined || settled === undefined
-        ? { items: none }
+/** Reads nothing without a query, and from an offline device. A workspace that still loads is searched once it is there. */
+export const useFoundFiles = (
+  place: MentionPlace | "loading" | undefined,
+  query: string | undefined
+): TypedSearch<FileEntry> => {
+  const workspace = place === "loading" ? undefined : place
+  const found = useTypedSearch<FileEntry>(
+    ["files", "find", workspace?.projectId, workspace?.targetId, workspace?.workspace],
+    workspace?.isOnline === true ? query : undefined,
+    (q, signal) =>
+      workspace === undefined
+        ? Promise.resolve({ items: [] })
         : hubApi.files.find({
-            params: { id: place.targetId, workspace: place.workspace },
-            query: { projectId: place.projectId, q: settled, limit: MOST },
+            params: { id: workspace.targetId, workspace: workspace.workspace },
+            query: { projectId: workspace.projectId, q, limit: MOST },
             signal
-          }),
-    enabled: isSearched && settled !== undefined,
-    placeholderData: keepPreviousData,
-    staleTime: 10_000,
-    retry: false
-  })
-  const isCurrent = query === settled
-  return {
-    entries: isSearched ? (data?.items ?? none) : none,
-    isSearching: isSearched && (!isCurrent || isPlaceholderData || (data === undefined && isFetching)),
-    error: isSearched && isCurrent ? error : null
-  }
+          })
+  )
+  return place === "loading" && query !== undefined ? { ...found, isSearching: true } : found
 }

@@ -5,7 +5,7 @@ import { type Mention, mentionAt } from "./Mention.ts"
 import { type MentionPlace, useFoundFiles } from "./useFoundFiles.ts"
 
 export interface OpenMention {
-  readonly place: MentionPlace
+  readonly place: MentionPlace | "loading"
   readonly entries: ReadonlyArray<FileEntry>
   /** Index of the selected entry. */
   readonly selected: number
@@ -23,7 +23,7 @@ interface Selection {
 export const useMention = (
   text: string,
   caret: number | undefined,
-  place: MentionPlace | undefined,
+  place: MentionPlace | "loading" | undefined,
   onChoose: (mention: Mention, entry: FileEntry) => void
 ) => {
   const [selection, setSelection] = useState<Selection>({ query: "", index: 0 })
@@ -33,7 +33,7 @@ export const useMention = (
   const [closedAt, setClosedAt] = useState<number>()
   const found = place === undefined || caret === undefined ? undefined : mentionAt(text, caret)
   const mention = found?.start === closedAt ? undefined : found
-  const { entries, error, isSearching } = useFoundFiles(place, mention?.query)
+  const { error, isSearching, items: entries } = useFoundFiles(place, mention?.query)
   if (found === undefined && closedAt !== undefined) setClosedAt(undefined)
 
   const query = mention?.query ?? ""

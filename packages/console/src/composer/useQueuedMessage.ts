@@ -5,6 +5,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { hubApi, messageLimit } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
 import { copiesOf } from "./DraftFiles.ts"
+import { focusComposer } from "./focusComposer.ts"
 import { useSessionDraft } from "./useSessionDraft.ts"
 
 export const useQueuedMessage = (session: Session, message: Message) => {
@@ -20,6 +21,8 @@ export const useQueuedMessage = (session: Session, message: Message) => {
       await hubApi.sessions.withdrawMessage({ params, ...messageLimit })
       if (draft.offer(text) && attachments.length > 0) draft.files.add(await copiesOf(attachments))
     },
+    // The text is there, and the button is gone.
+    onSuccess: focusComposer,
     onSettled
   })
   /** For messages without files: those belong to the withdrawn message. */

@@ -1,9 +1,11 @@
 /** Agent, mode and model of the next message of a session, as its device offers them now. */
+import type { Target } from "@corral/domain/device/Device"
 import type { AgentInstanceId } from "@corral/domain/identity/Ids"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { Session } from "@corral/domain/session/Session"
+import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
-import { useTargets } from "../api/ProjectsAndTargets.ts"
+import { targetsQuery } from "../api/ProjectsAndTargets.ts"
 import { startModes } from "../start/Offer.ts"
 import type { MentionPlace } from "./useFoundFiles.ts"
 
@@ -14,10 +16,12 @@ export interface MessageChoice {
   readonly model?: string | undefined
 }
 
+const noTargets: { readonly items: ReadonlyArray<Target> } = { items: [] }
+
 export type Recipient = ReturnType<typeof useRecipient>
 
 export const useRecipient = ({ agents, defaultAgentInstanceId, projectId }: Session) => {
-  const targets = useTargets(projectId)
+  const { data: { items: targets } = noTargets, isPending } = useQuery(targetsQuery(projectId))
   const [choice, setChoice] = useState<MessageChoice>({})
   const isNote = choice.to === "people" || agents.length === 0
   const agent = isNote
@@ -30,9 +34,11 @@ export const useRecipient = ({ agents, defaultAgentInstanceId, projectId }: Sess
   const modes = offeredModes.length > 0 || agent === undefined ? offeredModes : [agent.mode]
   const mode = modes.find((each) => each === choice.mode) ?? agent?.mode
   const isOffline = target !== undefined && target.state !== "online"
-  const place: MentionPlace | undefined =
+  const place: MentionPlace | "loading" | undefined =
     agent === undefined || target === undefined
-      ? undefined
+      ? isPending && agent !== undefined
+        ? "loading"
+        : undefined
       : {
           projectId,
           targetId: target.id,

@@ -2,7 +2,7 @@
 import { Link } from "@tanstack/react-router"
 import type { ReactNode } from "react"
 import type { StartChoice } from "../start/useStartChoice.ts"
-import { useMessages } from "../text/Language.tsx"
+import { useMessages, usePunctuation } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { homeMessages } from "./messages.ts"
 import "./home.css"
@@ -29,6 +29,7 @@ interface Props {
 
 export const FirstSteps = ({ choice: { places, project }, hasDevice, onWrite }: Props) => {
   const messages = useMessages(homeMessages)
+  const { comma } = usePunctuation()
   const steps: ReadonlyArray<Step> = [
     { name: "project", done: project !== undefined, way: (face) => <Link to="/projects" {...face} /> },
     { name: "device", done: hasDevice, way: (face) => <Link to="/devices" {...face} /> },
@@ -71,7 +72,12 @@ export const FirstSteps = ({ choice: { places, project }, hasDevice, onWrite }: 
               </span>
               <span className="first-step-text">
                 <strong>{title}</strong>
-                {done && <span className="hidden">, {messages.done}</span>}
+                {done && (
+                  <span className="hidden">
+                    {comma}
+                    {messages.done}
+                  </span>
+                )}
                 <br />
                 <span className="quiet">{hint}</span>
               </span>

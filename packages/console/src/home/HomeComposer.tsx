@@ -44,9 +44,11 @@ export const HomeComposer = ({ choice, fieldRef }: Props) => {
   const [hint, maySend] = useStartHint(choice)
   const isTouch = useMedia("(pointer: coarse)")
   const { place, project } = choice
-  const mentionPlace: MentionPlace | undefined =
+  const mentionPlace: MentionPlace | "loading" | undefined =
     place === undefined || project === undefined
-      ? undefined
+      ? choice.isLoading
+        ? "loading"
+        : undefined
       : {
           projectId: project.id,
           targetId: place.target.id,

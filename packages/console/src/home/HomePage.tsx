@@ -4,8 +4,8 @@ import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { type RefObject, useEffect, useRef, useState } from "react"
 import { latestRunsQuery } from "../api/LatestRuns.ts"
-import { pendingCountQuery, useWaitingRuns } from "../api/PendingCount.ts"
-import { pendingInputsQuery, usePendingInputs } from "../api/PendingInputs.ts"
+import { pendingCountQuery, usePending, useWaitingRuns } from "../api/PendingCount.ts"
+import { pendingInputsQuery } from "../api/PendingInputs.ts"
 import { targetsQuery } from "../api/ProjectsAndTargets.ts"
 import type { StartWish } from "../start/Offer.ts"
 import { useStartChoice } from "../start/useStartChoice.ts"
@@ -15,6 +15,7 @@ import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { FirstSteps } from "./FirstSteps.tsx"
 import { HomeComposer } from "./HomeComposer.tsx"
+import { homeRows } from "./homeRows.ts"
 import { useLastVisit } from "./LastVisit.ts"
 import { NeedsDecision } from "./NeedsDecision.tsx"
 import { WorkRows } from "./WorkRows.tsx"
@@ -25,23 +26,15 @@ import "./home.css"
 const SETUP_INTERVAL_MS = 3_000
 const MAX_SHOWN = 20
 
-/** Finished runs after a time, the last one first. */
-const finishedSince = (runs: ReadonlyArray<HubRun>, since: number): ReadonlyArray<HubRun> =>
-  runs
-    .filter(({ endedAt }) => endedAt !== undefined && Date.parse(endedAt) > since)
-    .toSorted((a, b) => ((a.endedAt ?? "") < (b.endedAt ?? "") ? 1 : -1))
-
 const Overview = ({ runs }: { readonly runs: ReadonlyArray<HubRun> }) => {
   const messages = useMessages(homeMessages)
-  const pending = useQuery(pendingCountQuery).data?.items ?? []
-  const inputs = usePendingInputs()
+  const { approvals, inputs } = usePending()
   const since = useLastVisit()
   const waiting = useWaitingRuns()
-  const working = runs.filter(({ endedAt, id }) => endedAt === undefined && !waiting.has(id))
-  const finished = finishedSince(runs, since)
+  const { finished, working } = homeRows(runs, { since, waiting })
   return (
     <>
-      <NeedsDecision pending={pending} inputs={inputs} runs={runs} />
+      <NeedsDecision pending={approvals} inputs={inputs} runs={runs} />
       <WorkRows label={messages.working} runs={working.slice(0, MAX_SHOWN)} />
       <WorkRows label={messages.finished} runs={finished.slice(0, MAX_SHOWN)} />
       <p className="home-more">

@@ -5,6 +5,7 @@
  */
 import type { HubApproval, HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
 import { useState } from "react"
+import { oldestFirst } from "../api/OldestFirst.ts"
 import { useAgentName, useCanDecide, useTargetName } from "../api/ProjectsAndTargets.ts"
 import { leaveForText } from "../approval/leaveForText.ts"
 import { DecisionNote } from "../approval/DecisionNote.tsx"
@@ -112,7 +113,7 @@ export const NeedsDecision = ({ inputs, pending, runs }: Props) => {
   const [decided, setDecided] = useState<ReadonlyArray<HubApproval>>([])
   const decidedIds = new Set(decided.map(({ id }) => id))
   const approvals = [...pending.filter(({ id }) => !decidedIds.has(id)), ...decided]
-  const rows = [...approvals, ...inputs].toSorted((a, b) => (a.requestedAt < b.requestedAt ? -1 : 1))
+  const rows = oldestFirst<HubApproval | HubInput>([...approvals, ...inputs])
   const waiting = pending.length + inputs.length
   const sessionOf = (runId: HubRun["id"]) => runs.find(({ id }) => id === runId)?.sessionId
   if (rows.length === 0) return null

@@ -4,6 +4,7 @@ import {
   useAgentName,
   useOfflineTargets,
   useProjectName,
+  useRights,
   useTargetName,
   useTargets
 } from "../api/ProjectsAndTargets.ts"
@@ -14,6 +15,7 @@ import { visibleLine } from "../markdown/visible.ts"
 import { useWorkTitle, WorkLink } from "../runs/WorkLink.tsx"
 import { runStatus } from "../status/SessionStatus.ts"
 import { StatusMark } from "../status/StatusMark.tsx"
+import { useErrorSentence } from "../ui/errorSentence.ts"
 import { useOfflineText } from "../thread/offlineText.ts"
 import "./home.css"
 
@@ -22,12 +24,13 @@ const noneWaits: ReadonlySet<HubRun["id"]> = new Set()
 
 const WorkRow = ({ run }: { readonly run: HubRun }) => {
   const title = useWorkTitle(run)
+  const textOf = useErrorSentence()
   const project = useProjectName(run.projectId)
   const agent = useAgentName(run.targetId, run.agentId)
   const target = useTargetName(run.targetId)
   const offline = useOfflineTargets()
   const { changes, line: latest } = useRunTail(run)
-  const status = runStatus(run, { offline, waiting: noneWaits })
+  const status = runStatus(run, { offline, rights: useRights(), waiting: noneWaits })
   const isSilent = status === "offline"
   const line = status === "background" ? run.outstanding?.titles.join(", ") : latest
   const offlineText = useOfflineText(useTargets().find(({ id }) => id === run.targetId))
@@ -39,7 +42,11 @@ const WorkRow = ({ run }: { readonly run: HubRun }) => {
           <bdi>{title}</bdi>
         </WorkLink>
         <span className="quiet home-detail">
-          <bdi>{isSilent ? offlineText : visibleLine(run.error?.message ?? line ?? place)}</bdi>
+          <bdi>
+            {isSilent
+              ? offlineText
+              : visibleLine(run.error === undefined ? (line ?? place) : textOf(run.error))}
+          </bdi>
         </span>
       </div>
       <div className="row-side home-side">

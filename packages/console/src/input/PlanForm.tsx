@@ -2,6 +2,7 @@
 import type { HubInput } from "@corral/domain/hub-api/HubRun"
 import type { RunMode } from "@corral/domain/run/Run"
 import { useState } from "react"
+import { useUnsentText } from "../ui/UnsentText.ts"
 import { visibleText } from "../markdown/visible.ts"
 import { sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
 import { uiMessages } from "../ui/messages.ts"
@@ -40,6 +41,7 @@ export const PlanForm = ({ answer, input, modes }: Props) => {
   const [mode, setMode] = useState<RunMode | undefined>(modes?.[0])
   const plan = visibleText(input.plan ?? "")
   const isBusy = answer.isPending || answer.isSuccess
+  useUnsentText(overall, isBusy)
   const text = commentText(planParts(plan), comments, overall)
   const comment = text === "" ? {} : { comment: text }
   return (

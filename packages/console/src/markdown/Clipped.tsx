@@ -3,25 +3,14 @@
  */
 import { type ReactNode, useState } from "react"
 import { useMessages } from "../text/Language.tsx"
+import { CopyIcon } from "../ui/CopyIcon.tsx"
+import { clipEnd, clipStart } from "./clipText.ts"
 import { markdownMessages } from "./messages.ts"
+import { visibleText } from "./visible.ts"
 import "./markdown.css"
 
-/** Initial limit in characters and lines. */
-const FIRST = 6_000
-const FIRST_LINES = 80
 const STEP = 200_000
 const PIECE = 8_192
-
-/** Returns the first `most` characters and `lines` lines, cut at a line end if possible. */
-const clipText = (text: string, most = FIRST, lines = FIRST_LINES): string => {
-  let end = -1
-  for (let line = 0; line < lines; line++) {
-    const next = text.indexOf("\n", end + 1)
-    if (next === -1 || next > most) return text.length <= most ? text : text.slice(0, most).toWellFormed()
-    end = next
-  }
-  return end === text.length - 1 ? text : text.slice(0, end)
-}
 
 const pieces = (text: string): ReadonlyArray<string> => {
   const cut: Array<string> = []
@@ -41,6 +30,12 @@ export interface ClippedProps {
   readonly className?: string
   /** Whether the whole text is shown at first. */
   readonly isWhole?: boolean
+  /** Whether the end is shown at first, as of an output. */
+  readonly isEnd?: boolean
+  /** Label of the button that copies the whole text. Absent for texts that people wrote. */
+  readonly copies?: string
+  /** What the button copies instead of the text. */
+  readonly copyText?: string | undefined
   /** Renders the initial part. The rest is plain text. */
   readonly children?: (part: string) => ReactNode
 }
@@ -48,35 +43,44 @@ export interface ClippedProps {
 export const Clipped = ({
   children = (part) => part,
   className = "",
+  copies,
+  copyText,
+  isEnd = false,
   isWhole = false,
   text
 }: ClippedProps) => {
   const messages = useMessages(markdownMessages)
   const [most, setMost] = useState(isWhole ? text.length : 0)
-  const first = clipText(text)
+  const first = isEnd ? clipEnd(text) : clipStart(text)
   const whole = first.length >= text.length
   const shown = most === 0 ? first : text.slice(0, most)
+  const left = text.length - shown.length
+  const more = !whole && left > 0 && (
+    <button
+      type="button"
+      className="clipped-more"
+      data-hidden-lines={lineCount(text, shown.length)}
+      onClick={() => setMost((now) => (now === 0 ? STEP : now + STEP))}
+    >
+      {isEnd && most === 0 ? messages.before(left) : messages.more(left)}
+    </button>
+  )
   return (
-    <div className={`clipped ${className}`}>
-      <pre tabIndex={0}>
-        {most === 0 || whole
-          ? children(whole ? text : first)
-          : pieces(shown).map((piece, at) => (
-              <span key={at} className="clipped-piece">
-                {piece}
-              </span>
-            ))}
-      </pre>
-      {!whole && shown.length < text.length && (
-        <button
-          type="button"
-          className="clipped-more"
-          data-hidden-lines={lineCount(text, shown.length)}
-          onClick={() => setMost((now) => (now === 0 ? STEP : now + STEP))}
-        >
-          {messages.more(text.length - shown.length)}
-        </button>
-      )}
+    <div className={`clipped ${copies === undefined ? "" : "clipped-copied"} ${className}`}>
+      {isEnd && most === 0 && more}
+      <div className="clipped-frame">
+        <pre tabIndex={0}>
+          {most === 0 || whole
+            ? children(whole ? text : first)
+            : pieces(shown).map((piece, at) => (
+                <span key={at} className="clipped-piece">
+                  {piece}
+                </span>
+              ))}
+        </pre>
+        {copies !== undefined && <CopyIcon label={copies} text={visibleText(copyText ?? text)} />}
+      </div>
+      {!(isEnd && most === 0) && more}
     </div>
   )
 }

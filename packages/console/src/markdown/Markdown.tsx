@@ -73,7 +73,7 @@ const components: Components = {
   h5: ({ children }) => <p className="md-heading md-heading-small">{children}</p>,
   h6: ({ children }) => <p className="md-heading md-heading-small">{children}</p>,
   table: ({ children }) => (
-    <div className="md-table" role="group" tabIndex={0}>
+    <div className="md-table cut-sideways" role="group" tabIndex={0}>
       <table dir="auto">{children}</table>
     </div>
   ),

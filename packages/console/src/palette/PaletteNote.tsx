@@ -1,15 +1,15 @@
 /** Note below the list of the palette: searching, an error, nothing found, or the number of results. */
 import { firstCharacters } from "@corral/domain/text/Cut"
+import type { TypedSearch } from "../api/useTypedSearch.ts"
 import { useMessages } from "../text/Language.tsx"
 import { paletteMessages } from "./messages.ts"
-import type { HubSearchState } from "./useHubSearch.ts"
 import "./palette.css"
 
 interface Props {
   readonly query: string
   /** Number of items in the list. */
   readonly found: number
-  readonly search: HubSearchState
+  readonly search: Pick<TypedSearch<unknown>, "again" | "error" | "isSearching">
 }
 
 export const PaletteNote = ({ found, query, search }: Props) => {

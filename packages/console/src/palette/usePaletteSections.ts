@@ -1,12 +1,13 @@
 /** Content of the palette for a query, with the state of the search. */
 import type { SearchResult } from "@corral/domain/search/SearchResult"
 import { useNavigate } from "@tanstack/react-router"
+import type { TypedSearch } from "../api/useTypedSearch.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import type { IconName } from "../ui/Icon.tsx"
 import type { PaletteItem, PaletteSection } from "./PaletteItem.ts"
 import { paletteSections } from "./paletteSections.ts"
 import { useCommands } from "./useCommands.ts"
-import { type HubSearchState, useHubSearch } from "./useHubSearch.ts"
+import { useHubSearch } from "./useHubSearch.ts"
 import { usePlaces } from "./usePlaces.ts"
 
 const icons: { readonly [K in SearchResult["kind"]]: IconName } = {
@@ -30,7 +31,7 @@ const placeOf = (
 
 export interface PaletteView {
   readonly sections: ReadonlyArray<PaletteSection>
-  readonly search: HubSearchState
+  readonly search: TypedSearch<SearchResult>
 }
 
 export const usePaletteSections = (query: string, onKeys: () => void): PaletteView => {
@@ -62,6 +63,6 @@ export const usePaletteSections = (query: string, onKeys: () => void): PaletteVi
       run: () => void open(result)
     }
   }
-  const content = { local: { ...places, commands }, results: search.results, itemOf }
+  const content = { local: { ...places, commands }, results: search.items, itemOf }
   return { sections: paletteSections(query, content), search }
 }

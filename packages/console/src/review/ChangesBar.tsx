@@ -34,8 +34,8 @@ export const ChangesBar = (props: Props) => {
       <span className="changes-counts">
         {totals !== undefined && (
           <>
-            {messages.files(fileCount)}
-            {hasMore && "+"} <ins className="diff-plus">+{totals.additions}</ins>{" "}
+            {hasMore ? messages.firstFiles(fileCount) : messages.files(fileCount)}{" "}
+            <ins className="diff-plus">+{totals.additions}</ins>{" "}
             <del className="diff-minus">−{totals.deletions}</del>
           </>
         )}

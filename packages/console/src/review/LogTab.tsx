@@ -112,8 +112,7 @@ export const LogTab = ({ run, scope, unknown = 0 }: Props) => {
           </select>
         </label>
         <span className="quiet log-count">
-          {messages.eventCount(shown.length)}
-          {hasNextPage && "+"}
+          {hasNextPage ? messages.firstEvents(shown.length) : messages.eventCount(shown.length)}
           {unknown > 0 && ` · ${messages.unknownEvents(unknown)}`}
         </span>
       </div>

@@ -39,6 +39,7 @@ const enChanges = {
   lineName: (line: number, change: "same" | "added" | "removed" | "changed", text: string) =>
     `line ${line}${change === "same" ? "" : `, ${change}`}: ${text}`,
   files: (n: number) => (n === 1 ? "1 file" : `${count(n)} files`),
+  firstFiles: (n: number) => `First ${count(n)} files`,
   viewed: "Viewed",
   viewedFile: (path: string) => `Viewed: ${path}`,
   viewedCount: (viewed: number, all: number) => `viewed ${viewed} of ${all}`,
@@ -84,6 +85,7 @@ const zhChanges: typeof enChanges = {
   lineName: (line, change, text) =>
     `第 ${line} 行${{ same: "", added: "，新增", removed: "，删除", changed: "，修改" }[change]}：${text}`,
   files: (n) => `${count(n)} 个文件`,
+  firstFiles: (n) => `前 ${count(n)} 个文件`,
   viewed: "已看",
   viewedFile: (path) => `已看：${path}`,
   viewedCount: (viewed, all) => `已看 ${viewed}/${all}`,
@@ -171,6 +173,7 @@ const enOthers = {
   eventType: "Event type",
   allEvents: "All events",
   eventCount: (n: number) => (n === 1 ? "1 event" : `${count(n)} events`),
+  firstEvents: (n: number) => `First ${count(n)} events`,
   unknownEvents: (n: number) => (n === 1 ? "1 unrecognized event" : `${count(n)} unrecognized events`)
 }
 
@@ -191,6 +194,7 @@ const zhOthers: typeof enOthers = {
   eventType: "事件类型",
   allEvents: "全部事件",
   eventCount: (n) => `${count(n)} 个事件`,
+  firstEvents: (n) => `前 ${count(n)} 个事件`,
   unknownEvents: (n) => `${count(n)} 个无法识别的事件`
 }
 

@@ -10,6 +10,7 @@ import { Loading } from "../ui/Loading.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import type { BoundedText } from "@corral/domain/run/BoundedText"
 import { readFullText } from "./readFullText.ts"
+import { uiMessages } from "../ui/messages.ts"
 import { runMessages } from "./messages.ts"
 import "../markdown/markdown.css"
 
@@ -23,6 +24,7 @@ interface Props {
 
 export const WholeText = ({ bounded, name, of, runId }: Props) => {
   const messages = useMessages(runMessages)
+  const { copy } = useMessages(uiMessages)
   const [open, setOpen] = useState(false)
   const query = useQuery({
     queryKey: ["run-texts", runId, name, bounded.from],
@@ -40,7 +42,7 @@ export const WholeText = ({ bounded, name, of, runId }: Props) => {
       {open && <RefusalNote error={query.error} again={() => void query.refetch()} />}
       {open && query.data !== undefined && (
         <section aria-label={messages.wholeTitle}>
-          <Clipped text={visibleText(query.data.text)} className="code" />
+          <Clipped text={visibleText(query.data.text)} className="code" copies={copy} />
           {query.data.cut && <p className="quiet">{messages.wholeCut}</p>}
         </section>
       )}

@@ -3,7 +3,13 @@ import { firstCharacters } from "@corral/domain/text/Cut"
 import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { Link } from "@tanstack/react-router"
-import { useAgentName, useOfflineTargets, useProjectName, useTargetName } from "../api/ProjectsAndTargets.ts"
+import {
+  useAgentName,
+  useOfflineTargets,
+  useProjectName,
+  useRights,
+  useTargetName
+} from "../api/ProjectsAndTargets.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { runStatus } from "../status/SessionStatus.ts"
 import { StatusMark } from "../status/StatusMark.tsx"
@@ -30,6 +36,7 @@ const RunRow = ({ run }: { readonly run: HubRun }) => {
   const agent = useAgentName(run.targetId, run.agentId)
   const target = useTargetName(run.targetId)
   const offline = useOfflineTargets()
+  const rights = useRights()
   return (
     <li className="row">
       <div className="row-main">
@@ -41,7 +48,7 @@ const RunRow = ({ run }: { readonly run: HubRun }) => {
         </span>
       </div>
       <div className="row-side">
-        <StatusMark status={runStatus(run, { offline, waiting: noApprovals })} />
+        <StatusMark status={runStatus(run, { offline, rights, waiting: noApprovals })} />
         <Time at={run.createdAt} />
       </div>
     </li>

@@ -5,10 +5,12 @@
  */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { DeviceId, RunId, SessionId } from "@corral/domain/identity/Ids"
+import type { Rights } from "../api/ProjectsAndTargets.ts"
 
 /** In the order in which they matter. */
 export const workStatuses = [
   "needsYou",
+  "needsOthers",
   "working",
   "background",
   "paused",
@@ -22,7 +24,7 @@ export type WorkStatus = (typeof workStatuses)[number]
 
 export type RunFacts = Pick<
   HubRun,
-  "id" | "state" | "paused" | "targetId" | "createdAt" | "pendingApprovals" | "turn"
+  "id" | "state" | "paused" | "projectId" | "targetId" | "createdAt" | "pendingApprovals" | "turn"
 > & {
   readonly sessionId?: SessionId
 }
@@ -44,18 +46,28 @@ export const isInProgress = (state: HubRun["state"]): boolean =>
 
 /** What else decides the status of a run. */
 export interface StatusContext {
-  /** Runs with a pending approval or question. Those lists can be newer than the run. */
+  /** Runs with a pending approval or question for the user. Those lists can be newer than the run. */
   readonly waiting: ReadonlySet<RunId>
   /** Devices that are offline: what their runs do is not known. */
   readonly offline: ReadonlySet<DeviceId>
+  /** What the user can answer. */
+  readonly rights: Rights
 }
 
+/** Whether the user can give the answer that a run waits for. */
+const isForUser = (
+  { projectId, state }: Pick<RunFacts, "projectId" | "state">,
+  { mayDecide, mayWork }: Rights
+): boolean => (state === "waiting_input" ? mayWork : mayDecide)(projectId)
+
 export const runStatus = (
-  { id, paused, state, targetId, turn }: Pick<RunFacts, "id" | "state" | "paused" | "targetId" | "turn">,
-  { offline, waiting }: StatusContext
+  run: Pick<RunFacts, "id" | "state" | "paused" | "projectId" | "targetId" | "turn">,
+  { offline, rights, waiting }: StatusContext
 ): WorkStatus => {
+  const { id, paused, state, targetId, turn } = run
   if (isInProgress(state) && waiting.has(id)) return "needsYou"
   const status = statusByState[state]
+  if (status === "needsYou") return isForUser(run, rights) ? status : "needsOthers"
   if (status !== "working") return status
   if (offline.has(targetId)) return "offline"
   if (paused === true) return "paused"

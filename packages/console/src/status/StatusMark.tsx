@@ -6,6 +6,7 @@ import "./status.css"
 
 const shapes: { readonly [S in WorkStatus]: string } = {
   needsYou: "◆",
+  needsOthers: "◇",
   working: "●",
   background: "◐",
   paused: "▮▮",

@@ -5,6 +5,7 @@ export const statusMessages = bilingual(
   {
     words: {
       needsYou: "Needs you",
+      needsOthers: "Needs another member",
       working: "Working",
       background: "In the background",
       paused: "Paused",
@@ -18,6 +19,7 @@ export const statusMessages = bilingual(
   {
     words: {
       needsYou: "等您处理",
+      needsOthers: "等其他成员处理",
       working: "进行中",
       background: "后台工作中",
       paused: "已暂停",

@@ -6,6 +6,7 @@ import { hubApi } from "../api/Hub.ts"
 import { useTargetName } from "../api/ProjectsAndTargets.ts"
 import { useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
+import { useErrorSentence } from "../ui/errorSentence.ts"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
@@ -18,6 +19,7 @@ const terminalStates: ReadonlyArray<string> = ["completed", "failed", "cancelled
 export const TaskPage = ({ taskId }: { readonly taskId: string }) => {
   const messages = useMessages(taskMessages)
   const { modes } = useMessages(uiMessages)
+  const textOf = useErrorSentence()
   const client = useQueryClient()
   const id = taskId as TaskId
   const { data: task, error } = useQuery({
@@ -60,7 +62,7 @@ export const TaskPage = ({ taskId }: { readonly taskId: string }) => {
         <StateBadge state={task.state} />{" "}
         {isOver ? messages.over : task.state === "queued" ? messages.queued : messages.waits}
       </p>
-      {task.error !== undefined && <p className="refusal">{task.error.message}</p>}
+      {task.error !== undefined && <p className="refusal">{textOf(task.error)}</p>}
       <dl className="facts">
         <dt>{messages.device}</dt>
         <dd>{target ?? task.targetId}</dd>

@@ -10,6 +10,14 @@ export type Language = "en" | "zh"
 /** What is between two sentences. A Chinese full stop brings its own space. */
 export const sentenceSpace: { readonly [L in Language]: string } = { en: " ", zh: "" }
 
+/** Punctuation between parts of a sentence, with its space. */
+export const punctuation: {
+  readonly [L in Language]: { readonly comma: string; readonly colon: string; readonly stop: string }
+} = {
+  en: { comma: ", ", colon: ": ", stop: ". " },
+  zh: { comma: "，", colon: "：", stop: "。" }
+}
+
 /** Texts in both languages. A missing Chinese text is a type error. */
 export interface Bilingual<W> {
   readonly en: W
@@ -53,6 +61,8 @@ export const LanguageProvider = ({ children }: { readonly children: ReactNode })
 }
 
 export const useLanguage = (): LanguageState => useContext(Context)
+
+export const usePunctuation = () => punctuation[useLanguage().language]
 
 /** Returns texts in the current language. */
 export const useMessages = <W,>(texts: Bilingual<W>): W => texts[useLanguage().language]

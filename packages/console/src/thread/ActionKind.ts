@@ -1,4 +1,6 @@
 /** Kind of an action, from the name of its tool, and its target. Runtimes name their tools differently. Pure. */
+import { editedLabel, LABEL_VERB } from "@corral/domain/run/EditedLabel"
+import type { ApprovalBlock } from "@corral/domain/run/RunBlock"
 import type { ActionPart } from "./WorkPart.ts"
 
 export type ActionKind = "read" | "search" | "write" | "command" | "web" | "delegate" | "other"
@@ -56,39 +58,15 @@ export const kindOf = ({ approvals: [approval], files: [file], patches, tool }: 
   return patches.length === 0 && file?.change === "read" ? "read" : "write"
 }
 
-/** Verbs with which adapters begin their labels. */
-const VERB = /^(?:Run|Read|Write|Edit|Search|Fetch|List|Delegate:) /
-
 /** What a call acts on, from the label that its adapter gave it. */
 export const targetOfLabel = (kind: ActionKind, label: string): string =>
-  kind === "other" ? label : label.replace(VERB, "")
+  kind === "other" ? label : label.replace(LABEL_VERB, "")
 
-/** Fields of a tool's input that name what it acts on. */
-const TARGETS = ["command", "cmd", "file_path", "filePath", "path", "url", "pattern", "query"]
-
-/** The input that a person allowed in the place of the requested one. Of an old block only the start is left, which is no JSON. */
-const editedInput = ({ approvals, tool }: ActionPart): unknown => {
-  for (const { resolution } of approvals)
-    if (resolution?.allowedInput !== undefined) return resolution.allowedInput
-  try {
-    return JSON.parse(tool?.allowedInput?.text ?? "null")
-  } catch {
-    return undefined
-  }
-}
-
-/** What an edited action acts on. Its label still names what was requested. */
-const editedTarget = (part: ActionPart): string | undefined => {
-  const input = editedInput(part)
-  if (typeof input !== "object" || input === null) return undefined
-  const fields = new Map<string, unknown>(Object.entries(input))
-  for (const name of TARGETS) {
-    const value = fields.get(name)
-    if (typeof value === "string") return value
-    if (Array.isArray(value)) return value.map(String).join(" ")
-  }
-  return undefined
-}
+/** An edited action is named by what was allowed. */
+const titleOf = ({ request, resolution }: ApprovalBlock): string =>
+  resolution?.allowedInput === undefined
+    ? request.title
+    : editedLabel(request.title, request.input, resolution.allowedInput)
 
 /** What the action acts on: a file, a command, a pattern. */
 export const targetOf = (part: ActionPart): string => {
@@ -98,10 +76,7 @@ export const targetOf = (part: ActionPart): string => {
     patches: [patch],
     tool
   } = part
-  // The label of another tool names the tool, which stays the same.
-  const edited = kindOf(part) === "other" ? undefined : editedTarget(part)
-  if (edited !== undefined) return edited
-  const label = tool?.label ?? approval?.request.title
+  const label = tool?.label ?? (approval === undefined ? undefined : titleOf(approval))
   if (label !== undefined) return targetOfLabel(kindOf(part), label)
   if (file === undefined) return patch?.path ?? ""
   return file.fromPath === undefined ? file.path : `${file.fromPath} → ${file.path}`

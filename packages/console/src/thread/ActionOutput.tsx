@@ -4,6 +4,7 @@ import { isClipped } from "@corral/domain/run/BoundedText"
 import type { ToolBlock } from "@corral/domain/run/RunBlock"
 import { ansiPieces } from "../markdown/ansi.ts"
 import { Clipped } from "../markdown/Clipped.tsx"
+import { markdownMessages } from "../markdown/messages.ts"
 import { visibleText } from "../markdown/visible.ts"
 import { ArtifactLink } from "../review/ArtifactLink.tsx"
 import { WholeText } from "../run/WholeText.tsx"
@@ -48,15 +49,16 @@ export const ActionOutput = ({
   tool: { artifactId, callId, content, output, seq }
 }: Props) => {
   const messages = useMessages(runMessages)
+  const { copyOutput } = useMessages(markdownMessages)
   if (output === undefined || output.text === "")
     // An image is in view above.
     return content === undefined ? <p className="quiet">{messages.noOutput}</p> : null
   return (
     <>
-      <Clipped text={cleaned(output.text)} className="code terminal">
+      <Clipped text={cleaned(output.text)} className="code terminal" isEnd copies={copyOutput}>
         {pieces}
       </Clipped>
-      {isClipped(output) && <p className="quiet">{messages.rest}</p>}
+      {isClipped(output) && <p className="quiet">{output.skipped > 0 ? messages.earlier : messages.rest}</p>}
       {isClipped(output) && artifactId === undefined && (
         <WholeText runId={runId} bounded={output} name={`out ${seq}`} of={outputOf(callId)} />
       )}

@@ -8,6 +8,7 @@ import { MessageView } from "../run/MessageView.tsx"
 import { PreviewView } from "../review/PreviewView.tsx"
 import { runMessages } from "../run/messages.ts"
 import { useMessages } from "../text/Language.tsx"
+import { useErrorSentence } from "../ui/errorSentence.ts"
 import { PersonMessage } from "./PersonMessage.tsx"
 import { RepositoryChanges } from "./RepositoryChanges.tsx"
 import type { RunPlace } from "./RunPlace.ts"
@@ -30,6 +31,7 @@ interface Props {
 type ViewProps<B extends Block> = Omit<Props, "block"> & {
   readonly block: B
   readonly messages: (typeof runMessages)["en"]
+  readonly textOf: ReturnType<typeof useErrorSentence>
 }
 
 const views: {
@@ -57,10 +59,10 @@ const views: {
   preview: ({ block, place: { projectId, runId, targetId } }) => (
     <PreviewView {...{ block, projectId, runId, targetId }} />
   ),
-  warning: ({ block, messages }) =>
+  warning: ({ block, messages, textOf }) =>
     block.isRepeated ? null : (
       <p className="line warning" title={block.code}>
-        <strong>{messages.warning}</strong> {visibleLine(block.message, 2_000)}
+        <strong>{messages.warning}</strong> {visibleLine(textOf(block), 2_000)}
       </p>
     ),
   protected: ({ block: { changes }, messages }) => (
@@ -157,5 +159,5 @@ export const BlockRow = memo((props: Props) => {
   const messages = useMessages(runMessages)
   // The view and the block have the same kind; TypeScript does not follow the indexed union.
   const view = views[props.block.kind] as (props: ViewProps<Block>) => ReactNode
-  return view({ ...props, messages })
+  return view({ ...props, messages, textOf: useErrorSentence() })
 })

@@ -50,7 +50,7 @@ export const ChildWork = ({ call: { tool }, children, isOver, parts }: Props) =>
             <strong className="child-waits">
               {" · "}
               <span aria-hidden="true">◆ </span>
-              {messages.waitsForYou}
+              {messages.actionStates.waiting}
             </strong>
           )}
           {line !== "" && (

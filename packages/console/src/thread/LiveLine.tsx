@@ -1,10 +1,9 @@
-/** What a run does now, on one line with a clock: "Running npm test… 1m 12s". */
+/** What a run does now, on one line: "Running npm test…". What waits for a person is said by its own card, and how long by the header. */
 import type { RunBlock } from "@corral/domain/run/RunBlock"
 import type { RunView } from "@corral/domain/run/RunView"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { kindOf, targetOf } from "./ActionKind.ts"
-import { Clock } from "./Clock.tsx"
 import { currentStep } from "./StepList.tsx"
 import { threadMessages } from "./messages.ts"
 import { partOf } from "./WorkPart.ts"
@@ -42,43 +41,42 @@ const StepNote = ({ blocks }: Pick<Props, "blocks">) => {
 
 export const LiveLine = ({ blocks, device, isOffline, isPaused, state }: Props) => {
   const messages = useMessages(threadMessages)
+  if (waitsForPerson(state)) return null
   const last = blocks.at(-1)
   const call = blocks
     .slice(-LOOK_BACK)
     .findLast((block) => block.kind === "tool" && block.status === "started")
   const part = call === undefined ? undefined : partOf(call)
-  const [text, since] = waitsForPerson(state)
-    ? [messages.waitsForYou, last?.at]
-    : state === undefined || state === "queued"
-      ? [messages.waitsForDevice(device), undefined]
+  const text =
+    state === undefined || state === "queued"
+      ? messages.waitsForDevice(device)
       : state === "created" || state === "starting"
-        ? [messages.starting, last?.at]
+        ? messages.starting
         : part?.kind === "action"
-          ? [
-              `${messages.verbs[kindOf(part)].doing} ${visibleLine(targetOf(part), 80)}…`.trimStart(),
-              call?.at
-            ]
+          ? `${messages.verbs[kindOf(part)].doing} ${visibleLine(targetOf(part), 80)}…`.trimStart()
           : last?.kind === "message" && last.partial
-            ? [last.channel === "reasoning" ? messages.thinking : messages.writing, last.at]
-            : [messages.working, last?.at]
+            ? last.channel === "reasoning"
+              ? messages.thinking
+              : messages.writing
+            : messages.working
   if (isOffline)
     return (
       <p className="live live-offline">
         <span aria-hidden="true">⊘</span> <span className="live-text">{messages.lastHeard(text)}</span>
       </p>
     )
-  if (isPaused && !waitsForPerson(state))
+  if (isPaused)
     return (
       <p className="live live-paused">
         <span aria-hidden="true">▮▮</span> <span className="live-text">{messages.paused}</span>
       </p>
     )
   return (
-    <p className={waitsForPerson(state) ? "live live-waiting" : "live"}>
+    <p className="live">
       <span className="live-mark" aria-hidden="true">
-        {waitsForPerson(state) ? "◆" : "●"}
+        ●
       </span>{" "}
-      <span className="live-text">{text}</span> {since !== undefined && <Clock key={since} since={since} />}
+      <span className="live-text">{text}</span>
       <StepNote blocks={blocks} />
     </p>
   )

@@ -7,6 +7,7 @@ import type { ArtifactBlock, ToolBlock } from "@corral/domain/run/RunBlock"
 import { useRef, useState } from "react"
 import { formatBytes } from "../composer/formatBytes.ts"
 import { Clipped } from "../markdown/Clipped.tsx"
+import { markdownMessages } from "../markdown/messages.ts"
 import { visibleLine, visibleText } from "../markdown/visible.ts"
 import { ArtifactLink } from "../review/ArtifactLink.tsx"
 import { useMessages } from "../text/Language.tsx"
@@ -81,6 +82,11 @@ const SoundPart = ({ artifactId, mediaType, name, place }: MediaProps) => {
   )
 }
 
+const OutputText = ({ text }: { readonly text: string }) => {
+  const { copyOutput } = useMessages(markdownMessages)
+  return <Clipped text={visibleText(text)} className="code" isEnd copies={copyOutput} />
+}
+
 interface Props {
   readonly part: Part
   readonly place: RunPlace
@@ -91,13 +97,13 @@ interface Props {
 export const ResultPart = ({ artifact, part, place }: Props) => {
   const messages = useMessages(threadMessages)
   const [isWanted, setWanted] = useState(false)
-  if (part.type === "text") return <Clipped text={visibleText(part.text ?? "")} className="code" />
+  if (part.type === "text") return <OutputText text={part.text ?? ""} />
   const name = visibleLine(part.name ?? artifact?.name ?? messages.resultKinds[part.type], 120)
   if (part.artifactId === undefined)
     return part.text === undefined ? (
       <p className="quiet">{messages.noContent(name)}</p>
     ) : (
-      <Clipped text={visibleText(part.text)} className="code" />
+      <OutputText text={part.text} />
     )
   const { artifactId } = part
   const mediaType = part.mediaType ?? artifact?.mediaType ?? ""

@@ -21,7 +21,13 @@ import { TypedMessage } from "./PersonMessage.tsx"
 import { useRunPlace } from "./RunPlace.ts"
 import { SidePanel } from "./SidePanel.tsx"
 import { ThreadFrame } from "./ThreadFrame.tsx"
-import { heardStatus, StateAnnouncement, ThreadState, type ThreadStatus } from "./ThreadState.tsx"
+import {
+  heardStatus,
+  StateAnnouncement,
+  ThreadState,
+  type ThreadStatus,
+  usePersonalStatus
+} from "./ThreadState.tsx"
 import { TurnButtons } from "./TurnButtons.tsx"
 import { TurnFailure } from "./TurnFailure.tsx"
 import { TurnFooter } from "./TurnFooter.tsx"
@@ -67,7 +73,7 @@ const RunThread = ({ approvals, inputs, panel, run }: ThreadProps) => {
   )
   const place = useRunPlace(run)
   const summary = useTurnSummary(isOver ? run : undefined)
-  const status = statusOf(run, approvals.length + inputs.length > 0)
+  const status = usePersonalStatus(statusOf(run, approvals.length + inputs.length > 0), { approvals, inputs })
   const isOffline = useDevice(targetId)?.state === "offline"
   return (
     <ThreadFrame
@@ -124,7 +130,12 @@ const RunThread = ({ approvals, inputs, panel, run }: ThreadProps) => {
             isOver && (
               <>
                 {state === "failed" && <TurnFailure error={error} onLog={() => panel.open("log")} />}
-                <TurnFooter run={run} diff={summary?.diff} onChanges={() => panel.open("changes")} />
+                <TurnFooter
+                  run={run}
+                  diff={summary?.diff}
+                  answer={state === "completed" ? run.resultText : undefined}
+                  onChanges={() => panel.open("changes")}
+                />
               </>
             )
           }

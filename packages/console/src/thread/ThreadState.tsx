@@ -1,4 +1,6 @@
 /** State of a thread by shape and word, with a clock while an agent works. */
+import { type Pending, pendingFor } from "../api/PendingCount.ts"
+import { useRights } from "../api/ProjectsAndTargets.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Clock } from "./Clock.tsx"
 import { threadMessages } from "./messages.ts"
@@ -9,6 +11,7 @@ export type ThreadStatus =
   | "background"
   | "paused"
   | "waiting"
+  | "others"
   | "queued"
   | "offline"
   | "completed"
@@ -21,6 +24,7 @@ const marks: Readonly<Record<ThreadStatus, string>> = {
   background: "◐",
   paused: "▮▮",
   waiting: "◆",
+  others: "◇",
   queued: "○",
   offline: "⊘",
   completed: "✓",
@@ -32,6 +36,15 @@ const marks: Readonly<Record<ThreadStatus, string>> = {
 /** What an agent does on a device that can't be heard is not known, and not how long. */
 export const heardStatus = (status: ThreadStatus, isOffline: boolean): ThreadStatus =>
   (status === "working" || status === "background" || status === "paused") && isOffline ? "offline" : status
+
+/** A reader who can answer nothing of what waits is not needed. */
+export const usePersonalStatus = (status: ThreadStatus, pending: Pending): ThreadStatus => {
+  const { approvals, inputs } = pendingFor(useRights(), pending)
+  return status === "waiting" && approvals.length + inputs.length === 0 ? "others" : status
+}
+
+/** The only clock of a turn: its other parts say what, not how long. */
+const clocked: ReadonlySet<ThreadStatus> = new Set(["working", "waiting", "others"])
 
 interface Props {
   readonly status: ThreadStatus
@@ -46,7 +59,7 @@ export const ThreadState = ({ since, status }: Props) => {
     <span className={`thread-state thread-state-${status}`}>
       <span aria-hidden="true">{marks[status]} </span>
       <span className="thread-state-word">{messages.states[status]}</span>
-      {since !== undefined && (status === "working" || status === "waiting") && (
+      {since !== undefined && clocked.has(status) && (
         <>
           {" "}
           <Clock key={since} since={since} />

@@ -151,6 +151,7 @@ export const Turn = memo((props: Props) => {
             run={run}
             diff={summary?.diff}
             context={first?.delivery?.context}
+            answer={answer.outcome === "completed" ? answer.text : undefined}
             onChanges={() => onPanel(runId, "changes")}
           />
         </>

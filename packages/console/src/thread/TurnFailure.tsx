@@ -6,6 +6,7 @@ import { runtimeRemedyOf } from "@corral/domain/run/RuntimeRemedy"
 import { UserName } from "../approval/UserName.tsx"
 import { visibleLine, visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
+import { useErrorSentence } from "../ui/errorSentence.ts"
 import { uiMessages } from "../ui/messages.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { threadMessages } from "./messages.ts"
@@ -40,6 +41,7 @@ interface FailureProps {
 
 export const TurnFailure = ({ error, onAgain, onLog }: FailureProps) => {
   const messages = useMessages(threadMessages)
+  const textOf = useErrorSentence()
   const advice = useAdvice(error)
   const words = error && lastWordsOf(error)
   // Another attempt would fail for the same reason.
@@ -55,7 +57,7 @@ export const TurnFailure = ({ error, onAgain, onLog }: FailureProps) => {
       <p className="turn-failure-text">
         <strong>
           <span aria-hidden="true">✕ </span>
-          {error === undefined ? messages.failed : visibleText(error.message.slice(0, 4_000))}
+          {error === undefined ? messages.failed : visibleText(textOf(error).slice(0, 4_000))}
         </strong>
       </p>
       {words !== undefined && (

@@ -2,7 +2,9 @@
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { DiffBlock } from "@corral/domain/run/RunBlock"
 import type { DeliveryContext } from "@corral/domain/session/Message"
+import { markdownMessages } from "../markdown/messages.ts"
 import { useLanguage, useMessages } from "../text/Language.tsx"
+import { CopyIcon } from "../ui/CopyIcon.tsx"
 import { Time } from "../ui/Time.tsx"
 import { formatDuration } from "../text/Duration.ts"
 import { unknownChangesMessages } from "../run/unknownChanges.ts"
@@ -14,6 +16,8 @@ interface Props {
   readonly diff: DiffBlock | undefined
   readonly context?: DeliveryContext | undefined
   readonly onChanges: () => void
+  /** The answer, which can be copied. */
+  readonly answer?: string | undefined
 }
 
 export const durationOf = ({ createdAt, endedAt }: HubRun): number | undefined =>
@@ -37,8 +41,9 @@ const Usage = ({ usage }: { readonly usage: NonNullable<HubRun["usage"]> }) => {
 
 const marks = { completed: "✓", failed: "✕", cancelled: "■" } as const
 
-export const TurnFooter = ({ context, diff, onChanges, run }: Props) => {
+export const TurnFooter = ({ answer, context, diff, onChanges, run }: Props) => {
   const messages = useMessages(threadMessages)
+  const { copyAnswer } = useMessages(markdownMessages)
   const unknown = useMessages(unknownChangesMessages)
   const { language } = useLanguage()
   const state = run?.state
@@ -77,6 +82,7 @@ export const TurnFooter = ({ context, diff, onChanges, run }: Props) => {
       {run?.usage !== undefined && <Usage usage={run.usage} />}
       {context === "transcript" && <span title={messages.transcriptHint}>{messages.transcript}</span>}
       {run?.endedAt !== undefined && <Time at={run.endedAt} />}
+      {answer !== undefined && <CopyIcon label={copyAnswer} text={answer} />}
     </p>
   )
 }

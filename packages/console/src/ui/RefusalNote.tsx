@@ -1,6 +1,7 @@
 /** Error of the Hub: its message, advice and the request id. */
 import { CorralError } from "@corral/client/http/CorralError"
 import { useMessages } from "../text/Language.tsx"
+import { useErrorSentence } from "./errorSentence.ts"
 import { refusalAdvice } from "./refusalAdvice.ts"
 import { uiMessages } from "./messages.ts"
 
@@ -19,6 +20,7 @@ interface Props {
 
 export const RefusalNote = ({ again, error }: Props) => {
   const messages = useMessages(uiMessages)
+  const textOf = useErrorSentence()
   if (error === null || error === undefined) return null
   const refusal =
     error instanceof CorralError ? error : new CorralError("internal", { message: error.message })
@@ -26,7 +28,7 @@ export const RefusalNote = ({ again, error }: Props) => {
   return (
     <div className="refusal" role="alert">
       <p>
-        <strong>{refusal.message}</strong> {advice}
+        <strong>{textOf(refusal)}</strong> {advice}
       </p>
       {issuesOf(refusal).map(({ message, path }) => (
         <p key={path}>

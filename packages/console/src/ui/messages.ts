@@ -114,6 +114,13 @@ export const uiMessages = bilingual(
       ask: "Ask before each action",
       auto_edit: "Edit files, ask for other actions",
       full_access: "Full access"
+    },
+    modeHints: {
+      read_only: "Reads files and answers. Changes nothing.",
+      plan: "Reads files and makes a plan. Work begins when you approve it.",
+      ask: "You decide on each change, command and connection.",
+      auto_edit: "Writes files of the workspace. You decide on commands and connections.",
+      full_access: "Decides on everything itself, with all rights of your account on the device."
     }
   },
   {
@@ -160,6 +167,13 @@ export const uiMessages = bilingual(
       ask: "每次操作前询问",
       auto_edit: "可编辑文件，其他操作先询问",
       full_access: "完全访问"
+    },
+    modeHints: {
+      read_only: "只读取文件并回答，不做任何更改。",
+      plan: "先读取文件并制定计划，您批准后才开始执行。",
+      ask: "每次更改文件、运行命令或联网都由您决定。",
+      auto_edit: "可直接修改工作区内的文件；运行命令和联网由您决定。",
+      full_access: "一切自行决定，拥有您在该设备上的全部权限。"
     }
   }
 )

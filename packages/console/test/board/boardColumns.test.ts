@@ -9,6 +9,8 @@ const run = (id: string, state: HubRun["state"], sessionId?: string): HubRun =>
   ({ id, state, createdAt: id, ...(sessionId === undefined ? {} : { sessionId }) }) as unknown as HubRun
 const session = (id: string, unread: number) => ({ id, unread }) as unknown as SessionItem
 
+const rights = { mayDecide: () => true, mayWork: () => true }
+
 const columns = (
   runs: ReadonlyArray<HubRun>,
   sessions: ReadonlyArray<SessionItem> = [],
@@ -17,7 +19,7 @@ const columns = (
 ) =>
   Object.fromEntries(
     Object.entries(
-      boardOf({ runs, sessions, offline, waiting: new Set(waiting as ReadonlyArray<RunId>) })
+      boardOf({ runs, sessions, offline, rights, waiting: new Set(waiting as ReadonlyArray<RunId>) })
     ).map(([column, items]) => [column, items.map(({ run: { id } }): string => id)])
   )
 
@@ -45,7 +47,7 @@ describe("boardOf", () => {
     const runs = [{ ...run("1", "running"), targetId: "dev_laptop" as DeviceId }]
     const offline = new Set(runs.map(({ targetId }) => targetId))
     assert.deepStrictEqual(columns(runs, [], [], offline)["working"], ["1"])
-    const { working } = boardOf({ runs, sessions: [], waiting: new Set(), offline })
+    const { working } = boardOf({ runs, sessions: [], waiting: new Set(), offline, rights })
     assert.strictEqual(working[0]?.status, "offline")
   })
 

@@ -1,5 +1,5 @@
 /** The composer of a session and of the home page, and the queue of messages, in a real browser with a real Hub and a real Edge. */
-import { afterEach, assert, describe, it } from "@effect/vitest"
+import { afterEach, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
@@ -44,6 +44,8 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
   let browser: ConsoleBrowser
   let token: string
   withJoinedConsole((opened) => ({ joined, browser, token } = opened))
+  // Before the Edge lists the files for the first time.
+  beforeAll(() => writeFileSync(join(joined.edge.workspace, "Unread.ts"), ""))
 
   // Runs that wait for input hold the workspace of the next test.
   afterEach(async () => {
@@ -211,6 +213,8 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     await second.getByText("Queued", { exact: true }).waitFor()
     await second.getByRole("button", { name: "Withdraw" }).click()
     await page.waitForFunction(() => document.querySelector("textarea")?.value === "/say second")
+    // The button is gone: the text has the focus.
+    await page.waitForFunction(() => document.activeElement?.matches(".composer textarea"))
     assert.strictEqual(
       (await messageWith(id, ({ text }) => text === "/say second")).delivery?.state,
       "withdrawn"
@@ -345,11 +349,7 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     writeFileSync(join(joined.edge.workspace, "src/readme.txt"), "")
     const page = await at(`/sessions/${await started("/say first")}`)
     const list = page.getByRole("listbox", { name: "Files of the workspace" })
-    // The workspace is known once the list opens. Until then, a key is the field's own.
     await field(page).focus()
-    await page.keyboard.type("@")
-    await list.waitFor()
-    await page.keyboard.press("Backspace")
     // By letters of a name in any folder. Enter chooses it before the search has answered, and sends nothing.
     await page.keyboard.type("/say @rdr.ts")
     await page.keyboard.press("Enter")
@@ -376,6 +376,26 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     await page.keyboard.press("Escape")
     await list.waitFor({ state: "detached" })
     assert.strictEqual(await field(page).inputValue(), "/say see @src/deep/Reader.ts @")
+    await browser.end(page)
+  })
+
+  it("completes a file that was chosen before the workspace was known, and sends nothing until then", async () => {
+    const id = await started("/say first")
+    const page = await at("/devices")
+    let release: () => void = () => undefined
+    const released = new Promise<void>((resolve) => (release = resolve))
+    await page.route("**/client/targets*", (route) => released.then(() => route.continue()))
+    await page.goto(`/sessions/${id}`)
+    await field(page).focus()
+    await page.keyboard.type("/say @unread.ts")
+    await page.getByText("Loading files…").waitFor()
+    await page.keyboard.press("Enter")
+    await page.keyboard.press("Enter")
+    assert.strictEqual(await field(page).inputValue(), "/say @unread.ts")
+    release()
+    await page.waitForFunction(() => document.querySelector("textarea")?.value === "/say @Unread.ts ")
+    const texts = (await messagesOf(id)).map(({ text }) => text)
+    assert.isFalse(texts.some((text) => text.includes("nread")))
     await browser.end(page)
   })
 

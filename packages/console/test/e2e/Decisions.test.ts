@@ -197,7 +197,7 @@ describe("a decision reads the same in all its readers", { timeout: 120_000 }, (
     assert.include(received.text, `${state}${isEdited ? " with changes" : ""}`)
     assert.include(received.text, places[origin])
     assert.strictEqual(received.text.includes("allowed command: echo harmless"), isEdited)
-    assert.strictEqual(received.text.includes("(input edited)"), isEdited)
+    assert.strictEqual(received.text.includes("(edited)"), isEdited)
 
     assert(received.hub.state !== "pending")
     const card = resolvedCard(

@@ -469,6 +469,28 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
   })
 
   // Last, because its sessions push the others away.
+  it("names the work of sessions far down the list by their session, like that of the first ones", async () => {
+    await manySessions(joined, 120)
+    const places = [0, 3, 10]
+    for (const days of places) {
+      const session = await sessionWithAgent(joined, `Named ${days} days ago`)
+      await sendMessage(joined, session, `/say a raw prompt of ${days}`)
+      await turnWith(joined, session, ({ state }) => state === "completed")
+      await daysBack(joined, session, days)
+    }
+    for (const target of ["/", "/board"]) {
+      const page = await at(target)
+      const main = page.getByRole("main")
+      for (const days of places)
+        await main
+          .getByRole("link", { name: `Named ${days} days ago`, exact: true })
+          .first()
+          .waitFor()
+      assert.strictEqual(await main.getByRole("link", { name: /raw prompt/ }).count(), 0)
+      await browser.end(page)
+    }
+  })
+
   it("keeps the place of each of 2,000 sessions for screen readers while only the visible ones are rendered", async () => {
     await manySessions(joined, 2_000)
     const page = await at("/devices")

@@ -12,6 +12,7 @@ import { until } from "@corral/testing/time/Until"
 import { announcements, recordAnnouncements } from "../harness/Announcements.ts"
 import { type ConsoleBrowser, hasChromium, primaryActions, seriousOf } from "../harness/ConsoleBrowser.ts"
 import { type WebSignIn, withJoinedConsole } from "../harness/JoinedConsole.ts"
+import { turnWith } from "../harness/SessionFixtures.ts"
 
 const WORDS = ["one", "two", "three", "four", "five"]
 
@@ -107,6 +108,35 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
     await loser.getByRole("button", { name: "Dismiss" }).click()
     await loser.locator(".decided-note").waitFor({ state: "detached" })
     await browser.end(first, second)
+  })
+
+  it("keeps a reason that was typed when the request ended, and copies code, output and answer", async () => {
+    const session = await talk("Reasons")
+    const page = await open(session, owner, { permissions: ["clipboard-read", "clipboard-write"] })
+    await sendText(page, "/write reason.txt one\n/say Use it:\n\n```js\nopen(9)\n```")
+    await page.getByRole("button", { name: "Deny and say why…" }).click()
+    await page.getByLabel("Reason for the agent (optional)").fill("Put it in src instead.")
+    const run = await turnWith(joined, session, ({ pendingApprovals }) => pendingApprovals.length > 0)
+    const decided = await joined.owner.ask("POST", `/client/approvals/${run.pendingApprovals[0]}/decide`, {
+      body: { decision: "allow", scope: "once" }
+    })
+    assert.strictEqual(decided.status, 200, decided.text)
+    await page.waitForFunction(() =>
+      document
+        .querySelector<HTMLTextAreaElement>(".composer textarea")
+        ?.value.includes("Put it in src instead.")
+    )
+    const copied = async (name: string): Promise<string> => {
+      await page.getByRole("button", { name, exact: true }).last().click()
+      await page.getByRole("button", { name: "Copied", exact: true }).waitFor()
+      const text = (await page.evaluate("navigator.clipboard.readText()")) as string
+      await page.getByRole("button", { name: "Copied", exact: true }).waitFor({ state: "detached" })
+      return text
+    }
+    await answers(page).getByText("open(9)").waitFor()
+    assert.strictEqual(await copied("Copy code"), "open(9)")
+    assert.strictEqual(await copied("Copy answer"), "Use it:\n\n```js\nopen(9)\n```")
+    await browser.end(page)
   })
 
   it("leaves focus and keys to the text when an approval appears, and returns the focus", async () => {

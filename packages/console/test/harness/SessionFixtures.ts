@@ -64,7 +64,7 @@ export const manySessions = (joined: Joined, count: number): Promise<void> =>
       `INSERT INTO sessions (id, project_id, title, state, created_by, created_at, updated_at, titled)
        SELECT 'ses_01' || upper(lpad(to_hex(n), 24, '0')), $1, 'Session ' || n, 'active', $2,
          now() - n * interval '1 hour', now() - n * interval '1 hour', true
-       FROM generate_series(1, $3::int) AS n`,
+       FROM generate_series(1, $3::int) AS n ON CONFLICT DO NOTHING`,
       [joined.projectId, joined.owner.userId, count]
     )
   )

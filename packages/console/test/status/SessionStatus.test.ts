@@ -1,10 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { DeviceId, RunId, SessionId } from "@corral/domain/identity/Ids"
+import type { DeviceId, ProjectId, RunId, SessionId } from "@corral/domain/identity/Ids"
 import { type RunFacts, sessionStatuses } from "../../src/status/SessionStatus.ts"
 
 const run = (id: string, session: string, state: RunFacts["state"], createdAt = id): RunFacts => ({
   id: id as RunId,
   sessionId: session as SessionId,
+  projectId: "prj_1" as ProjectId,
   targetId: "dev_laptop" as DeviceId,
   state,
   createdAt,
@@ -13,12 +14,14 @@ const run = (id: string, session: string, state: RunFacts["state"], createdAt = 
 const statuses = (
   runs: ReadonlyArray<RunFacts>,
   waiting: ReadonlyArray<string> = [],
-  offline: ReadonlyArray<string> = []
+  offline: ReadonlyArray<string> = [],
+  { mayDecide = true, mayWork = true } = {}
 ) =>
   Object.fromEntries(
     sessionStatuses(runs, {
       waiting: new Set(waiting as ReadonlyArray<RunId>),
-      offline: new Set(offline as ReadonlyArray<DeviceId>)
+      offline: new Set(offline as ReadonlyArray<DeviceId>),
+      rights: { mayDecide: () => mayDecide, mayWork: () => mayWork }
     })
   )
 
@@ -38,6 +41,14 @@ describe("SessionStatus", () => {
   it("shows a pending approval before the run's state follows, and not after its end", () => {
     const runs = [run("1", "a", "running"), run("2", "b", "completed")]
     assert.deepStrictEqual(statuses(runs, ["1", "2"]), { a: "needsYou" })
+  })
+
+  it("does not need readers who can't answer", () => {
+    const runs = [run("1", "a", "waiting_approval"), run("2", "b", "waiting_input"), run("3", "b", "running")]
+    const viewer = { mayDecide: false, mayWork: false }
+    assert.deepStrictEqual(statuses(runs, [], [], viewer), { a: "needsOthers", b: "needsOthers" })
+    const member = { mayDecide: false }
+    assert.deepStrictEqual(statuses(runs, [], [], member), { a: "needsOthers", b: "needsYou" })
   })
 
   it("shows a pause below work and a needed decision, and not on a device that is offline", () => {

@@ -4,7 +4,7 @@
  * Guarantees: at most `MAX_BLOCKS` blocks and `MAX_TEXT` characters in all. The oldest blocks are shortened first, then dropped; pending
  * approvals and the last block stay whole. A block that changes is replaced, so that a renderer can compare blocks by identity.
  */
-import { excerptOf } from "./BoundedText.ts"
+import { excerptOf, excerptOfEnd } from "./BoundedText.ts"
 import type { RunBlock } from "./RunBlock.ts"
 
 /** Characters of all blocks together. */
@@ -114,7 +114,7 @@ const shorten = (block: RunBlock): RunBlock => {
         ...block,
         input: block.input && excerptOf(block.input),
         allowedInput: block.allowedInput && excerptOf(block.allowedInput),
-        output: block.output && excerptOf(block.output)
+        output: block.output && excerptOfEnd(block.output)
       }
     case "patch":
       return { ...block, patch: excerptOf(block.patch) }

@@ -26,6 +26,12 @@ export const boundText = (text: string, seq: number, size = text.length): Bounde
   skipped: 0
 })
 
+/** The end of a text, for outputs: what a program says last is what it came to. */
+export const boundTextEnd = (bounded: BoundedText, most = MAX_KEPT_TEXT): BoundedText => {
+  const text = charactersFrom(bounded.text, Math.max(0, bounded.text.length - most))
+  return { ...bounded, text, skipped: bounded.skipped + bounded.text.length - text.length }
+}
+
 /** Appends to a growing text. Readers follow its end, so a text that grows too long loses its start, up to the end of a line. */
 export const appendText = (bounded: BoundedText, more: string, seq: number): BoundedText => {
   const text = bounded.text + more
@@ -41,6 +47,9 @@ export const appendText = (bounded: BoundedText, more: string, seq: number): Bou
 /** The first few lines, for blocks far from the end of a long run. */
 export const excerptOf = (bounded: BoundedText): BoundedText =>
   bounded.text.length <= EXCERPT ? bounded : { ...bounded, text: firstCharacters(bounded.text, EXCERPT) }
+
+/** The last few lines, for outputs far from the end of a long run. */
+export const excerptOfEnd = (bounded: BoundedText): BoundedText => boundTextEnd(bounded, EXCERPT)
 
 const EXCERPT = 400
 

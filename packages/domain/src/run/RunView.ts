@@ -9,7 +9,8 @@
 import { firstCharacters } from "../text/Cut.ts"
 import { BlockList } from "./BlockList.ts"
 import { confinementFailure } from "./ConfinementText.ts"
-import { appendText, boundText, type BoundedText } from "./BoundedText.ts"
+import { editedLabel } from "./EditedLabel.ts"
+import { appendText, boundText, boundTextEnd, type BoundedText } from "./BoundedText.ts"
 import { envelopeOf, type MissingEvents, type SequencedEvent } from "./EventSequence.ts"
 import { type EventHandlers, handleEvent } from "./EventTable.ts"
 import { approvalResolution, inputResolution } from "./Resolution.ts"
@@ -319,7 +320,7 @@ export class RunView {
   private endCall(event: EventOf<"run.tool.result">): void {
     const { artifactId, callId, content, exitCode, kernelRefusal, output: text } = event.payload
     const { parentCallId, status, tool, totalBytes } = event.payload
-    const output = text === undefined ? undefined : payloadText(text, event.seq, totalBytes)
+    const output = text === undefined ? undefined : outputText(text, event.seq, totalBytes)
     const ended = { endedAt: event.createdAt, isWaiting: false }
     const result = { status, output, exitCode, kernelRefusal, artifactId, content, ...ended }
     const key = callKey(callId)
@@ -362,16 +363,18 @@ export class RunView {
     this.list.replace(approvalKey(approvalId), { ...found, state, resolution })
     const { callId } = found.request
     if (callId !== undefined && this.approvalOfCall.get(callId) === approvalId)
-      this.releaseCall(callId, resolution.allowedInput, event.seq)
+      this.releaseCall(callId, event.payload.requestedInput ?? found.request.input, event)
   }
 
   /** The call no longer waits. With an edited input it runs that input. */
-  private releaseCall(callId: string, editedInput: unknown, seq: number): void {
+  private releaseCall(callId: string, requested: unknown, event: EventOf<"run.approval.resolved">): void {
     this.approvalOfCall.delete(callId)
     const call = this.list.find(callKey(callId), "tool")
     if (call === undefined) return
-    const allowedInput = jsonText(editedInput, seq) ?? call.allowedInput
-    this.list.replace(callKey(callId), { ...call, isWaiting: false, allowedInput })
+    const edited = event.payload.allowedInput
+    const allowedInput = jsonText(edited, event.seq) ?? call.allowedInput
+    const label = edited === undefined ? call.label : editedLabel(call.label, requested, edited)
+    this.list.replace(callKey(callId), { ...call, isWaiting: false, allowedInput, label })
   }
 
   /** The end of the run marks the last warning as repeated if both have the same message. */
@@ -413,6 +416,10 @@ const approvalKey = (approvalId: string): string => `approval ${approvalId}`
 /** A text that may already be truncated in the event. */
 const payloadText = (text: string, seq: number, totalBytes = 0): BoundedText =>
   boundText(text, seq, Math.max(text.length, totalBytes))
+
+/** An output is read from its end. */
+const outputText = (text: string, seq: number, totalBytes = 0): BoundedText =>
+  boundTextEnd({ text, size: Math.max(text.length, totalBytes), from: seq, to: seq, skipped: 0 })
 
 const jsonText = (value: unknown, seq: number): BoundedText | undefined =>
   value === undefined ? undefined : boundText(JSON.stringify(value, null, 2) ?? "", seq)

@@ -3,15 +3,10 @@
  * console is not installed or was not built, a plain page says so. The console's addresses are those of a Hub at the root of its origin, so a Hub
  * below a path has the plain page, too.
  */
+import { encodingOf } from "@corral/service/http/ContentEncoding"
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
-import {
-  type ConsoleFile,
-  type ConsoleFiles,
-  consoleFolder,
-  type Encoding,
-  readConsole
-} from "./ConsoleFiles.ts"
+import { type ConsoleFile, type ConsoleFiles, consoleFolder, readConsole } from "./ConsoleFiles.ts"
 import { cookieScopeOf } from "./CookieScope.ts"
 import { PublicUrl } from "./PublicUrl.ts"
 
@@ -50,18 +45,6 @@ const absent = `<!doctype html>
 <p>This Hub serves its API, without a console. The console is part of the package <code>corral</code> and of a built repository.</p>
 </html>
 `
-
-/** Best encoding that a request accepts. Weight 0 excludes an encoding. */
-const encodingOf = (accepted = ""): Encoding | undefined => {
-  const weights = new Map(
-    accepted.split(",").map((part) => {
-      const [name = "", ...parameters] = part.trim().toLowerCase().split(";")
-      const weight = parameters.find((parameter) => parameter.trim().startsWith("q="))?.trim()
-      return [name.trim(), weight === undefined ? 1 : Number(weight.slice(2))]
-    })
-  )
-  return (["br", "gzip"] as const).find((name) => (weights.get(name) ?? 0) > 0)
-}
 
 type Request = HttpServerRequest.HttpServerRequest
 

@@ -3,15 +3,13 @@
  *
  * Guarantees: a path is looked up in memory, never on disk, so a request cannot reach another file.
  */
+import type { Encoding } from "@corral/service/http/ContentEncoding"
 import { lookup } from "mrmime"
 import { createHash } from "node:crypto"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import path from "node:path"
 import { fileURLToPath } from "node:url"
 import { brotliCompressSync, constants, gzipSync } from "node:zlib"
-
-/** Content encoding; absent for identity. */
-export type Encoding = "br" | "gzip"
 
 const QUALITY = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } }
 

@@ -3,6 +3,7 @@
  */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { SchemaErrors } from "@corral/domain/http/RequestContext"
+import { compressedJson } from "@corral/service/http/CompressedJson"
 import { guardedRoutes } from "@corral/service/http/RequestGuard"
 import { requestIds } from "@corral/service/http/RequestIdLayer"
 import { Layer } from "effect"
@@ -59,6 +60,6 @@ export const hubApiRoutes = HttpApiBuilder.layer(HubApi).pipe(
   ]),
   Layer.provide([SchemaErrors.layer, requestIds, authentication, gatewayAuthentication]),
   Layer.merge([devicePage, linkPage, consolePages]),
-  Layer.provide([hubDeadlines, guardedRoutes]),
+  Layer.provide([compressedJson, hubDeadlines, guardedRoutes]),
   Layer.provide(HttpServer.layerServices)
 )

@@ -58,9 +58,9 @@ const start = Effect.fnUntraced(function* (proposed: string) {
       end(response, 400, "This sign-in has expired. Start again.")
     )
   })
-  yield* Effect.logWarning(
-    `CORRAL_HUB_DEV_SIGN_IN: ${issuer} signs in anyone under any name. Never use it on a machine that others can reach.`
-  )
+  const warning = `CORRAL_HUB_DEV_SIGN_IN: ${issuer} signs in anyone under any name. Never use it on a machine that others can reach.`
+  // A command that proposes a name says so itself.
+  yield* proposed === "" ? Effect.logWarning(warning) : Effect.logInfo(warning)
   return issuer
 })
 

@@ -1,0 +1,60 @@
+/**
+ * Compression of long JSON in answers to reads (ADR 112).
+ *
+ * Guarantees: an answer to a write is never compressed, because it can contain a new secret. The event loop does not wait: the work is done in
+ * threads. *Does not:* compress downloads and streams, or answers that have a validator.
+ */
+import { Effect } from "effect"
+import { HttpBody, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { brotliCompress, constants, gzip, type InputType } from "node:zlib"
+import { type Encoding, encodingOf } from "./ContentEncoding.ts"
+
+/** A shorter answer fits into the first packets of a connection as it is. */
+const MIN_BYTES = 2_048
+
+type Compress = (bytes: InputType, done: (error: Error | null, result: Buffer<ArrayBuffer>) => void) => void
+
+/** Levels for answers that are made once for one reader. */
+const compressions: { readonly [E in Encoding]: Compress } = {
+  br: (bytes, done) => brotliCompress(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }, done),
+  gzip: (bytes, done) => gzip(bytes, { level: 6 }, done)
+}
+
+const compressed = (bytes: Uint8Array, encoding: Encoding): Effect.Effect<Buffer<ArrayBuffer>> =>
+  Effect.callback((resume) =>
+    compressions[encoding](bytes, (error, result) =>
+      resume(error === null ? Effect.succeed(result) : Effect.die(error))
+    )
+  )
+
+const isCompressible = ({ body, headers, status }: HttpServerResponse.HttpServerResponse): boolean =>
+  body._tag === "Uint8Array" &&
+  body.body.length >= MIN_BYTES &&
+  status === 200 &&
+  headers["etag"] === undefined &&
+  headers["content-encoding"] === undefined &&
+  (headers["content-type"] ?? body.contentType).startsWith("application/json")
+
+const respond = Effect.fnUntraced(function* (
+  response: HttpServerResponse.HttpServerResponse,
+  encoding: Encoding | undefined
+) {
+  const { body } = response
+  if (body._tag !== "Uint8Array" || !isCompressible(response)) return response
+  const vary = [response.headers["vary"], "accept-encoding"].filter(Boolean).join(", ")
+  const varied = HttpServerResponse.setHeader(response, "vary", vary)
+  if (encoding === undefined) return varied
+  const bytes = HttpBody.uint8Array(yield* compressed(body.body, encoding), body.contentType)
+  return HttpServerResponse.setHeader(HttpServerResponse.setBody(varied, bytes), "content-encoding", encoding)
+})
+
+/** Middleware of routes. */
+export const compressedJson = HttpRouter.middleware(
+  Effect.succeed((handler) =>
+    Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers, method }) =>
+      method === "GET"
+        ? Effect.flatMap(handler, (response) => respond(response, encodingOf(headers["accept-encoding"])))
+        : handler
+    )
+  )
+).layer
