@@ -116,16 +116,12 @@ const makeFollowQueries = ({ at, sql }: TimedStore) => {
       execute: ({ max, owner }) => sql`
         UPDATE follows SET lease_owner = ${owner}, lease_until = ${at(FOLLOW_LEASE_MS)}
         WHERE id IN (
-          SELECT id FROM follows
-          WHERE ended_at IS NULL AND (lease_owner = ${owner} OR lease_until IS NULL OR lease_until < ${at()}) AND id IN (
-            SELECT id FROM (
-              SELECT id, created_at, row_number() OVER (
-                PARTITION BY platform, app, tenant, account ORDER BY created_at, id
-              ) AS place
-              FROM follows WHERE ended_at IS NULL AND (lease_owner = ${owner} OR lease_until IS NULL OR lease_until < ${at()})
-            ) AS ranked ORDER BY place, created_at LIMIT ${max}
-          )
-          FOR UPDATE SKIP LOCKED
+          SELECT follows.id FROM follows JOIN (
+            SELECT id, row_number() OVER (PARTITION BY platform, app, tenant, account ORDER BY created_at, id) AS place
+            FROM follows WHERE ended_at IS NULL AND (lease_owner = ${owner} OR lease_until IS NULL OR lease_until < ${at()})
+          ) AS ranked ON ranked.id = follows.id
+          WHERE ended_at IS NULL AND (lease_owner = ${owner} OR lease_until IS NULL OR lease_until < ${at()})
+          ORDER BY ranked.place, created_at LIMIT ${max} FOR UPDATE OF follows SKIP LOCKED
         ) RETURNING ${columns}`
     })
   }

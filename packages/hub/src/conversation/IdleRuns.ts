@@ -22,7 +22,7 @@ import { MESSAGE_COLUMNS, type UserMessageRow, userMessageRows } from "../sessio
 import { changeMessage } from "../session/MessageWrites.ts"
 import { limitTo } from "../store/Limit.ts"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"
-import { sweepRows } from "../store/Sweep.ts"
+import { limitLockWait, sweepRows } from "../store/Sweep.ts"
 import { openTaskStates } from "../task/TaskRow.ts"
 import type { DeliveryServices } from "./NextTurn.ts"
 
@@ -55,7 +55,8 @@ export const feedIdleRuns = Effect.fn("Deliveries.feedIdleRuns")(function* (
           AND (r.state = 'waiting_input' OR (r.state = 'running' AND r.idle AND r.fed_turn < r.turn))
         GROUP BY m.session_id, m.recipient, r.id HAVING min(m.id) > ${after} ORDER BY min(m.id) ${limitTo(sql, PAGE)}`),
     keyOf: ({ first }) => first,
-    visit: (row) => sql.withTransaction(feed(services, row)),
+    visit: (row, patienceMs) =>
+      sql.withTransaction(Effect.andThen(limitLockWait(sql, patienceMs), feed(services, row))),
     failure: "failed to send a message to an idle run"
   })
 })
