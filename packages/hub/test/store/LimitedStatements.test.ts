@@ -35,7 +35,7 @@ const statements: Readonly<Record<string, ReadonlyArray<Kind>>> = {
   "hub/audit/AuditTrail": ["page", "page", "page", "page"],
   "hub/chat/ChatBindings": ["page"],
   "hub/conversation/Deliveries": ["pass"],
-  "hub/conversation/IdleRuns": ["pass"],
+  "hub/conversation/IdleRuns": ["pass", "queue", "queue"],
   "hub/conversation/LiveRun": ["few"],
   "hub/conversation/NextTurn": ["queue"],
   "hub/conversation/SessionExport": ["page"],

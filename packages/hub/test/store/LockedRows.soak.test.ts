@@ -47,7 +47,7 @@ describe("Rows that a paused Hub holds", { timeout: 1_200_000 }, () => {
     for (const table of await tablesOf(hub)) {
       const busy = await openBusy(hub)
       const release = await holdRows(hub, table)
-      const itsLoad = loadOf(busy, REQUESTS, paused)
+      const itsLoad = loadOf(busy, REQUESTS, paused, true)
       await pileUp()
       process.kill(paused.pid, "SIGSTOP")
       // Its transactions receive the rows, and do not end.
