@@ -6,6 +6,7 @@ import { FetchHttpClient } from "effect/http"
 import { ButtonActions } from "./button/ButtonActions.ts"
 import { StoredAnswers } from "./answer/StoredAnswers.ts"
 import { AccountLinks } from "./linking/AccountLinks.ts"
+import { ChangedMessages } from "./conversation/ChangedMessages.ts"
 import { ClickHandler } from "./conversation/ClickHandler.ts"
 import { ConversationHandler } from "./conversation/ConversationHandler.ts"
 import { Decisions } from "./conversation/Decisions.ts"
@@ -39,6 +40,8 @@ import { Platforms } from "./platform/Platforms.ts"
 
 /** Notifies the sender of an event in the dead letters: in its chat, or privately for a click. */
 const noticeFor = Effect.fnUntraced(function* (inbound: Inbound) {
+  // Its author did not write to the bot.
+  if (inbound.kind === "message_change") return
   const platform = (yield* Platforms).of(inbound.platform)
   const draft = yield* Effect.catchTag(platform.normalize(inbound), "NotUnderstood", () => Effect.undefined)
   const event = draft === undefined ? undefined : stampEvent(draft, inbound, 1)
@@ -61,9 +64,10 @@ const noticeFor = Effect.fnUntraced(function* (inbound: Inbound) {
 const workers = Layer.unwrap(
   Effect.gen(function* () {
     const { handler } = yield* ConversationHandler
+    const { handle: onChange } = yield* ChangedMessages
     const platforms = yield* Platforms
     return Layer.merge(
-      Workers.workersLayer(platforms.all, { handler }),
+      Workers.workersLayer(platforms.all, { handler, onChange }),
       Notices.noticesLayer((inbound) => Effect.provideService(noticeFor(inbound), Platforms, platforms))
     )
   })
@@ -90,7 +94,7 @@ const deletion = Layer.effectDiscard(
 /** Conversations with a Hub. Requires the database, the inbox and `PendingAnswers`. */
 export const chatHandlingLayer = (address: HubAddress) =>
   Layer.mergeAll(workers, deletion).pipe(
-    Layer.provide(ConversationHandler.layer),
+    Layer.provide([ConversationHandler.layer, ChangedMessages.layer]),
     Layer.provide(Layer.mergeAll(ClickHandler.layer, ChatCommands.layer, SessionCommands.layer)),
     Layer.provide(
       Layer.mergeAll(

@@ -43,17 +43,22 @@ export class SlackChats {
 
   /** Writes in the direct chat, or in the channel. Returns the message's `ts`. */
   async send({ gateway }: Chats, text: string, where: "direct" | { readonly thread?: string } = "direct") {
-    this.events += 1
-    const ts = `1790000${100 + this.events}.000100`
+    const ts = `1790000${101 + this.events}.000100`
     const event =
       where === "direct"
         ? direct(text, { ts })
         : mention(text, { ts, ...(where.thread === undefined ? {} : { thread_ts: where.thread }) })
+    await this.event(gateway, event)
+    return ts
+  }
+
+  /** Sends an event, and waits until the Gateway has it. */
+  async event(gateway: Chats["gateway"], event: object): Promise<void> {
+    this.events += 1
     const body = callback(event, { event_id: `Ev${this.events}` })
     const url = `${gateway.url}/integrations/slack/events`
     const statuses = await this.slack.push(url, () => pushedEvent(body))
     assert.strictEqual(statuses.at(-1), 200)
-    return ts
   }
 
   /** Links the account to a user of the Hub. */

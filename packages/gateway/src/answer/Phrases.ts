@@ -8,6 +8,16 @@ import type { LocalizedText } from "../platform/LocalizedText.ts"
 
 const words = (en: string, zh: string): LocalizedText => ({ en, zh })
 
+export const editedTooLate = words(
+  'The agent already has the first text of the message that you edited. Write what has changed, or say "stop".',
+  "智能体已经收到你编辑前的消息。请把改动发给它，或者说“停止”。"
+)
+
+export const deletedTooLate = words(
+  'The agent already has the message that you deleted. Say "stop" to end its work.',
+  "智能体已经收到你删除的消息。要结束它的工作，请说“停止”。"
+)
+
 export const help = words(
   [
     "Write to me, and an agent works on it. In a group, mention me. This chat or thread is one session: further messages continue it, one turn at a time.",

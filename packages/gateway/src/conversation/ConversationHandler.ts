@@ -6,18 +6,17 @@ import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
 import type { CardAction, IntegrationEvent, MessageReceived } from "@corral/domain/chat/Integration"
 import { MAX_MESSAGE_TEXT } from "@corral/domain/session/Message"
 import { Context, Effect, Layer } from "effect"
-import type { SqlError } from "effect/sql"
-import { type Handler, HandlerFailed } from "../handling/Handler.ts"
+import type { Handler, HandlerFailed } from "../handling/Handler.ts"
 import { Hub } from "../hub/Hub.ts"
-import type { HubFailed } from "../hub/HubFailures.ts"
 import { UserNames } from "../store/UserNames.ts"
-import type { Inbound, NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import type { Inbound } from "../platform/ChatPlatform.ts"
 import { Platforms } from "../platform/Platforms.ts"
 import type { AccountLinks } from "../linking/AccountLinks.ts"
 import type { AnswerOffer } from "./AnswerOffer.ts"
 import type { ChatCommands } from "./ChatCommands.ts"
 import type { ChatMessages } from "./ChatMessages.ts"
 import { ClickHandler } from "./ClickHandler.ts"
+import { handlerFailureOf, type ServiceFailed } from "./HandlerFailures.ts"
 import { stampEvent } from "../handling/Stamp.ts"
 import { KeptMessages } from "../linking/KeptMessages.ts"
 import { handleMessage } from "./MessageHandler.ts"
@@ -29,7 +28,7 @@ import { storedResponder } from "../answer/StoredResponder.ts"
 import { handleUnlinked } from "./UnlinkedAccounts.ts"
 import type { UnlinkedAnswers } from "../linking/UnlinkedAnswers.ts"
 
-type Failed = HandlerFailed | HubFailed | NotSent | PlatformUnavailable | SqlError.SqlError
+type Failed = HandlerFailed | ServiceFailed
 
 type Services =
   | AccountLinks
@@ -54,32 +53,10 @@ export class ConversationHandler extends Context.Service<
     Effect.map(Effect.context<Services>(), (services) =>
       ConversationHandler.of({
         handler: (event, inbound) =>
-          handleEvent(event, inbound).pipe(
-            Effect.mapError((error) => (error._tag === "HandlerFailed" ? error : toHandlerFailed(error))),
-            Effect.provide(services)
-          )
+          handleEvent(event, inbound).pipe(Effect.mapError(handlerFailureOf), Effect.provide(services))
       })
     )
   )
-}
-
-/** Says whether a retry may help. */
-const toHandlerFailed = (error: Exclude<Failed, HandlerFailed>): HandlerFailed => {
-  switch (error._tag) {
-    case "SqlError":
-      return new HandlerFailed({ message: "The store is unavailable.", permanent: false })
-    case "HubRefused":
-      return new HandlerFailed({ message: `The Hub refused the call: ${error.code}.`, permanent: true })
-    case "NotSent":
-      return new HandlerFailed({ message: error.message, permanent: true })
-    case "HubUnavailable":
-    case "PlatformUnavailable":
-      return new HandlerFailed({
-        message: error.message,
-        permanent: false,
-        retryAfterMs: error.retryAfterMs
-      })
-  }
 }
 
 const handleEvent = Effect.fn("ConversationHandler.handleEvent")(function* (

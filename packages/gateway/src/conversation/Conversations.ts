@@ -9,7 +9,9 @@ import { InputRequestId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { WorkLocation } from "../button/ButtonMeaning.ts"
-import { queryRow } from "../store/RowQueries.ts"
+import { ChatKey } from "../following/ChatKey.ts"
+import type { MessageChange } from "../platform/ChatPlatform.ts"
+import { queryRow, queryRows } from "../store/RowQueries.ts"
 import { timedStore } from "../store/TimedStore.ts"
 
 /** A message for an agent, as it was written. */
@@ -71,6 +73,9 @@ const ConversationRow = Schema.Struct({
   pending: lenientColumn(Schema.Array(ChatMessage))
 })
 
+const WaitingRow = Schema.Struct({ key: Schema.String, pending: ConversationRow.fields.pending })
+const encodePending = Schema.encodeSync(ConversationRow.fields.pending)
+
 const encodeRow = Schema.encodeSync(ConversationRow)
 
 const DAY_MS = 86_400_000
@@ -81,6 +86,11 @@ export class Conversations extends Context.Service<
     /** The conversation; an empty one if none is stored. */
     readonly get: (key: string) => Effect.Effect<Conversation, SqlError.SqlError>
     readonly set: (key: string, conversation: Conversation) => Effect.Effect<void, SqlError.SqlError>
+    /** Changes a message of the chat that waits for a choice, or drops it if it was deleted. Returns whether there was one. */
+    readonly changePending: (
+      chat: ChatKey,
+      change: Pick<MessageChange, "messageId" | "text">
+    ) => Effect.Effect<boolean, SqlError.SqlError>
     readonly deleteOld: Effect.Effect<void, SqlError.SqlError>
   }
 >()("corral/gateway/Conversations") {
@@ -93,7 +103,28 @@ export class Conversations extends Context.Service<
         Result: ConversationRow,
         execute: (key) => sql`SELECT place, pending FROM talks WHERE key = ${key}`
       })
+      const findWaiting = queryRows({
+        Request: Schema.Struct({ ...ChatKey.fields, messageId: Schema.String }),
+        Result: WaitingRow,
+        execute: ({ app, chatId, messageId, platform, tenant }) => sql`
+          SELECT key, pending FROM talks WHERE pending IS NOT NULL AND strpos(pending, ${messageId}) > 0
+            AND starts_with(key, ${`${platform} ${app} ${tenant} `}) AND split_part(key, ' ', 5) = ${chatId}`
+      })
       return Conversations.of({
+        changePending: Effect.fn("Conversations.changePending")(function* (
+          { app, chatId, platform, tenant },
+          { messageId, text }
+        ) {
+          const rows = yield* findWaiting({ app, chatId, messageId, platform, tenant })
+          const found = rows.find(({ pending }) => pending?.some(({ replyTo }) => replyTo === messageId))
+          if (found === undefined) return false
+          const changed = (found.pending ?? []).flatMap((message) => {
+            if (message.replyTo !== messageId) return [message]
+            return text === undefined ? [] : [{ ...message, text }]
+          })
+          yield* sql`UPDATE talks SET pending = ${encodePending(changed)} WHERE key = ${found.key}`
+          return true
+        }),
         get: Effect.fn("Conversations.get")(function* (key) {
           const row = yield* find(key)
           return row === undefined ? {} : { place: row.place ?? undefined, pending: row.pending ?? undefined }

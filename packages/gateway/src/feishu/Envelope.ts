@@ -35,9 +35,13 @@ const isPlatformId = Schema.decodeUnknownOption(PlatformId)
 /** A valid platform id, or "". */
 const idOf = (value: unknown): string => Option.getOrElse(isPlatformId(value), () => "")
 
-/** Id of the chat of a message or a click; "" if the event has no valid id. */
+/** Id of the chat of a message, a recall or a click; "" if the event has no valid id. */
 export const chatOf = (event: FeishuEnvelope["event"]): string =>
-  idOf(field(field(event, "message"), "chat_id") ?? field(field(event, "context"), "open_chat_id"))
+  idOf(
+    field(field(event, "message"), "chat_id") ??
+      field(event, "chat_id") ??
+      field(field(event, "context"), "open_chat_id")
+  )
 
 /** Open id of the account that wrote or clicked; "" if the event has no valid id. */
 export const senderOf = (event: FeishuEnvelope["event"]): string =>

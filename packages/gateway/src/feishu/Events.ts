@@ -5,6 +5,7 @@ import type { FeishuConfig } from "./FeishuConfig.ts"
 
 const kinds: Readonly<Record<string, InboundKind>> = {
   "im.message.receive_v1": "message",
+  "im.message.recalled_v1": "message_change",
   "card.action.trigger": "card_action"
 }
 

@@ -1,8 +1,10 @@
 /**
  * Feishu, or Lark, as a chat platform: signed and encrypted webhooks or a long connection, and messages through the platform's library.
  */
+import { Effect } from "effect"
 import type { ChatPlatform } from "../platform/ChatPlatform.ts"
 import type { LocalizedText } from "../platform/LocalizedText.ts"
+import { feishuChangeOf } from "./Changes.ts"
 import { makeFeishuCall } from "./FeishuApi.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
 import { makeLongConnection } from "./LongConnection.ts"
@@ -40,6 +42,7 @@ export const feishu = (config: FeishuConfig): ChatPlatform => {
     accepted: { status: 200, body: {} },
     unavailable: (kind) => (kind === "card_action" ? tryAgain : undefined),
     normalize: (inbound) => normalizeFeishuEvent(inbound, botId),
+    changeOf: (inbound) => Effect.succeed(feishuChangeOf(inbound)),
     formValues: feishuFormValues,
     limits,
     recognizesKeys: true,

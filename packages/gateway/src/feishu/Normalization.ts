@@ -113,7 +113,7 @@ export const normalizeFeishuEvent = (
   inbound: Inbound,
   botId: Effect.Effect<string, PlatformUnavailable>
 ): Effect.Effect<IntegrationDraft | undefined, NotUnderstood | PlatformUnavailable> =>
-  inbound.kind === "message" ? message(inbound, botId) : cardAction(inbound)
+  inbound.kind === "card_action" ? cardAction(inbound) : message(inbound, botId)
 
 const textsOf = (value: unknown): ReadonlyArray<string> =>
   (Array.isArray(value) ? value : [value]).filter(

@@ -23,7 +23,11 @@ const CLOCK_SKEW_MS = 5 * 60_000
  * Maximum age. The platform retries a message for 7.1 hours, perhaps with the time of the first attempt. The inbox recognizes a repeated
  * message for a week. A click is not retried.
  */
-const MAX_AGE_MS: Readonly<Record<InboundKind, number>> = { message: 8 * 3_600_000, card_action: 5 * 60_000 }
+const MAX_AGE_MS: Readonly<Record<InboundKind, number>> = {
+  message: 8 * 3_600_000,
+  message_change: 8 * 3_600_000,
+  card_action: 5 * 60_000
+}
 
 const asEncrypted = Schema.decodeUnknownOption(Encrypted)
 const asUrlVerification = Schema.decodeUnknownOption(FeishuUrlVerification)

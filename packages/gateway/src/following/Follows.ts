@@ -26,6 +26,11 @@ export class Follows extends Context.Service<
   {
     /** Follows a message from its beginning. A message that is followed already stays as it is. */
     readonly begin: (follow: NewFollow) => Effect.Effect<void, SqlError.SqlError>
+    /** The follow of the message that a user has written with that id of the platform. */
+    readonly ofMessage: (
+      chat: ChatKey,
+      replyTo: string
+    ) => Effect.Effect<Follow | undefined, SqlError.SqlError>
     readonly get: (id: FollowId) => Effect.Effect<Follow | undefined, SqlError.SqlError>
     /**
      * Renews the leases of `owner` and takes free ones, up to `max`; returns all that it holds. Accounts have equal shares, so that messages that
@@ -48,9 +53,13 @@ export class Follows extends Context.Service<
     Follows,
     Effect.map(timedStore, (store) => {
       const { at, sql } = store
-      const { find, lease, openIn } = makeFollowQueries(store)
+      const { find, lease, ofMessage, openIn } = makeFollowQueries(store)
       return Follows.of({
         begin: Effect.fn("Follows.begin")((follow) => insertFollow(store, follow)),
+        ofMessage: Effect.fn("Follows.ofMessage")(function* (chat, replyTo) {
+          const row = yield* ofMessage({ ...chat, replyTo })
+          return row === undefined ? undefined : followOf(row)
+        }),
         get: Effect.fn("Follows.get")(function* (id) {
           const row = yield* find(id)
           return row === undefined ? undefined : followOf(row)
@@ -103,6 +112,12 @@ const makeFollowQueries = ({ at, sql }: TimedStore) => {
       Result: FollowRow,
       execute: (id) => sql`SELECT ${columns} FROM follows WHERE id = ${id}`
     }),
+    ofMessage: queryRow({
+      Request: Schema.Struct({ ...ChatKey.fields, replyTo: Schema.String }),
+      Result: FollowRow,
+      execute: ({ replyTo, ...chat }) => sql`
+        SELECT ${columns} FROM follows WHERE ${isInChat(sql, chat)} AND reply_to = ${replyTo}`
+    }),
     openIn: queryRows({
       Request: ChatKey,
       Result: FollowRow,
@@ -116,16 +131,12 @@ const makeFollowQueries = ({ at, sql }: TimedStore) => {
       execute: ({ max, owner }) => sql`
         UPDATE follows SET lease_owner = ${owner}, lease_until = ${at(FOLLOW_LEASE_MS)}
         WHERE id IN (
-          SELECT id FROM follows
-          WHERE ended_at IS NULL AND (lease_owner = ${owner} OR lease_until IS NULL OR lease_until < ${at()}) AND id IN (
-            SELECT id FROM (
-              SELECT id, created_at, row_number() OVER (
-                PARTITION BY platform, app, tenant, account ORDER BY created_at, id
-              ) AS place
-              FROM follows WHERE ended_at IS NULL AND (lease_owner = ${owner} OR lease_until IS NULL OR lease_until < ${at()})
-            ) AS ranked ORDER BY place, created_at LIMIT ${max}
-          )
-          FOR UPDATE SKIP LOCKED
+          SELECT follows.id FROM follows JOIN (
+            SELECT id, row_number() OVER (PARTITION BY platform, app, tenant, account ORDER BY created_at, id) AS place
+            FROM follows WHERE ended_at IS NULL AND (lease_owner = ${owner} OR lease_until IS NULL OR lease_until < ${at()})
+          ) AS ranked ON ranked.id = follows.id
+          WHERE ended_at IS NULL AND (lease_owner = ${owner} OR lease_until IS NULL OR lease_until < ${at()})
+          ORDER BY ranked.place, created_at LIMIT ${max} FOR UPDATE OF follows SKIP LOCKED
         ) RETURNING ${columns}`
     })
   }

@@ -21,7 +21,7 @@ const SENDING_MS = 60_000
 const LONGEST_MS = 24 * 3_600_000
 
 /** Statement that claims notices to send, and returns their events. */
-const makeClaimNotices = ({ at, sql }: TimedStore) =>
+export const makeClaimNotices = ({ at, sql }: TimedStore) =>
   queryRows({
     Request: Schema.Void,
     Result: InboxRow,

@@ -12,13 +12,15 @@ import { randomUUID } from "node:crypto"
 import { gatewayMetrics } from "../GatewayMetrics.ts"
 import type { ClaimedEvent } from "../inbox/ClaimedEvents.ts"
 import { SenderQueues } from "../inbox/SenderQueues.ts"
-import type { ChatPlatform, NotUnderstood, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import type { ChatPlatform, Inbound, NotUnderstood, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import type { Handler, HandlerFailed } from "./Handler.ts"
 import { deadlineOf, nextAttempt, PATIENCE_MS } from "./RetryPolicy.ts"
 import { eventKeyOf, stampEvent } from "./Stamp.ts"
 
 export interface WorkOptions {
   readonly handler: Handler
+  /** Handles a message that was edited or deleted in the chat. Absent: such events are done. */
+  readonly onChange?: ((inbound: Inbound) => Effect.Effect<void, HandlerFailed>) | undefined
   /** Maximum number of events in progress. */
   readonly workers?: number | undefined
   /** Time for retries of an event, in milliseconds. */
@@ -58,7 +60,7 @@ const countersOf = Effect.map(CurrentMetrics, (metrics) => ({
 const makeAttempt = Effect.fnUntraced(function* (
   owner: string,
   platforms: ReadonlyArray<ChatPlatform>,
-  { handler, maxCrashes = MAX_CRASHES, patienceMs = PATIENCE_MS }: WorkOptions
+  { handler, maxCrashes = MAX_CRASHES, onChange = () => Effect.void, patienceMs = PATIENCE_MS }: WorkOptions
 ) {
   const clock = yield* Clock.Clock
   const queues = yield* SenderQueues
@@ -68,6 +70,7 @@ const makeAttempt = Effect.fnUntraced(function* (
   const handle = Effect.fnUntraced(function* ({ inbound, position }: ClaimedEvent) {
     const platform = byId.get(inbound.platform)
     if (platform === undefined) return yield* Effect.die("no platform of this id is set up")
+    if (inbound.kind === "message_change") return yield* onChange(inbound)
     const draft = yield* platform.normalize(inbound)
     if (draft !== undefined) yield* handler(stampEvent(draft, inbound, position), inbound)
   })

@@ -84,11 +84,9 @@ export const makeClaim = ({ at, sql }: TimedStore) => {
               ELSE other.due_at <= ${at()} AND o.arrival < i.arrival END
         ))
     ), locked AS (
-      SELECT id FROM sender_queues
-      WHERE id IN (
-        SELECT id FROM ready WHERE has_place ORDER BY due_at, head LIMIT ${free}
-      ) AND (lease_until IS NULL OR lease_until <= ${at()})
-      FOR UPDATE SKIP LOCKED
+      SELECT q.id FROM sender_queues q JOIN ready ON ready.id = q.id
+      WHERE has_place AND (lease_until IS NULL OR lease_until <= ${at()})
+      ORDER BY ready.due_at, ready.head LIMIT ${free} FOR UPDATE OF q SKIP LOCKED
     )
     UPDATE sender_queues q SET lease_owner = ${owner}, lease_until = ${at(QUEUE_LEASE_MS)}, began_at = ${at()},
       attempts = attempts + 1

@@ -82,6 +82,6 @@ const deleteOlder = (
   Effect.suspend(
     () => sql`
       DELETE FROM ${sql(table)} WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM ${sql(table)} WHERE ${sql(column)} < ${at(-ageMs)} LIMIT ${BATCH}
+        SELECT ctid FROM ${sql(table)} WHERE ${sql(column)} < ${at(-ageMs)} LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
       )) RETURNING 1`
   ).pipe(Effect.repeat({ until: (rows) => rows.length < BATCH }), Effect.asVoid)

@@ -7,7 +7,7 @@ export const InboxRow = Schema.Struct({
   app: Schema.String,
   tenant: Schema.String,
   upstreamId: Schema.String,
-  kind: Schema.Literals(["message", "card_action"]),
+  kind: Schema.Literals(["message", "message_change", "card_action"]),
   chatId: Schema.String,
   senderId: Schema.String,
   cardId: Schema.String,

@@ -29,8 +29,18 @@ export interface PlatformResponse {
   readonly body?: Readonly<Record<string, unknown>>
 }
 
-/** The platform sends a refused message again, but not a refused click. The person who clicked sees an error. */
-export type InboundKind = "message" | "card_action"
+/**
+ * The platform sends a refused message again, and so a refused change of a message, but not a refused click. The person who clicked sees an error.
+ */
+export type InboundKind = "message" | "message_change" | "card_action"
+
+/** A message that was edited or deleted in the chat. */
+export interface MessageChange {
+  readonly chatId: string
+  readonly messageId: string
+  /** Absent for a message that was deleted. */
+  readonly text: string | undefined
+}
 
 /** A verified event with the fields that the inbox needs. All ids are printable ASCII, up to 128 characters. */
 export interface Inbound {
@@ -124,6 +134,8 @@ export interface ChatPlatform {
   readonly normalize: (
     inbound: Inbound
   ) => Effect.Effect<IntegrationDraft | undefined, NotUnderstood | PlatformUnavailable>
+  /** The change that an event of that kind describes; undefined if it changes no text of a user. */
+  readonly changeOf: (inbound: Inbound) => Effect.Effect<MessageChange | undefined>
   /** What a click sent in the fields of its card. It stays in the Gateway, and is not part of the normalized event. */
   readonly formValues: (inbound: Inbound) => FormValues
   readonly limits: {

@@ -13,6 +13,7 @@ import {
 } from "../platform/ChatPlatform.ts"
 import { PlatformId } from "../platform/PlatformId.ts"
 import { toBlocks, SECTION_MAX } from "./Blocks.ts"
+import { slackChangeOf } from "./Changes.ts"
 import { escapeMarkup } from "./Markup.ts"
 import { normalizeSlackEvent, slackFormValues } from "./Normalization.ts"
 import { postEphemeral } from "./ResponseUrl.ts"
@@ -87,6 +88,11 @@ export const slack = (config: SlackConfig): ChatPlatform => {
     // For a click too: Slack ignores the body, and shows the failure to the user who clicked.
     unavailable: () => undefined,
     normalize: (inbound) => normalizeSlackEvent(inbound, botId),
+    changeOf: (inbound) =>
+      Effect.map(
+        Effect.orElseSucceed(botId, () => undefined),
+        (bot) => slackChangeOf(inbound, bot)
+      ),
     formValues: slackFormValues,
     recognizesKeys: false,
     limits: { textMax: SECTION_MAX, perChat: 1, perMessage: 1, buttons: 20 },

@@ -1,8 +1,8 @@
 /**
  * Verification of Slack's webhook requests: signature, age, app and workspace. Events are JSON; clicks are a form with one field.
  *
- * Guarantees: the signature is checked before the body is parsed. Only direct messages of users, mentions and clicks are accepted. Other
- * messages in a channel are not stored, although the app may receive them.
+ * Guarantees: the signature is checked before the body is parsed. Only direct messages of users, mentions, their changes and clicks are
+ * accepted. Other messages in a channel are not stored, although the app may receive them.
  */
 import { Option, Redacted, Schema } from "effect"
 import { createHash } from "node:crypto"
@@ -17,6 +17,7 @@ import {
   SlackMessageEvent,
   SlackUrlVerification
 } from "./Payload.ts"
+import { slackChange } from "./Changes.ts"
 import { signatureProblem } from "./Signature.ts"
 import type { SlackConfig } from "./SlackConfig.ts"
 
@@ -40,7 +41,7 @@ const contentOf = ({ body, kind }: PlatformRequest): unknown => {
   return payloads.length === 1 ? parseJson(payloads[0]) : undefined
 }
 
-/** Subtypes of messages that users write. Other subtypes are changes of messages. */
+/** Subtypes of messages that users write. */
 const writtenSubtypes = new Set(["file_share", "thread_broadcast"])
 
 /**
@@ -51,6 +52,24 @@ const isForBot = ({ bot_id, channel_type, subtype, type }: typeof SlackMessageEv
   if (typeof subtype === "string" && !writtenSubtypes.has(subtype)) return false
   if (bot_id !== undefined && bot_id !== null) return false
   return type === "app_mention" || channel_type === "im"
+}
+
+const changeFields = (
+  { event, event_id, team_id }: typeof EventCallback.Type,
+  bot: string | undefined
+): EventFields | undefined => {
+  const change = slackChange(event, bot)
+  return (
+    change && {
+      tenant: team_id,
+      upstreamId: event_id,
+      kind: "message_change",
+      chatId: change.channel,
+      senderId: change.user,
+      cardId: "",
+      body: JSON.stringify(change)
+    }
+  )
 }
 
 const messageFields = ({ event, event_id, team_id }: typeof EventCallback.Type): EventFields | undefined => {
@@ -122,7 +141,12 @@ export const makeSlackVerifier = (platform: string, config: SlackConfig) => {
       const callback = asCallback(content)
       return Option.isNone(callback)
         ? refused("schema_validation_failed", "no event")
-        : accept(request, callback.value.team_id, messageFields(callback.value), type)
+        : accept(
+            request,
+            callback.value.team_id,
+            messageFields(callback.value) ?? changeFields(callback.value, config.botUserId),
+            type
+          )
     }
     if (request.kind === "card-actions" && type === "block_actions") {
       const click = asClick(content)

@@ -172,11 +172,12 @@ const sweep = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, nowMs: numb
   while (deleted === SWEPT) {
     const rows = yield* sql`
       DELETE FROM uploads WHERE id IN (
-        SELECT id FROM uploads WHERE NOT is_sent AND created_at < ${expired}
-        UNION SELECT id FROM uploads WHERE NOT is_sent AND sha256 IS NULL AND created_at < ${abandoned}
-        UNION SELECT id FROM uploads u
-          WHERE released_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM session_uploads s WHERE s.upload_id = u.id)
-        LIMIT ${SWEPT}
+        SELECT id FROM uploads WHERE id IN (
+          SELECT id FROM uploads WHERE NOT is_sent AND created_at < ${expired}
+          UNION SELECT id FROM uploads WHERE NOT is_sent AND sha256 IS NULL AND created_at < ${abandoned}
+          UNION SELECT id FROM uploads u
+            WHERE released_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM session_uploads s WHERE s.upload_id = u.id)
+        ) LIMIT ${SWEPT} FOR UPDATE SKIP LOCKED
       ) RETURNING id`
     deleted = rows.length
   }

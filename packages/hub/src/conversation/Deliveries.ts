@@ -117,17 +117,18 @@ const deliverTurns = (services: InputServices, dispatcher: Dispatcher["Service"]
   sweepRows({
     page: (after) => findDueAgents(services, after),
     keyOf: ({ first }) => first,
-    visit: ({ recipient, session_id }) =>
-      deliverTurn(services, dispatcher, { sessionId: session_id, agentId: recipient }),
+    visit: ({ recipient, session_id }, patienceMs) =>
+      deliverTurn(services, dispatcher, { sessionId: session_id, agentId: recipient }, patienceMs),
     failure: "failed to deliver message"
   })
 
 const deliverTurn = Effect.fnUntraced(function* (
   services: InputServices,
   dispatcher: Dispatcher["Service"],
-  due: DueAgent
+  due: DueAgent,
+  patienceMs: number
 ) {
-  const result = yield* deliverNextTurn(services, due)
+  const result = yield* deliverNextTurn(services, due, patienceMs)
   if (result._tag === "Idle") return false
   // After the commit: a target that came online meanwhile has looked for tasks before this one was visible. A dispatch to an offline
   // target would only return the task, and hold up an edit meanwhile.

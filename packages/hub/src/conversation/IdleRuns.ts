@@ -7,7 +7,6 @@
 import {
   AgentInstanceId,
   DeviceId,
-  MessageId,
   ProjectId,
   type RequestId,
   RunId,
@@ -22,22 +21,20 @@ import { MESSAGE_COLUMNS, type UserMessageRow, userMessageRows } from "../sessio
 import { changeMessage } from "../session/MessageWrites.ts"
 import { limitTo } from "../store/Limit.ts"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"
-import { sweepRows } from "../store/Sweep.ts"
+import { limitLockWait, sweepRows } from "../store/Sweep.ts"
 import { openTaskStates } from "../task/TaskRow.ts"
 import type { DeliveryServices } from "./NextTurn.ts"
 
 const IdleRun = Schema.Struct({
   session_id: SessionId,
   recipient: AgentInstanceId,
-  run_id: RunId,
-  /** Its first waiting message. */
-  first: MessageId
+  run_id: RunId
 })
 type IdleRun = typeof IdleRun.Type
 
 const idleRows = storedRows("messages, runs", IdleRun)
 
-/** Agents per page, the longest waiting first. */
+/** Runs per page. Each is visited once in a pass, however many messages arrive meanwhile. */
 const PAGE = 100
 
 /** Considers the messages of all such runs. Returns whether there is input to send. */
@@ -48,17 +45,21 @@ export const feedIdleRuns = Effect.fn("Deliveries.feedIdleRuns")(function* (
   return yield* sweepRows({
     page: (after) =>
       idleRows.all(sql`
-        SELECT m.session_id, m.recipient, r.id AS run_id, min(m.id) AS first FROM messages m
+        SELECT DISTINCT m.session_id, m.recipient, r.id AS run_id FROM messages m
         JOIN tasks t ON t.agent_instance_id = m.recipient AND t.state IN ${openTaskStates(sql)}
         JOIN runs r ON r.id = t.run_id
         WHERE m.delivery = 'pending' AND m.send_when = 'next' AND m.task_id IS NULL AND m.waits_for IS NULL AND NOT m.held
-          AND (r.state = 'waiting_input' OR (r.state = 'running' AND r.idle AND r.fed_turn < r.turn))
-        GROUP BY m.session_id, m.recipient, r.id HAVING min(m.id) > ${after} ORDER BY min(m.id) ${limitTo(sql, PAGE)}`),
-    keyOf: ({ first }) => first,
-    visit: (row) => sql.withTransaction(feed(services, row)),
+          AND (r.state = 'waiting_input' OR (r.state = 'running' AND r.idle AND r.fed_turn < r.turn)) AND r.id > ${after}
+        ORDER BY r.id ${limitTo(sql, PAGE)}`),
+    keyOf: ({ run_id }) => run_id,
+    visit: (row, patienceMs) =>
+      sql.withTransaction(Effect.andThen(limitLockWait(sql, patienceMs), feed(services, row))),
     failure: "failed to send a message to an idle run"
   })
 })
+
+/** Messages of an agent that a pass notes as waiting. Their notices wake the next pass, after the messages of others. */
+const NOTED = 8
 
 const LockedRun = Schema.Struct({
   id: RunId,
@@ -87,17 +88,20 @@ const feed = Effect.fnUntraced(function* (
     FOR NO KEY UPDATE`)
   if (run === undefined) return false
   yield* sql`SELECT 1 FROM sessions WHERE id = ${session_id} FOR NO KEY UPDATE`
-  const messages = yield* userMessageRows.all(sql`
-    SELECT ${sql.literal(MESSAGE_COLUMNS)} FROM messages
-    WHERE session_id = ${session_id} AND recipient = ${recipient} AND delivery = 'pending' AND send_when = 'next'
-      AND task_id IS NULL AND NOT held AND (expires_at IS NULL OR expires_at > ${services.now()}) ORDER BY id`)
-  const [first] = messages
+  const waiting = sql`
+    session_id = ${session_id} AND recipient = ${recipient} AND delivery = 'pending' AND send_when = 'next'
+      AND task_id IS NULL AND NOT held AND (expires_at IS NULL OR expires_at > ${services.now()})`
+  const first = yield* userMessageRows.first(
+    sql`SELECT ${sql.literal(MESSAGE_COLUMNS)} FROM messages WHERE ${waiting} ORDER BY id LIMIT 1`
+  )
   if (first === undefined) return false
   if (run.state !== "waiting_input" && (yield* takes(services, run, first))) {
     yield* sendAsInput(services, run, first)
     return true
   }
-  yield* noteWaiting(services, messages, run.state === "waiting_input" ? "input" : "background")
+  const unnoted = yield* userMessageRows.all(sql`
+    SELECT ${sql.literal(MESSAGE_COLUMNS)} FROM messages WHERE ${waiting} AND waits_for IS NULL ORDER BY id ${limitTo(sql, NOTED)}`)
+  yield* noteWaiting(services, unnoted, run.state === "waiting_input" ? "input" : "background")
   return false
 })
 

@@ -28,6 +28,7 @@ import { type SessionAgentRow, sharedPlaceOf } from "../session/SessionAgentRow.
 import { findSessionAgent } from "../session/SessionAgentStore.ts"
 import { derivedId } from "../store/DerivedId.ts"
 import { storedRows } from "../store/StoredRows.ts"
+import { limitLockWait } from "../store/Sweep.ts"
 import { openTaskStates } from "../task/TaskRow.ts"
 import type { Tasks } from "../task/Tasks.ts"
 import { attachmentsOfRun, findAttachmentRefusal } from "../attachment/MessageAttachments.ts"
@@ -62,9 +63,14 @@ const sessionPlaceRows = storedRows("sessions", Schema.Struct({ project_id: Proj
 
 export const deliverNextTurn = (
   services: DeliveryServices,
-  due: DueAgent
+  due: DueAgent,
+  patienceMs: number
 ): Effect.Effect<TurnResult, SqlError.SqlError> =>
-  services.sql.withTransaction(deliver(services, due)).pipe(Effect.withSpan("Deliveries.deliverNextTurn"))
+  limitLockWait(services.sql, patienceMs).pipe(
+    Effect.andThen(deliver(services, due)),
+    services.sql.withTransaction,
+    Effect.withSpan("Deliveries.deliverNextTurn")
+  )
 
 const deliver = Effect.fnUntraced(function* (services: DeliveryServices, due: DueAgent) {
   const { sql } = services

@@ -8,7 +8,7 @@ import { holdMessages } from "../session/HeldMessages.ts"
 import { changeMessage } from "../session/MessageWrites.ts"
 import { limitTo } from "../store/Limit.ts"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"
-import { sweepRows } from "../store/Sweep.ts"
+import { limitLockWait, sweepRows } from "../store/Sweep.ts"
 
 const EndedTask = Schema.Struct({
   session_id: SessionId,
@@ -45,7 +45,12 @@ export const settleEndedTasks = Effect.fn("Deliveries.settleEndedTasks")(functio
         WHERE m.delivery = 'pending' AND m.id > ${after} AND t.state IN ('failed', 'expired', 'cancelled')
         ORDER BY m.id ${limitTo(sql, PAGE)}`),
     keyOf: ({ id }) => id,
-    visit: (row) => Effect.as(sql.withTransaction(settle(sql, row, now)), true),
+    visit: (row, patienceMs) =>
+      limitLockWait(sql, patienceMs).pipe(
+        Effect.andThen(settle(sql, row, now)),
+        sql.withTransaction,
+        Effect.as(true)
+      ),
     failure: "failed to settle the message of an ended task"
   })
 })
@@ -95,8 +100,12 @@ export const failExpired = Effect.fn("Deliveries.failExpired")(function* (
         WHERE delivery = 'pending' AND id > ${after} AND task_id IS NULL AND send_when = 'next' AND expires_at <= ${now}
         ORDER BY id ${limitTo(sql, PAGE)}`),
     keyOf: ({ id }) => id,
-    visit: ({ id, session_id }) =>
-      Effect.as(sql.withTransaction(changeMessage(sql, session_id, id, failed, isStill)), true),
+    visit: ({ id, session_id }, patienceMs) =>
+      limitLockWait(sql, patienceMs).pipe(
+        Effect.andThen(changeMessage(sql, session_id, id, failed, isStill)),
+        sql.withTransaction,
+        Effect.as(true)
+      ),
     failure: "failed to expire a message"
   })
 })

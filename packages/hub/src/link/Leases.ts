@@ -73,7 +73,7 @@ export class Leases extends Context.Service<
       }
       const { sql } = context
       yield* expireLeases(context)
-      const renewals = yield* makeLeaseRenewals(context)
+      const renew = yield* makeLeaseRenewals(context)
       const takeovers = yield* makeTakeovers(context)
 
       return Leases.of({
@@ -82,9 +82,7 @@ export class Leases extends Context.Service<
         withNewest: (link, self) => sql.withTransaction(Effect.andThen(requireNewest(sql, link), self)),
         holdNewest: (holders) => holdNewest(sql, holders),
         renew: (link) =>
-          Effect.flatMap(renewals.ask(link), (isRenewed) =>
-            isRenewed ? Effect.void : requireNewest(sql, link)
-          ),
+          Effect.flatMap(renew(link), (isRenewed) => (isRenewed ? Effect.void : requireNewest(sql, link))),
 
         offer: Effect.fn("Leases.offer")(function* (link, { agents, commands, version, workspaces }) {
           const updated = yield* sql`
@@ -119,8 +117,10 @@ const expireLeases = ({ now, sql }: LeaseContext) =>
       sql,
       "presence",
       sql`
-        UPDATE devices SET lease_until = NULL, linked = false
-        WHERE linked AND lease_until <= ${new Date(now())} AND revoked_at IS NULL RETURNING id`
+        UPDATE devices SET lease_until = NULL, linked = false WHERE id IN (
+          SELECT id FROM devices
+          WHERE linked AND lease_until <= ${new Date(now())} AND revoked_at IS NULL FOR NO KEY UPDATE SKIP LOCKED
+        ) RETURNING id`
     )
   ).pipe(
     Effect.catch((error) => Effect.logWarning("failed to expire leases", error)),

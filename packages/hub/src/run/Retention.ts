@@ -60,7 +60,11 @@ export const dropLogsEndedBefore = Effect.fnUntraced(function* (
     },
     keyOf: ({ ended_at, id }) => encodePosition(ended_at.toISOString(), id),
     visit: ({ id }) =>
-      Effect.map(dropLog(sql, id, rows), () => {
+      Effect.gen(function* () {
+        // A run that is locked is left to the next pass.
+        const free = yield* sql`SELECT 1 FROM runs WHERE id = ${id} FOR NO KEY UPDATE SKIP LOCKED`
+        if (free.length === 0) return false
+        yield* dropLog(sql, id, rows)
         dropped++
         return true
       }),

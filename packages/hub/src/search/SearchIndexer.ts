@@ -10,6 +10,7 @@ import { Effect, Layer, Schedule, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { limitTo } from "../store/Limit.ts"
 import { storedRows } from "../store/StoredRows.ts"
+import { limitLockWait, LOCK_PATIENCE_MS, sweepRows } from "../store/Sweep.ts"
 import { updateDocuments } from "./SearchDocuments.ts"
 import { type SearchSource, searchSources } from "./SearchSource.ts"
 
@@ -34,7 +35,8 @@ const indexerLockRows = storedRows("search_changes", Schema.Struct({ taken: Sche
 
 /** Indexes these changes in a transaction. Returns their number; 0 if another Hub indexes or has indexed them. */
 const indexThese = Effect.fnUntraced(
-  function* (sql: SqlClient.SqlClient, seqs: ReadonlyArray<string>) {
+  function* (sql: SqlClient.SqlClient, seqs: ReadonlyArray<string>, patienceMs: number) {
+    yield* limitLockWait(sql, patienceMs)
     const lock = yield* indexerLockRows.first(
       sql`SELECT pg_try_advisory_xact_lock(${INDEXER_LOCK}::bigint) AS taken`
     )
@@ -67,16 +69,17 @@ const indexOneByOne = Effect.fnUntraced(function* (
   seqs: ReadonlyArray<string>,
   failed: FailedChanges
 ) {
-  for (const seq of seqs)
-    yield* indexThese(sql, [seq]).pipe(
-      Effect.tap(() => Effect.sync(() => failed.delete(seq))),
-      Effect.catchCause((cause) =>
-        Effect.andThen(
-          Effect.sync(() => noteFailed(failed, seq, performance.now())),
-          Effect.logWarning("failed to index a text for search", { change: seq }, cause)
-        )
-      )
-    )
+  yield* sweepRows({
+    page: (after) => Effect.succeed(after === "" ? seqs.map((seq) => ({ seq })) : []),
+    keyOf: ({ seq }) => seq,
+    visit: ({ seq }, patienceMs) =>
+      indexThese(sql, [seq], patienceMs).pipe(
+        Effect.tap(() => Effect.sync(() => failed.delete(seq))),
+        Effect.tapCause(() => Effect.sync(() => noteFailed(failed, seq, performance.now()))),
+        Effect.as(true)
+      ),
+    failure: "failed to index a text for search"
+  })
   return seqs.length
 })
 
@@ -102,7 +105,9 @@ export const indexChanges = (
     for (;;) {
       const seqs = yield* nextBatch(sql, failed)
       if (seqs.length === 0) return
-      const indexed = yield* Effect.catchCause(indexThese(sql, seqs), () => indexOneByOne(sql, seqs, failed))
+      const indexed = yield* Effect.catchCause(indexThese(sql, seqs, LOCK_PATIENCE_MS), () =>
+        indexOneByOne(sql, seqs, failed)
+      )
       if (indexed === 0) return
       yield* Effect.yieldNow
     }

@@ -10,6 +10,7 @@ export const chatEndpoints: ReadonlySet<string> = new Set([
   "GET /client/sessions/:id/messages",
   "POST /client/sessions/:id/messages",
   "GET /client/sessions/:id/messages/:messageId",
+  "PATCH /client/sessions/:id/messages/:messageId",
   "POST /client/sessions/:id/messages/:messageId/withdraw",
   "POST /client/sessions/:id/agents",
   "POST /client/sessions/:id/agents/:agentInstanceId/continue",

@@ -17,6 +17,7 @@ import { randomUUID } from "node:crypto"
 import { join } from "node:path"
 import { HubConfig } from "../config/HubConfig.ts"
 import { type EmbeddedPostgres, startEmbeddedPostgres, HubStoreUnavailable } from "./EmbeddedPostgres.ts"
+import { limitLockWaits } from "./LockWaits.ts"
 import { migrations, runHubMigrations } from "./migrations.ts"
 import { shareOutbox } from "./NoticeOutbox.ts"
 import { HUB_APPLICATION } from "./OtherHubs.ts"
@@ -24,6 +25,9 @@ import { PlannedSql, plannedConnections } from "./PlannedSql.ts"
 
 /** Dates do not depend on the time zone of the Hub's machine. */
 const TIME_ZONE = "UTC"
+
+/** Connections that no request can use. */
+const CONTROL_CONNECTIONS = 1
 
 /** A Hub that can't find out in time whether it is the last one leaves the server running. */
 const DECIDE_WITHIN = "3 seconds"
@@ -49,6 +53,15 @@ const stopIfLast = (config: PgConnection.Config, server: EmbeddedPostgres, appli
 
 const unavailable = (error: SqlError.SqlError, { databaseUrl }: HubConfig) =>
   new HubStoreUnavailable({ message: databaseProblem(error, databaseUrl) })
+
+/** Has its connection always. */
+const controlClient = (settings: PgClient.PgPoolConfig) =>
+  PgClient.make({
+    ...settings,
+    minConnections: CONTROL_CONNECTIONS,
+    maxConnections: CONTROL_CONNECTIONS,
+    startupParameters: { timezone: TIME_ZONE, ...connectionLimits }
+  })
 
 const connect = (config: HubConfig) =>
   Effect.gen(function* () {
@@ -78,7 +91,7 @@ const connect = (config: HubConfig) =>
     }
     const client = yield* PgClient.make({
       ...settings,
-      maxConnections: Math.max(2, config.maxConnections - planned),
+      maxConnections: Math.max(2, config.maxConnections - planned - CONTROL_CONNECTIONS),
       startupParameters
     }).pipe(
       Effect.timeoutOrElse({
@@ -124,6 +137,7 @@ const connect = (config: HubConfig) =>
       startupParameters: { timezone: TIME_ZONE, ...PLANNED_PARAMETERS, ...connectionLimits }
     })
     shareOutbox(client, plannedClient)
+    yield* limitLockWaits([client, plannedClient], yield* controlClient(settings))
     return Context.make(PgClient.PgClient, client).pipe(
       Context.add(SqlClient.SqlClient, client),
       Context.add(PlannedSql, plannedClient)

@@ -1,37 +1,50 @@
 /** A row that another program holds: requests that need it are refused within seconds, and all others are answered. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { codeOf } from "@corral/testing/hub/HubClient"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { Client } from "pg"
-import { TalkingEdge } from "../harness/TalkingEdge.ts"
-import { Talk } from "../harness/Talks.ts"
-import { worldOf } from "../link/World.ts"
+import { holdRows, loadOf, openBusy, serveOther } from "../harness/HeldRows.ts"
 
 /** More than the connections of a Hub. */
 const REQUESTS = 30
+/** Also of a busy machine. The long test checks the time that users wait. */
+const PATIENCE_MS = 20_000
 
 describe("A locked row", { timeout: 120_000 }, () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())
 
-  it("refuses messages to its session only, and accepts them when the lock ends", async () => {
-    const world = await worldOf(hub)
-    await TalkingEdge.link(hub.url, world)
-    const [locked, other] = [await Talk.open(world), await Talk.open(world)]
-    const holder = new Client({ connectionString: hub.databaseUrl })
-    await holder.connect()
-    await holder.query("BEGIN")
-    await holder.query("SELECT 1 FROM sessions WHERE id = $1 FOR UPDATE", [locked.sessionId])
-    const refused = Promise.all(Array.from({ length: REQUESTS }, (_, index) => locked.trySend(`${index}`)))
-    assert.strictEqual((await other.client.ask("GET", "/client/auth/me")).status, 200)
-    assert.strictEqual((await other.send("work")).delivery?.state, "pending")
-    for (const answer of await refused) {
-      assert.deepStrictEqual([answer.status, codeOf(answer)], [503, "overloaded"], answer.text)
-      assert.isAbove(Number(answer.headers.get("retry-after")), 0)
+  it("does not use up the connections, and its requests succeed when the lock ends", async () => {
+    const busy = await openBusy(hub)
+    const release = await holdRows(hub, "sessions")
+    const load = loadOf(busy, REQUESTS, hub)
+    try {
+      await serveOther(hub, PATIENCE_MS)
+    } finally {
+      await release()
     }
-    await holder.query("ROLLBACK")
-    await holder.end()
-    assert.strictEqual((await locked.trySend("again")).status, 201)
+    await load.end()
+    assert.include(hub.stderr, "cancelled statements that waited for locks")
+    const renamed = await busy.client.ask("PATCH", `/client/sessions/${busy.sessionId}`, {
+      body: { title: "after" }
+    })
+    assert.strictEqual(renamed.status, 200, renamed.text)
+  })
+
+  it("refuses no request of a queue that moves, however long it is", async () => {
+    const { client, sessionId } = await openBusy(hub)
+    const database = new Client({ connectionString: hub.databaseUrl })
+    await database.connect()
+    await database.query(`
+      CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.04); RETURN NEW; END';
+      CREATE TRIGGER pause BEFORE UPDATE ON sessions FOR EACH ROW EXECUTE FUNCTION pause()`)
+    const answers = await Promise.all(
+      Array.from({ length: REQUESTS }, (_, index) =>
+        client.ask("PATCH", `/client/sessions/${sessionId}`, { body: { title: `${index}` } })
+      )
+    )
+    await database.query("DROP FUNCTION pause CASCADE")
+    await database.end()
+    assert.deepStrictEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
   })
 })

@@ -1,7 +1,7 @@
 /**
  * Path of a connection from Node's server to the routes of a service.
  *
- * Guarantees: every response has a request id and the standard headers. A request or an upgrade that the service refuses is not routed. An
+ * Guarantees: every response has a request id and the standard headers, and proxies pass every stream on as it arrives. A request or an upgrade that the service refuses is not routed. An
  * admitted upgrade is a WebSocket handshake.
  */
 import type { RequestId } from "@corral/domain/identity/Ids"
@@ -15,6 +15,7 @@ import { nodeExchange, type NodeExchange } from "./NodeExchange.ts"
 import { type HttpRefusal, refuseUpgrade, standardHeaders } from "./Refusal.ts"
 import { refuseUnread } from "./RefusalResponse.ts"
 import type { RequestWatch } from "./RequestWatch.ts"
+import { unbuffered } from "./Unbuffered.ts"
 
 export type UpgradeHandler = (
   request: IncomingMessage,
@@ -73,7 +74,7 @@ export const makeConnections = ({ handlers, idOf, serveMetrics, watch }: Connect
       watch.onPassed(request, response)
       if (isMetricsPage(request.url)) return serveMetrics(exchange, idOf(request))
       handlers.onRouted?.(request, response)
-      return app
+      return Effect.map(app, unbuffered)
     }),
 
   onUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer): void => {

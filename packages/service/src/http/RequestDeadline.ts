@@ -1,16 +1,15 @@
 /**
  * Deadline of a request: a handler that has no answer by then is interrupted, and the request is answered with `overloaded`.
  *
- * Guarantees: the answer does not wait for the end of the handler, which may wait for a server that is gone. Does not: limit the body of a
- * response that has begun, so downloads and streams take as long as they need.
+ * Guarantees: the answer does not wait for the end of the handler, which may wait for a server that is gone. A request in time costs a timer. Does
+ * not: limit the body of a response that has begun, so downloads and streams take as long as they need.
  */
 import type { RequestId } from "@corral/domain/identity/Ids"
-import { Clock, Effect, Fiber } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { mint } from "../Identifiers.ts"
-import { exitWithin } from "./ExitWithin.ts"
-import { headersOfRefusal, type HttpRefusal, refusalBody, standardHeaders } from "./Refusal.ts"
-import { sentRequestId } from "./RequestId.ts"
+import { Effect, type Fiber } from "effect"
+import { HttpRouter, HttpServerRequest } from "effect/http"
+import type { ServerResponse } from "node:http"
+import { nodeExchange } from "./NodeExchange.ts"
+import { type HttpRefusal, refusalBody, refusalHeaders } from "./Refusal.ts"
 
 const refusalAfter = (isWrite: boolean): HttpRefusal => ({
   code: "overloaded",
@@ -19,32 +18,42 @@ const refusalAfter = (isWrite: boolean): HttpRefusal => ({
     : "The request took too long and was ended. Try again shortly."
 })
 
+/** Answers on the socket, next to the standard headers, which the server has set. What the handler returns later is not sent. */
+const refuseLate = (response: ServerResponse, method: string, id: RequestId): void => {
+  if (response.headersSent) return
+  const refusal = refusalAfter(method !== "GET" && method !== "HEAD")
+  const { body, status } = refusalBody(refusal, id)
+  response.writeHead(status, refusalHeaders(refusal, body)).end(method === "HEAD" ? undefined : body)
+}
+
 /** `deadlineMsOf` gives milliseconds for a route's method and path template; `undefined` for a route without a deadline. */
 export const requestDeadlines = (deadlineMsOf: (method: string, path: string) => number | undefined) =>
   HttpRouter.middleware(
     Effect.gen(function* () {
-      const clock = yield* Clock.Clock
+      const run = Effect.runForkWith(yield* Effect.context<never>())
+      const end = (
+        request: HttpServerRequest.HttpServerRequest,
+        route: string,
+        fiber: Fiber.Fiber<unknown, unknown>
+      ) => {
+        const { headers, method } = request
+        // The server has set the id.
+        refuseLate(nodeExchange(request).response, method, headers["x-request-id"] as RequestId)
+        fiber.interruptUnsafe()
+        run(Effect.logWarning("a request was ended at its deadline", { method, route }))
+      }
       return (handler) =>
         Effect.gen(function* () {
           const { route } = yield* HttpRouter.RouteContext
           const request = yield* HttpServerRequest.HttpServerRequest
           const deadline = deadlineMsOf(request.method, route.path)
           if (deadline === undefined) return yield* handler
-          const fiber = yield* Effect.forkDetach(handler, { startImmediately: true })
-          const exit = yield* Effect.onInterrupt(exitWithin(fiber, deadline), () => Fiber.interrupt(fiber))
-          if (exit !== undefined) return yield* exit
-          yield* Effect.forkDetach(Fiber.interrupt(fiber))
-          const { method } = request
-          yield* Effect.logWarning("a request was ended at its deadline", { method, route: route.path })
-          const id =
-            sentRequestId(request.headers["x-request-id"]) ??
-            mint<RequestId>("req", clock.currentTimeMillisUnsafe())
-          const refusal = refusalAfter(method !== "GET" && method !== "HEAD")
-          const { body, status } = refusalBody(refusal, id)
-          return HttpServerResponse.text(body, {
-            status,
-            contentType: "application/json",
-            headers: { ...standardHeaders(id), ...headersOfRefusal(refusal) }
+          return yield* Effect.withFiber((fiber) => {
+            const timer = setTimeout(() => end(request, route.path, fiber), deadline)
+            return Effect.ensuring(
+              handler,
+              Effect.sync(() => clearTimeout(timer))
+            )
           })
         })
     })

@@ -38,13 +38,7 @@ export const serverSentEvents = Effect.fnUntraced(function* <E>(
   )
 })
 
-/** A proxy that collects or compresses a stream delays its events: nginx buffers responses unless they say otherwise. */
-const unbuffered = { "cache-control": "no-store, no-transform", "x-accel-buffering": "no" }
-
 export const eventStreamResponse = <E>(
   text: Stream.Stream<string, E>
 ): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.stream(Stream.encodeText(text), {
-    contentType: "text/event-stream",
-    headers: unbuffered
-  })
+  HttpServerResponse.stream(Stream.encodeText(text), { contentType: "text/event-stream" })

@@ -9,6 +9,7 @@ const text = (status: number) => Effect.succeed(HttpServerResponse.text("done", 
 
 const serving = Effect.fnUntraced(function* () {
   const ended = yield* Deferred.make<void>()
+  const released = yield* Deferred.make<void>()
   const stuck = Effect.onInterrupt(Effect.never, () => Deferred.succeed(ended, undefined))
   const routes = Layer.mergeAll(
     HttpRouter.add("GET", "/quick/:id", text(200)),
@@ -18,7 +19,7 @@ const serving = Effect.fnUntraced(function* () {
     HttpRouter.add(
       "GET",
       "/held",
-      Effect.onInterrupt(Effect.never, () => Effect.never)
+      Effect.onInterrupt(Effect.never, () => Deferred.await(released))
     ),
     HttpRouter.add("GET", "/patient", Effect.delay(text(201), 100)),
     HttpRouter.add("GET", "/defect", Effect.die("broken"))
@@ -37,7 +38,7 @@ const serving = Effect.fnUntraced(function* () {
       const response = await fetch(url + path, { method, headers: { "x-request-id": "req-1" } })
       return { status: response.status, headers: response.headers, body: await response.text() }
     })
-  return { ask, ended }
+  return { ask, ended, released }
 })
 
 describe("requestDeadlines", () => {
@@ -47,7 +48,7 @@ describe("requestDeadlines", () => {
     ["GET", "/held", /Try again shortly/]
   ] as const)("ends a request without an answer: %s %s", ([method, path, message]) =>
     Effect.gen(function* () {
-      const { ask, ended } = yield* serving()
+      const { ask, ended, released } = yield* serving()
       const { body, headers, status } = yield* ask(method, path)
       const refusal = JSON.parse(body)
       assert.deepStrictEqual([status, refusal.code, refusal.requestId], [503, "overloaded", "req-1"])
@@ -55,6 +56,7 @@ describe("requestDeadlines", () => {
       assert.isAbove(Number(headers.get("retry-after")), 0)
       assert.strictEqual(headers.get("x-request-id"), "req-1")
       if (path === "/stuck") yield* Deferred.await(ended)
+      yield* Deferred.succeed(released, undefined)
     })
   )
 

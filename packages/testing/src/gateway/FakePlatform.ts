@@ -200,6 +200,21 @@ export class FakePlatform {
     return { id, eventId, taken: this.delivery.event(event) }
   }
 
+  /** A message is recalled, by its author if no one else is named. Resolves when the Gateway has the event. */
+  recalls(messageId: string, by: "group_owner" | "message_owner" = "message_owner"): Promise<boolean> {
+    const { chat } = this.message(messageId)
+    const event = envelope(
+      {
+        event_id: this.nextEvent(),
+        event_type: "im.message.recalled_v1",
+        create_time: String(Date.now() + this.shift),
+        tenant_key: TENANT
+      },
+      { message_id: messageId, chat_id: chat, recall_time: String(Date.now()), recall_type: by }
+    )
+    return this.delivery.event(event)
+  }
+
   /**
    * A user clicks on a button, by its label in any language or its place. `form`: what the user entered in the fields of the card. Resolves when the click is answered, or is not: it comes
    * once.

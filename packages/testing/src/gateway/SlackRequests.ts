@@ -68,6 +68,32 @@ export const mention = (text: string, over: object = {}) => ({
   ...over
 })
 
+/** A direct message is edited. */
+export const edited = (ts: string, before: string, text: string, over: object = {}) => ({
+  type: "message",
+  subtype: "message_changed",
+  hidden: true,
+  channel: "D0ADA",
+  channel_type: "im",
+  ts: "1790000099.000100",
+  message: { type: "message", user: ADA, text, ts, edited: { user: ADA, ts: "1790000099.000000" } },
+  previous_message: { type: "message", user: ADA, text: before, ts },
+  ...over
+})
+
+/** A direct message is deleted. */
+export const deleted = (ts: string, before: string, over: object = {}) => ({
+  type: "message",
+  subtype: "message_deleted",
+  hidden: true,
+  channel: "D0ADA",
+  channel_type: "im",
+  ts: "1790000099.000200",
+  deleted_ts: ts,
+  previous_message: { type: "message", user: ADA, text: before, ts },
+  ...over
+})
+
 /** A click on a button of a card. */
 export const slackClick = (value: unknown, over: object = {}) => ({
   type: "block_actions",

@@ -22,7 +22,7 @@ export class People {
         Layer.succeed(HubConfig, {
           ...hubDefaults,
           home,
-          maxConnections: 4,
+          maxConnections: 5,
           databaseUrl: databaseUrl === undefined ? undefined : Redacted.make(databaseUrl)
         })
       )
