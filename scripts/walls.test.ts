@@ -1,12 +1,16 @@
 /** Each check of the structure and the language finds what it is for. */
 import { assert, describe, it } from "@effect/vitest"
+import { globSync } from "node:fs"
+import { ambientAccessIn } from "./walls/AmbientAccess.ts"
 import { refusedNames, refusedNamesIn } from "./walls/DeclaredNames.ts"
 import { sharedNames } from "./walls/ExportedNames.ts"
 import { folderCycles } from "./walls/FolderCycles.ts"
 import { harnessImports } from "./walls/HarnessImports.ts"
 import { moduleOf } from "./walls/Modules.ts"
+import { packageArrows, refusedArrows } from "./walls/PackageArrows.ts"
 import { phrases, phrasesIn } from "./walls/Phrases.ts"
 import { recursiveFoldersIn } from "./walls/RecursiveFolders.ts"
+import { uncheckedCastsIn } from "./walls/UncheckedCasts.ts"
 
 const hub = (path: string, text: string) => moduleOf(`packages/hub/src/${path}`, text)
 
@@ -152,5 +156,70 @@ await fs.mkdir(folder, { recursive })
 rmSync(folder, { recursive: true })
 makeFolder(folder)`
     assert.deepStrictEqual(recursiveFoldersIn("module.ts", text), [2, 3])
+  })
+})
+
+describe("refusedArrows", () => {
+  const packages = Object.keys(packageArrows)
+  const pairs = packages.flatMap((from) =>
+    packages.filter((to) => to !== from).map((to) => [from, to] as const)
+  )
+  const forms = (to: string) => [
+    `import { a } from "@corral/${to}/run/A"`,
+    `import type { A } from "@corral/${to}/run/A"`,
+    `export { a } from "@corral/${to}/run/A"`,
+    `const a = () => import("@corral/${to}/run/A")`,
+    `import { a } from "@corral/${to}"`,
+    `import { a } from "../../../${to}/src/run/A.ts"`
+  ]
+
+  it("has a row for each package with sources", () => {
+    const found = globSync("packages/*/src").map((path) => path.split("/")[1])
+    assert.sameMembers(packages, found)
+  })
+
+  it.each(pairs)("judges every form of an import from %s to %s", (from, to) => {
+    const isAllowed = packageArrows[from]?.includes(to) === true
+    for (const text of forms(to)) {
+      const found = refusedArrows([moduleOf(`packages/${from}/src/run/B.ts`, text)])
+      assert.lengthOf(found, isAllowed ? 0 : 1, text)
+    }
+  })
+
+  it("lets tests import what tests share", () => {
+    const text = `import { a } from "@corral/testing/run/A"`
+    assert.deepStrictEqual(refusedArrows([moduleOf("packages/domain/test/B.test.ts", text)]), [])
+  })
+})
+
+describe("ambientAccessIn", () => {
+  it.each([
+    "Date.now()",
+    "setTimeout(f, 1, Date.now)",
+    "process.env",
+    `process.env["HOME"]`,
+    `fetch("http://a")`
+  ])("finds %s by its line", (code) => {
+    assert.lengthOf(ambientAccessIn("packages/edge/src/run/A.ts", `const f = 1\nconst a = ${code}`), 1)
+    assert.match(ambientAccessIn("packages/edge/src/run/A.ts", `\n${code}`)[0] ?? "", /^2: /)
+  })
+
+  it.each([
+    ["packages/edge/src/main.ts", "process.env"],
+    ["packages/edge/src/run/A.ts", "transport.fetch(1)"],
+    ["packages/edge/src/run/A.ts", "const text = `fetch(a); Date.now()`"],
+    ["packages/edge/src/run/A.ts", "// process.env"]
+  ])("accepts in %s: %s", (path, code) => {
+    assert.deepStrictEqual(ambientAccessIn(path, code), [])
+  })
+})
+
+describe("uncheckedCastsIn", () => {
+  it("finds a cast without a comment, and none with one", () => {
+    const bare = "const a = 1\n\n\n\n\nconst b = a as unknown as string"
+    assert.deepStrictEqual(uncheckedCastsIn(bare), [6])
+    assert.deepStrictEqual(uncheckedCastsIn(`${bare} // a string`), [])
+    assert.deepStrictEqual(uncheckedCastsIn("// a is a string\nconst b = a as unknown as string"), [])
+    assert.deepStrictEqual(uncheckedCastsIn("// write no `as unknown as` here"), [])
   })
 })

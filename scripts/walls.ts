@@ -4,13 +4,16 @@
  * `node scripts/walls.ts [FOLDER]` prints findings, of one folder where one is named. Exits with 1 where there are any.
  */
 import { globSync, readFileSync } from "node:fs"
+import { ambientAccessIn } from "./walls/AmbientAccess.ts"
 import { refusedNamesIn } from "./walls/DeclaredNames.ts"
 import { sharedNames } from "./walls/ExportedNames.ts"
 import { folderCycles } from "./walls/FolderCycles.ts"
 import { harnessImports } from "./walls/HarnessImports.ts"
 import { modulesOf } from "./walls/Modules.ts"
+import { refusedArrows } from "./walls/PackageArrows.ts"
 import { phrasesIn } from "./walls/Phrases.ts"
 import { recursiveFoldersIn } from "./walls/RecursiveFolders.ts"
+import { uncheckedCastsIn } from "./walls/UncheckedCasts.ts"
 
 const [folder = ""] = process.argv.slice(2)
 
@@ -47,6 +50,18 @@ const findings = [
   ...sharedNames([...sources, ...programs]).map(
     ({ name, paths }) => `exported twice: ${name}\n  ${paths.join("\n  ")}`
   ),
+  ...refusedArrows([...sources, ...tests.filter(({ path }) => path.startsWith("packages/domain/"))]).map(
+    (each) => `packages/${each.split("/")[1]} may not import this: ${each}`
+  ),
+  ...sources.flatMap(({ path }) => {
+    const text = readFileSync(path, "utf8")
+    return [
+      ...ambientAccessIn(path, text).map(
+        (each) => `${path}:${each} belongs to main files: receive it as a parameter or a service`
+      ),
+      ...uncheckedCastsIn(text).map((line) => `${path}:${line}: say why the cast holds`)
+    ]
+  }),
   ...harnessImports([...tests, ...programs]).map((each) => `test code of another package: ${each}`),
   ...[...sources, ...programs, ...tests].flatMap(({ path }) =>
     refusedNamesIn(path, readFileSync(path, "utf8")).map(

@@ -12,12 +12,12 @@ export interface SourceModule {
   readonly exports: ReadonlyArray<string>
 }
 
-const OWN_PACKAGE = /^@corral\/([a-z-]+)\/(.+)$/
+const OWN_PACKAGE = /^@corral\/([a-z-]+)(?:\/(.+))?$/
 
 const resolve = (from: string, specifier: string): string | undefined => {
   if (specifier.startsWith(".")) return join(dirname(from), specifier.replace(/\?.*$/, ""))
   const ownModule = OWN_PACKAGE.exec(specifier)
-  return ownModule === null ? undefined : `packages/${ownModule[1]}/src/${ownModule[2]}.ts`
+  return ownModule === null ? undefined : `packages/${ownModule[1]}/src/${ownModule[2] ?? "index"}.ts`
 }
 
 /** Imports and exports of one source text. */

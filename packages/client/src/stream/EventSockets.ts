@@ -78,11 +78,11 @@ async function* framesOf(
   }
 }
 
-/** Node's WebSocket accepts headers, which the types of the web do not declare. */
 const openSocket = (address: string, headers: Readonly<Record<string, string>>): WebSocket => {
   const direct = directOptions(address)
   if (Object.keys(headers).length === 0 && direct.dispatcher === undefined) return new WebSocket(address)
   try {
+    // Node's WebSocket accepts headers, which the types of the web do not declare.
     return new WebSocket(address, { headers, ...direct } as unknown as Array<string>)
   } catch (cause) {
     const message =

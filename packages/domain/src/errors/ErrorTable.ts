@@ -143,11 +143,7 @@ export const toErrorObject = <C extends ErrorCode>(
   requestId: RequestId
 ): ErrorObjectOf<C> => {
   const { code, message, details } = failure
+  const fields = { code, message, requestId, ...(details === undefined ? {} : { details }) }
   // `Coded<C>` ties the details to the code; TypeScript does not follow the conditional type.
-  return {
-    code,
-    message,
-    requestId,
-    ...(details === undefined ? {} : { details })
-  } as unknown as ErrorObjectOf<C>
+  return fields as unknown as ErrorObjectOf<C>
 }
