@@ -10,6 +10,7 @@ import { moduleOf } from "./walls/Modules.ts"
 import { packageArrows, refusedArrows } from "./walls/PackageArrows.ts"
 import { phrases, phrasesIn } from "./walls/Phrases.ts"
 import { recursiveFoldersIn } from "./walls/RecursiveFolders.ts"
+import { foreignSpansIn } from "./walls/SpanNames.ts"
 import { uncheckedCastsIn } from "./walls/UncheckedCasts.ts"
 
 const hub = (path: string, text: string) => moduleOf(`packages/hub/src/${path}`, text)
@@ -221,5 +222,12 @@ describe("uncheckedCastsIn", () => {
     assert.deepStrictEqual(uncheckedCastsIn(`${bare} // a string`), [])
     assert.deepStrictEqual(uncheckedCastsIn("// a is a string\nconst b = a as unknown as string"), [])
     assert.deepStrictEqual(uncheckedCastsIn("// write no `as unknown as` here"), [])
+  })
+})
+
+describe("foreignSpansIn", () => {
+  it("finds spans of another module, and of none", () => {
+    const text = `Effect.fn("Runs.get")(f); Effect.fn("Run.get")(f); effect.pipe(Effect.withSpan("runs", {}))`
+    assert.deepStrictEqual(foreignSpansIn("packages/hub/src/run/Runs.ts", text), ["Run.get", "runs"])
   })
 })

@@ -13,6 +13,7 @@ import { modulesOf } from "./walls/Modules.ts"
 import { refusedArrows } from "./walls/PackageArrows.ts"
 import { phrasesIn } from "./walls/Phrases.ts"
 import { recursiveFoldersIn } from "./walls/RecursiveFolders.ts"
+import { foreignSpansIn } from "./walls/SpanNames.ts"
 import { uncheckedCastsIn } from "./walls/UncheckedCasts.ts"
 
 const [folder = ""] = process.argv.slice(2)
@@ -58,6 +59,9 @@ const findings = [
     return [
       ...ambientAccessIn(path, text).map(
         (each) => `${path}:${each} belongs to main files: receive it as a parameter or a service`
+      ),
+      ...foreignSpansIn(path, text).map(
+        (name) => `${path}: the span "${name}" does not begin with the module's name`
       ),
       ...uncheckedCastsIn(text).map((line) => `${path}:${line}: say why the cast holds`)
     ]

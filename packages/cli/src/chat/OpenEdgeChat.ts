@@ -58,7 +58,7 @@ export interface EdgeChatRequest {
   readonly resumption: Resumption
 }
 
-export const openEdgeChat = Effect.fn("EdgeChat.open")(function* ({
+export const openEdgeChat = Effect.fn("OpenEdgeChat.open")(function* ({
   choice,
   flags,
   resumption

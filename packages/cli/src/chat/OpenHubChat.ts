@@ -61,7 +61,7 @@ export interface HubChatRequest {
   readonly resumption: Resumption
 }
 
-export const openHubChat = Effect.fn("HubChat.open")(function* ({
+export const openHubChat = Effect.fn("OpenHubChat.open")(function* ({
   choice,
   flags,
   resumption

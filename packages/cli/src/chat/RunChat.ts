@@ -8,7 +8,7 @@ const BEGIN_PASTE_MARKS = "\u001b[?2004h"
 const END_PASTE_MARKS = "\u001b[?2004l"
 
 /** Chats until the user leaves. */
-export const runChat = Effect.fn("Chat.run")(function* (options: ChatLoopOptions) {
+export const runChat = Effect.fn("RunChat.run")(function* (options: ChatLoopOptions) {
   const host = yield* Host
   const clock = yield* Clock.Clock
   const scope = yield* Effect.scope

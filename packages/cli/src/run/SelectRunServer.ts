@@ -77,7 +77,7 @@ export const explainMissingIn = (server: RunServer): RunServer => {
   }
 }
 
-const findServer = Effect.fn("RunServer.find")(function* (choice: RunServerChoice) {
+const findServer = Effect.fn("SelectRunServer.find")(function* (choice: RunServerChoice) {
   const { hub, project, url } = choice
   if (Option.isSome(hub) || Option.isSome(project)) {
     if (Option.isSome(url))

@@ -100,7 +100,7 @@ const startLocally = Effect.fnUntraced(function* (choice: RunServerChoice, reaso
   return { server, target: undefined, workspace: undefined } satisfies StartServer
 })
 
-export const selectStartServer = Effect.fn("StartServer.select")(function* (
+export const selectStartServer = Effect.fn("SelectStartServer.select")(function* (
   { edge, ...choice }: StartServerChoice,
   workspace: string | undefined
 ): Effect.fn.Return<StartServer, CommandFailed, StartServices> {

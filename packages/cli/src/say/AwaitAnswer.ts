@@ -37,7 +37,10 @@ const reportRequests = Effect.fnUntraced(function* (calls: HubApiClient, runId: 
     report(id, `needs an answer: ${escapeLine(title)}. \`${host.invocation} answer ${id}\``)
 })
 
-export const awaitAnswer = Effect.fn("Say.awaitAnswer")(function* (calls: HubApiClient, message: Message) {
+export const awaitAnswer = Effect.fn("AwaitAnswer.awaitAnswer")(function* (
+  calls: HubApiClient,
+  message: Message
+) {
   const params = { id: message.sessionId }
   const seen = new Set<string>()
   let version = message.version - 1

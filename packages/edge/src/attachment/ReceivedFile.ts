@@ -20,7 +20,7 @@ export type ReadBytes<E> = (offset: number) => Effect.Effect<Uint8Array, E>
 const STEP = 1_048_576
 
 /** Writes the attachment to `path`. `part` is the name of its unfinished file: the same for a repetition, and for no other command. */
-export const receiveFile = Effect.fn("Attachments.receiveFile")(function* <E>(
+export const receiveFile = Effect.fn("ReceivedFile.receiveFile")(function* <E>(
   path: string,
   part: string,
   attachment: Attachment,

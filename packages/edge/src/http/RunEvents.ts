@@ -23,7 +23,7 @@ export interface EventsRequest {
 }
 
 /** Fails if the position is beyond the log, or if retention has dropped later events. */
-export const runEvents = Effect.fn("runEvents")(
+export const runEvents = Effect.fn("RunEvents.runEvents")(
   function* (log: EdgeEventLog["Service"], { after, limit, request, runId }: EventsRequest) {
     const isStream = acceptsEventStream(request)
     const lastSeq = log.lastSeq(runId)

@@ -45,7 +45,7 @@ export interface HeldOrNot {
 }
 
 /** Registers a run at the holder, with everything that the next Edge needs. */
-export const holdRun = Effect.fn("RunHold.hold")(function* (
+export const holdRun = Effect.fn("HeldStart.hold")(function* (
   context: HoldContext,
   request: CreateRun,
   admitted: AdmittedRun

@@ -42,7 +42,7 @@ export const BORROWS_FOR_RUN =
 const refuse = (message: string) =>
   Effect.fail(new SchemaValidationFailed({ details: { issues: [{ path: "isolation", message }] } }))
 
-export const planWorktree = Effect.fn("Worktrees.plan")(function* ({
+export const planWorktree = Effect.fn("WorktreePlan.plan")(function* ({
   home,
   owner,
   program,

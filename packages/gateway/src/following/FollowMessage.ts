@@ -74,7 +74,7 @@ const followToEnd = Effect.fn("FollowMessage.followToEnd")(
     )
 )
 
-export const followMessage = Effect.fn("followMessage")(function* (begin: Follow) {
+export const followMessage = Effect.fn("FollowMessage.followMessage")(function* (begin: Follow) {
   const state = yield* FollowState.make(begin)
   const draw = yield* makeTaskCardUpdate(state)
   const drawing = yield* Queue.take(state.changed).pipe(

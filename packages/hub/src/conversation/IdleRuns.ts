@@ -38,7 +38,7 @@ const idleRows = storedRows("messages, runs", IdleRun)
 const PAGE = 100
 
 /** Considers the messages of all such runs. Returns whether there is input to send. */
-export const feedIdleRuns = Effect.fn("Deliveries.feedIdleRuns")(function* (
+export const feedIdleRuns = Effect.fn("IdleRuns.feedIdleRuns")(function* (
   services: DeliveryServices
 ): Effect.fn.Return<boolean, SqlError.SqlError> {
   const { sql } = services

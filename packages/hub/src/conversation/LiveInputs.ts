@@ -41,7 +41,7 @@ const inputRunRows = storedRows(
 const PER_RUN = 8
 
 /** Sends what is pending. Returns without waiting for the Edges. */
-export const sendInputs = Effect.fn("Deliveries.sendInputs")(function* (
+export const sendInputs = Effect.fn("LiveInputs.sendInputs")(function* (
   services: InputServices
 ): Effect.fn.Return<void, SqlError.SqlError> {
   const { scope, sending, sql } = services

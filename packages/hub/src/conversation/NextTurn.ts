@@ -69,7 +69,7 @@ export const deliverNextTurn = (
   limitLockWait(services.sql, patienceMs).pipe(
     Effect.andThen(deliver(services, due)),
     services.sql.withTransaction,
-    Effect.withSpan("Deliveries.deliverNextTurn")
+    Effect.withSpan("NextTurn.deliverNextTurn")
   )
 
 const deliver = Effect.fnUntraced(function* (services: DeliveryServices, due: DueAgent) {

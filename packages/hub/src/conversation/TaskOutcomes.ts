@@ -33,7 +33,7 @@ const UNKNOWN: RunFailure = { code: "internal", message: "The message could not 
 const PAGE = 200
 
 /** Settles all such messages. */
-export const settleEndedTasks = Effect.fn("Deliveries.settleEndedTasks")(function* (
+export const settleEndedTasks = Effect.fn("TaskOutcomes.settleEndedTasks")(function* (
   sql: SqlClient.SqlClient,
   now: Date
 ): Effect.fn.Return<void, SqlError.SqlError> {
@@ -86,7 +86,7 @@ const settle = Effect.fnUntraced(function* (
 const expiredRows = storedRows("messages", Schema.Struct({ session_id: SessionId, id: MessageId }))
 
 /** Fails the messages that have expired before their turn. */
-export const failExpired = Effect.fn("Deliveries.failExpired")(function* (
+export const failExpired = Effect.fn("TaskOutcomes.failExpired")(function* (
   sql: SqlClient.SqlClient,
   now: Date
 ): Effect.fn.Return<void, SqlError.SqlError> {

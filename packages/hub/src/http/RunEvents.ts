@@ -30,7 +30,7 @@ export interface HubRunEvents {
 }
 
 /** Fails when the position is beyond the log, or when retention has dropped what follows it. The caller has authorized the read. */
-export const hubRunEvents = Effect.fn("hubRunEvents")(function* (
+export const hubRunEvents = Effect.fn("RunEvents.hubRunEvents")(function* (
   logs: HubLogs,
   authority: StreamAuthority["Service"],
   { after, limit, run }: HubRunEvents

@@ -36,7 +36,7 @@ const addressOf = Effect.fnUntraced(function* ({ databaseUrl, home }: HubConfig)
 })
 
 /** Fails if the database can't be reached. */
-export const inspectDatabase = Effect.fn("inspectDatabase")(
+export const inspectDatabase = Effect.fn("Inspection.inspectDatabase")(
   function* (config: HubConfig) {
     const address = yield* addressOf(config)
     const sql = yield* PgClient.make({

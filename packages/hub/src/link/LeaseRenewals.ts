@@ -27,7 +27,7 @@ export const makeLeaseRenewals = Effect.fnUntraced(function* (context: LeaseCont
 })
 
 /** Locks in the order of ids, as pushes do. `false` also for a row that `whenLocked` skips. */
-const renewAll = Effect.fn("Leases.renew")(function* (
+const renewAll = Effect.fn("LeaseRenewals.renew")(function* (
   { leaseEnd, now, sql }: LeaseContext,
   links: ReadonlyArray<DeviceLink>,
   whenLocked: Statement.Fragment

@@ -56,7 +56,7 @@ export const makeStreamAdmission = Effect.gen(function* () {
     return { ...caller, projectId, subject: { sessionId } }
   })
 
-  const admit = Effect.fn("StreamAuthority.admit")(function* (
+  const admit = Effect.fn("StreamAdmission.admit")(function* (
     target: string,
     credential: Credential,
     requestId: RequestId

@@ -71,7 +71,7 @@ export const projectMembers = (sql: SqlClient.SqlClient, now: () => Date) => ({
     return rows.map(memberOf)
   }),
 
-  addMember: Effect.fn("Projects.addMember")(function* (
+  addMember: Effect.fn("ProjectMembers.addMember")(function* (
     proof: Proof<"member.manage">,
     userId: UserId,
     role: ProjectRole
@@ -90,7 +90,7 @@ export const projectMembers = (sql: SqlClient.SqlClient, now: () => Date) => ({
     return memberOf(member)
   }),
 
-  setRole: Effect.fn("Projects.setRole")(function* (
+  setRole: Effect.fn("ProjectMembers.setRole")(function* (
     proof: Proof<"member.manage">,
     userId: UserId,
     role: ProjectRole
@@ -105,7 +105,10 @@ export const projectMembers = (sql: SqlClient.SqlClient, now: () => Date) => ({
     return memberOf({ ...member, role })
   }),
 
-  removeMember: Effect.fn("Projects.removeMember")(function* (proof: Proof<"member.manage">, userId: UserId) {
+  removeMember: Effect.fn("ProjectMembers.removeMember")(function* (
+    proof: Proof<"member.manage">,
+    userId: UserId
+  ) {
     const member = yield* findMember(sql, proof.subject, userId)
     if (member === undefined) return
     yield* requireAuthorityOver(sql, proof, member.role)

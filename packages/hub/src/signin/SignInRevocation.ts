@@ -35,18 +35,18 @@ export const signInRevocation = ({ now, record, sql }: SignInContext) => {
     /** Ends a sign-in whose exchanged token was used again. */
     revokeCopied: (signInId: string) => revokeOne(signInId, "system"),
 
-    revoke: Effect.fn("SignInStore.revoke")(function* (signInId: string) {
+    revoke: Effect.fn("SignInRevocation.revoke")(function* (signInId: string) {
       return (yield* revokeOne(signInId)) > 0
     }),
 
-    revokeOwn: Effect.fn("SignInStore.revokeOwn")(function* (userId: UserId, signInId: SignInId) {
+    revokeOwn: Effect.fn("SignInRevocation.revokeOwn")(function* (userId: UserId, signInId: SignInId) {
       const rows = yield* signInOwnerRows.all(sql`
         UPDATE sign_ins SET revoked_at = ${now()}
         WHERE id = ${signInId} AND user_id = ${userId} AND revoked_at IS NULL RETURNING id, user_id`)
       return (yield* finish(rows)) > 0
     }, sql.withTransaction),
 
-    revokeOthers: Effect.fn("SignInStore.revokeOthers")(function* (userId: UserId, currentId: string) {
+    revokeOthers: Effect.fn("SignInRevocation.revokeOthers")(function* (userId: UserId, currentId: string) {
       const rows = yield* signInOwnerRows.all(sql`
         UPDATE sign_ins SET revoked_at = ${now()}
         WHERE user_id = ${userId} AND id <> ${currentId} AND revoked_at IS NULL AND cap_at > ${now()}
@@ -54,7 +54,11 @@ export const signInRevocation = ({ now, record, sql }: SignInContext) => {
       yield* finish(rows)
     }, sql.withTransaction),
 
-    revokeOf: Effect.fn("SignInStore.revokeOf")(function* ({ issuer, session, subject }: ProviderSubject) {
+    revokeOf: Effect.fn("SignInRevocation.revokeOf")(function* ({
+      issuer,
+      session,
+      subject
+    }: ProviderSubject) {
       const rows = yield* signInOwnerRows.all(sql`
         UPDATE sign_ins SET revoked_at = ${now()} FROM users
         WHERE users.id = user_id AND revoked_at IS NULL AND issuer = ${issuer}

@@ -31,7 +31,7 @@ export interface ClaimContext {
 /**
  * Claims the next task of the target after `after`, without those whose starts are open. Tasks whose author has lost a right fail on the way.
  */
-export const claimTask = Effect.fn("Tasks.claim")(
+export const claimTask = Effect.fn("TaskClaims.claim")(
   function* (
     context: ClaimContext,
     targetId: DeviceId,
@@ -88,7 +88,7 @@ const assignRun = Effect.fnUntraced(function* ({ log, sql }: ClaimContext, row: 
 })
 
 /** Records that the Edge has the run. Events of the run may have moved the task already. */
-export const markDispatched = Effect.fn("Tasks.markDispatched")(function* (
+export const markDispatched = Effect.fn("TaskClaims.markDispatched")(function* (
   { now, sql }: ClaimContext,
   { id }: ClaimedTask
 ) {
@@ -101,7 +101,7 @@ export const markDispatched = Effect.fn("Tasks.markDispatched")(function* (
 })
 
 /** Returns the task to the queue, or fails it where it must not wait. Changes nothing if the start was sent after all. */
-export const markUnreachable = Effect.fn("Tasks.markUnreachable")(function* (
+export const markUnreachable = Effect.fn("TaskClaims.markUnreachable")(function* (
   context: ClaimContext,
   task: ClaimedTask,
   error: RunFailure
@@ -115,7 +115,7 @@ export const markUnreachable = Effect.fn("Tasks.markUnreachable")(function* (
  * Fails the task, unless it carries out a plan and its conversation cannot be continued: then it starts without it. Returns whether the task is in
  * the queue again.
  */
-export const markRefused = Effect.fn("Tasks.markRefused")(function* (
+export const markRefused = Effect.fn("TaskClaims.markRefused")(function* (
   context: ClaimContext,
   task: ClaimedTask,
   error: RunFailure
