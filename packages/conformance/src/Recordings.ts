@@ -1,6 +1,6 @@
 /**
  * Recordings in a folder, one folder each: `stdout.jsonl` or `stdout.txt`, and optionally `start.json`, `inputs.json`, `chunks.json`,
- * `exit.json`, `stderr.txt`, `expected.json` and `events.json` with the expected outputs.
+ * `exit.json`, `stderr.txt`, `expected.json` and `events.json` with the expected outputs. A file that says what is usual is left out.
  */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -10,6 +10,19 @@ import { startIn } from "./Declaration.ts"
 import { replay, type Recording } from "./Replay.ts"
 
 const pathOf = (folder: string | URL): string => (typeof folder === "string" ? folder : fileURLToPath(folder))
+
+/** Of a recording without the file. */
+export const recordingDefaults: {
+  readonly "inputs.json": ReadonlyArray<string>
+  readonly "chunks.json": ReadonlyArray<number>
+  readonly "exit.json": { readonly code: number | null; readonly signal: string | null }
+  readonly "expected.json": NonNullable<Recording["expected"]>
+} = {
+  "inputs.json": [],
+  "chunks.json": [],
+  "exit.json": { code: 0, signal: null },
+  "expected.json": { outcome: "Completed" }
+}
 
 const json = <A>(file: string, fallback: A): A =>
   existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : fallback
@@ -21,19 +34,17 @@ const outputFile = (folder: string): string | undefined =>
 export const loadRecording = (folder: string, name: string): Recording => {
   const at = join(folder, name)
   const stdout = readFileSync(outputFile(at) ?? join(at, "stdout.jsonl"))
-  const exit = json<{ readonly code: number | null; readonly signal: string | null }>(join(at, "exit.json"), {
-    code: 0,
-    signal: null
-  })
+  const part = <Name extends keyof typeof recordingDefaults>(file: Name): (typeof recordingDefaults)[Name] =>
+    json(join(at, file), recordingDefaults[file])
   const stderr = join(at, "stderr.txt")
   return {
     name,
     start: { ...startIn("ask"), ...json(join(at, "start.json"), {}) },
-    inputs: json<ReadonlyArray<string>>(join(at, "inputs.json"), []),
+    inputs: part("inputs.json"),
     stdout,
-    chunkSizes: json<ReadonlyArray<number>>(join(at, "chunks.json"), []),
-    exit: { ...exit, stderr: existsSync(stderr) ? readFileSync(stderr, "utf8") : "" },
-    expected: json<Recording["expected"]>(join(at, "expected.json"), { outcome: "Completed" }),
+    chunkSizes: part("chunks.json"),
+    exit: { ...part("exit.json"), stderr: existsSync(stderr) ? readFileSync(stderr, "utf8") : "" },
+    expected: part("expected.json"),
     outputs: json<ReadonlyArray<unknown> | undefined>(join(at, "events.json"), undefined)
   }
 }

@@ -2,6 +2,7 @@
  * No secret of a runtime reaches anybody: programs of a real Edge say the recordings of the real ones, with secrets wherever a program
  * prints its own text, and everything that the Edge sends, logs and stores is searched for them and for pieces of them.
  */
+import { loadRecording } from "@corral/conformance/Recordings"
 import type { RunMode } from "@corral/domain/run/Run"
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -66,12 +67,11 @@ const withSecrets = (text: string): string =>
 const unknown = `${JSON.stringify({ type: `new k:${key}`, method: `new v:{value}`, said: `k:${key} v:{value}` })}\n`
 
 const recorded = (agentId: string, scenario: string): Play => {
-  const read = (file: string) => readFileSync(`${fixtures}${agentId}/${scenario}/${file}`, "utf8")
-  const { code } = JSON.parse(read("exit.json")) as { readonly code: number | null }
+  const { exit, stdout } = loadRecording(`${fixtures}${agentId}`, scenario)
   return {
-    stdout: unknown + withSecrets(read("stdout.jsonl")),
-    stderr: withSecrets(read("stderr.txt")),
-    code: code ?? 1
+    stdout: unknown + withSecrets(Buffer.from(stdout).toString("utf8")),
+    stderr: withSecrets(exit.stderr),
+    code: exit.code ?? 1
   }
 }
 
