@@ -122,12 +122,6 @@ export interface NestingMeta {
   readonly parentToolCallId: string
 }
 
-/** Titles of an `enum` in forms of earlier versions, and the mark of a secret. */
-export interface ListedTitles {
-  readonly enumNames: ReadonlyArray<string>
-  readonly writeOnly: boolean
-}
-
 /** Questions in `_meta` of the call of a permission request. Qwen sends them. */
 export interface QuestionMeta {
   readonly qwenInteractionKind: string

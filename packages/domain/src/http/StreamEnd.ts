@@ -24,7 +24,6 @@ export const hubCloseCodes = {
   /** The reader no longer has access to the project. */
   accessLost: 4403
 } as const
-export type HubCloseCode = (typeof hubCloseCodes)[keyof typeof hubCloseCodes]
 
 /** Seconds between pings. */
 export const PING_EVERY_SECONDS = 20

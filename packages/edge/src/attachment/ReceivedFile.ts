@@ -1,9 +1,8 @@
 /**
  * One file of a message, written as it is read from the Hub.
  *
- * Guarantees: the file's name has the whole content or does not exist. What was read before an interruption is not read again, a file that can't be
- * read leaves no part. A file that is
- * complete is not written again. A symbolic link under its name is not followed.
+ * Guarantees: the file's name has the whole content or does not exist. What was read before an interruption is not read again. A file that
+ * cannot be read leaves no part, and one that is complete is not written again. A symbolic link under its name is not followed.
  */
 import { Internal, Overloaded } from "@corral/domain/errors/Failures"
 import type { Attachment } from "@corral/domain/session/Attachment"

@@ -23,7 +23,7 @@ const body = `<h1 id="title"></h1>
   <div class="buttons"><button id="deny" type="button"></button><button id="allow" type="button" class="primary"></button></div>
   <button id="another" type="button"></button>
 </section>
-<p id="said" role="status"></p>
+<p id="status" role="status"></p>
 <p id="who" class="quiet"></p>`
 
 export const devicePage = Layer.unwrap(

@@ -59,16 +59,16 @@ export const devicePageScript = ({ csrfCookie, csrfHeader, prefix }: Names): str
   const signIn = (more) => location.replace(hub + "/client/auth/login?" + new URLSearchParams({ returnTo: "/device?code=" + encodeURIComponent(input.value), ...more }))
   let shownCode = ""
   const only = (shown) => { for (const id of ["ask", "answer"]) at(id).hidden = id !== shown }
-  const end = (text) => { only(); show("said", text) }
+  const end = (text) => { only(); show("status", text) }
   const lookUp = async () => {
     only("ask")
     shownCode = input.value.trim()
-    if (shownCode === "") return show("said", "")
+    if (shownCode === "") return show("status", "")
     const response = await fetch(hub + "/client/auth/device?" + new URLSearchParams({ userCode: shownCode }))
     if (response.status === 401) return signIn({})
-    if (!response.ok) return show("said", words.unknown)
+    if (!response.ok) return show("status", words.unknown)
     const { clientName, kind } = await response.json()
-    show("said", "")
+    show("status", "")
     show("shown", shownCode.toUpperCase())
     const name = document.createElement("b")
     name.textContent = clientName ?? words.program
@@ -86,9 +86,9 @@ export const devicePageScript = ({ csrfCookie, csrfHeader, prefix }: Names): str
     if (details?.reason === "sign_in_old") return signIn({ fresh: "1" })
     if (done.ok) return end(decision === "allow" ? words.allowed : words.denied)
     only("ask")
-    show("said", words.gone)
+    show("status", words.gone)
   }
-  const failing = (what) => () => what().catch(() => show("said", words.failed))
+  const failing = (what) => () => what().catch(() => show("status", words.failed))
   const begin = async () => {
     const me = await fetch(hub + "/client/auth/me")
     if (me.status === 401) return signIn({})
@@ -102,7 +102,7 @@ export const devicePageScript = ({ csrfCookie, csrfHeader, prefix }: Names): str
   for (const id of ["title", "label", "go", "warning", "allow", "deny", "another"]) show(id, words[id === "label" ? "code" : id])
   at("allow").addEventListener("click", failing(answer("allow")))
   at("deny").addEventListener("click", failing(answer("deny")))
-  at("another").addEventListener("click", () => { only("ask"); show("said", ""); input.focus() })
+  at("another").addEventListener("click", () => { only("ask"); show("status", ""); input.focus() })
   at("ask").addEventListener("submit", (event) => { event.preventDefault(); failing(lookUp)() })
   await failing(begin)()
 `

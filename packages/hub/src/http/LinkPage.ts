@@ -26,7 +26,7 @@ const body = `<h1 id="title"></h1>
   <dl>
     <dt id="chat"></dt><dd id="account"></dd>
     <dt id="you"></dt><dd id="person"></dd>
-    <dt id="when"></dt><dd id="asked"></dd>
+    <dt id="when"></dt><dd id="requested"></dd>
   </dl>
 </section>
 <section id="ask" hidden>
@@ -34,7 +34,7 @@ const body = `<h1 id="title"></h1>
   <div class="buttons"><button id="cancel" type="button" autofocus></button><button id="confirm" type="button" class="primary"></button></div>
 </section>
 <section id="type" hidden><p id="how"></p><p id="number" class="code"></p></section>
-<p id="said" role="status"></p>`
+<p id="status" role="status"></p>`
 
 /** The page of a Hub at this address. */
 const shownAt = (publicUrl: string) => {

@@ -52,7 +52,7 @@ export const linkPageScript = ({ csrfCookie, csrfHeader, page, prefix }: Names):
   const at = (id) => document.getElementById(id)
   const show = (id, text) => { at(id).textContent = text }
   const only = (...ids) => { for (const id of ["both", "ask", "type"]) at(id).hidden = !ids.includes(id) }
-  const end = (text) => { only(); show("said", text) }
+  const end = (text) => { only(); show("status", text) }
   const cookie = (name) => document.cookie.split("; ").find((pair) => pair.startsWith(name + "="))?.slice(name.length + 1)
   const place = location.pathname.slice(hub.length)
   const code = place.slice(${JSON.stringify(page)}.length + 1)
@@ -107,7 +107,7 @@ export const linkPageScript = ({ csrfCookie, csrfHeader, page, prefix }: Names):
     const tenant = link.tenantName === undefined ? link.tenant : link.tenantName + " (" + link.tenant + ")"
     showName("account", link.name ?? link.account, " (" + link.account + "), " + tenant + ", " + words.on + " " + link.platform)
     showName("person", user.name, user.email === undefined ? "" : " (" + user.email + ")")
-    show("asked", new Date(link.requestedAt).toLocaleString(lang))
+    show("requested", new Date(link.requestedAt).toLocaleString(lang))
     only("both", "ask")
     at("cancel").focus()
   }

@@ -77,7 +77,7 @@ describe("The page of a chat link", () => {
     const { asked, at, sent } = await opened({ ...signedIn, [look]: [[200, open]] })
     assert.strictEqual(at("account").textContent, `${open.name} (ou_1), Acme (t1), on feishu`)
     assert.strictEqual(at("person").textContent, "Ada (ada@example.com)")
-    assert.include(at("asked").textContent, "2026")
+    assert.include(at("requested").textContent, "2026")
     assert.include(at("warning").textContent, "cancel")
     assert.deepStrictEqual(
       [at("ask").hidden, at("cancel").focused, at("confirm").focused],
@@ -98,7 +98,7 @@ describe("The page of a chat link", () => {
     assert.notInclude(text(), "012345")
     await at("confirm").click()
     assert.strictEqual(at("number").textContent, "012345")
-    assert.include(at("said").textContent, "linked")
+    assert.include(at("status").textContent, "linked")
     assert.isTrue(at("type").hidden)
   })
 
@@ -106,7 +106,7 @@ describe("The page of a chat link", () => {
     const { asked, at } = await opened({ ...signedIn, [look]: [[200, open]], [refuse]: [[204]] })
     await at("cancel").click()
     assert.strictEqual(asked.at(-1), refuse)
-    assert.include(at("said").textContent, "Nothing was linked")
+    assert.include(at("status").textContent, "Nothing was linked")
     assert.isTrue(at("ask").hidden)
   })
 
@@ -128,7 +128,7 @@ describe("The page of a chat link", () => {
     [500, "Can't reach the Hub"]
   ])("explains status %i", async (status, text) => {
     const { at } = await opened({ ...signedIn, [look]: [[status, {}]] })
-    assert.include(at("said").textContent, text)
+    assert.include(at("status").textContent, text)
     assert.isTrue(at("ask").hidden)
   })
 
