@@ -114,6 +114,7 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
     const session = await talk("Reasons")
     const page = await open(session, owner, { permissions: ["clipboard-read", "clipboard-write"] })
     const copied = async (name: string): Promise<unknown> => {
+      await page.getByRole("button", { name: "Copied", exact: true }).first().waitFor({ state: "detached" })
       await page.getByRole("button", { name, exact: true }).last().click()
       await page.getByRole("button", { name: "Copied", exact: true }).waitFor()
       return page.evaluate("navigator.clipboard.readText()")
