@@ -23,7 +23,7 @@ export const appMessages = bilingual(
     language: "Language",
     waiting: (n: number) =>
       n === 0 ? "Nothing needs you" : n === 1 ? "1 request needs you" : `${n} requests need you`,
-    reconnecting: (time: string) => `Reconnecting. Not up to date since ${time}.`,
+    reconnecting: (time: string) => `Can't reach the Hub since ${time}. Reconnecting…`,
     offline: (time: string) => `No connection since ${time}.`,
     kept: "What you write is kept.",
     search: "Search and commands",
@@ -56,7 +56,7 @@ export const appMessages = bilingual(
     themes: { system: "跟随系统", light: "浅色", dark: "深色" },
     language: "语言",
     waiting: (n: number) => (n === 0 ? "没有待处理的请求" : `${n} 项请求等您处理`),
-    reconnecting: (time: string) => `正在重新连接，内容截至 ${time}。`,
+    reconnecting: (time: string) => `自 ${time} 起无法连接到 Hub，正在重新连接…`,
     offline: (time: string) => `自 ${time} 起没有连接。`,
     kept: "您写的内容已保留。",
     search: "搜索与命令",

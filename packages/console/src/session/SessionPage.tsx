@@ -22,7 +22,7 @@ import { ThreadMenu } from "./ThreadMenu.tsx"
 import { SidePanel } from "../thread/SidePanel.tsx"
 import { ThreadEntries } from "../thread/ThreadEntries.tsx"
 import { ThreadFrame } from "../thread/ThreadFrame.tsx"
-import { heardStatus, StateAnnouncement, ThreadState, usePersonalStatus } from "../thread/ThreadState.tsx"
+import { heardStatus, StateAnnouncement, ThreadState } from "../thread/ThreadState.tsx"
 import { TurnButtons } from "../thread/TurnButtons.tsx"
 import type { TurnEntry } from "../thread/Turns.ts"
 import { type ThreadPanel, useThreadPanel } from "../thread/useThreadPanel.ts"
@@ -87,8 +87,7 @@ const SessionThread = ({ at, panel, session }: ThreadProps) => {
   const update = useUpdate(session.id)
   const mayWork = useCanWork(session.projectId)
   const mayWrite = mayWork && session.state === "active"
-  const { active, approvals, inputs, newest, queued, runs, runsById, since } = thread
-  const status = usePersonalStatus(thread.status, { approvals, inputs })
+  const { active, approvals, inputs, newest, queued, runs, runsById, since, status } = thread
   const agent = session.agents.find(({ id }) => id === session.defaultAgentInstanceId)
   const ofDefault = active.filter(({ prompts: [first] }) => first?.to === agent?.id)
   const control = useTurnControl(

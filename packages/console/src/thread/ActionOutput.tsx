@@ -55,7 +55,12 @@ export const ActionOutput = ({
     return content === undefined ? <p className="quiet">{messages.noOutput}</p> : null
   return (
     <>
-      <Clipped text={cleaned(output.text)} className="code terminal" isEnd copies={copyOutput}>
+      <Clipped
+        text={cleaned(output.text)}
+        className="code terminal"
+        isEnd={output.skipped > 0 || !isClipped(output)}
+        copies={copyOutput}
+      >
         {pieces}
       </Clipped>
       {isClipped(output) && <p className="quiet">{output.skipped > 0 ? messages.earlier : messages.rest}</p>}

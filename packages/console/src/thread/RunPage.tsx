@@ -1,5 +1,6 @@
 /** Page of one run: its turn, open. A run of a session links to the session's thread, where the work continues. */
 import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
+import type { DiffBlock } from "@corral/domain/run/RunBlock"
 import type { HubApproval, HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
@@ -55,6 +56,25 @@ const statusOf = (run: HubRun, isWaiting: boolean): ThreadStatus => {
   }
 }
 
+interface EndProps {
+  readonly run: HubRun
+  readonly diff: DiffBlock | undefined
+  readonly onPanel: (panel: "changes" | "log") => void
+}
+
+/** Why the run failed, and its footer. */
+const RunEnd = ({ diff, onPanel, run }: EndProps) => (
+  <>
+    {run.state === "failed" && <TurnFailure error={run.error} onLog={() => onPanel("log")} />}
+    <TurnFooter
+      run={run}
+      diff={diff}
+      answer={run.state === "completed" ? run.resultText : undefined}
+      onChanges={() => onPanel("changes")}
+    />
+  </>
+)
+
 interface ThreadProps {
   readonly run: HubRun
   readonly approvals: ReadonlyArray<HubApproval>
@@ -64,7 +84,7 @@ interface ThreadProps {
 
 const RunThread = ({ approvals, inputs, panel, run }: ThreadProps) => {
   const messages = useMessages(runMessages)
-  const { createdAt, error, id, input, projectId, sessionId, state, targetId, workspace } = run
+  const { createdAt, id, input, projectId, sessionId, state, targetId, workspace } = run
   const isOver = isEnded(state)
   const mayWork = useCanWork(projectId)
   const control = useTurnControl(
@@ -126,19 +146,7 @@ const RunThread = ({ approvals, inputs, panel, run }: ThreadProps) => {
         <TypedMessage author={messages.you} at={createdAt} text={input.text} />
         <FollowedWork
           place={place}
-          after={
-            isOver && (
-              <>
-                {state === "failed" && <TurnFailure error={error} onLog={() => panel.open("log")} />}
-                <TurnFooter
-                  run={run}
-                  diff={summary?.diff}
-                  answer={state === "completed" ? run.resultText : undefined}
-                  onChanges={() => panel.open("changes")}
-                />
-              </>
-            )
-          }
+          after={isOver && <RunEnd run={run} diff={summary?.diff} onPanel={panel.open} />}
         />
       </section>
     </ThreadFrame>

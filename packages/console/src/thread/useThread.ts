@@ -10,7 +10,7 @@ import { useList } from "../api/Lists.ts"
 import { usePendingInputsOf } from "../api/PendingInputs.ts"
 import { usePendingApprovalsOf } from "../approval/usePendingApprovalsOf.ts"
 import { isEnded } from "./FollowedWork.tsx"
-import type { ThreadStatus } from "./ThreadState.tsx"
+import { type ThreadStatus, usePersonalStatus } from "./ThreadState.tsx"
 import { endedTurn, entriesOf, isQueued, type ThreadEntry, type TurnEntry } from "./Turns.ts"
 
 /** Runs of the session that are read, newest first. */
@@ -92,6 +92,11 @@ export const useThread = (session: Session): ThreadData => {
   const { approvals } = usePendingApprovalsOf(live)
   const { inputs } = usePendingInputsOf(live)
   const running = active.map(({ runId }) => runsById.get(runId)).filter((run) => run !== undefined)
+  const isWaiting = approvals.length + inputs.length > 0
+  const status = usePersonalStatus(statusOf(entries, running, active.length > 0, isWaiting), {
+    approvals,
+    inputs
+  })
   return {
     entries,
     queued,
@@ -101,7 +106,7 @@ export const useThread = (session: Session): ThreadData => {
     active,
     approvals,
     inputs,
-    status: statusOf(entries, running, active.length > 0, approvals.length + inputs.length > 0),
+    status,
     since: running.at(0)?.createdAt,
     isLoading: list.isLoading,
     error: list.error,

@@ -10,12 +10,15 @@ export interface ShownError {
 
 const hasSentence = (code: string): code is ErrorSentenceCode => Object.hasOwn(chineseByCode, code)
 
+/** The client has one sentence for every service. Pages have one Hub, and the banner above them uses these words. */
+const UNREACHABLE = "Can't reach the Hub."
+
 export const errorSentence = ({ code, message }: ShownError, language: Language): string => {
-  if (language === "en") return message
+  if (language === "en") return code === "unreachable" ? UNREACHABLE : message
   const translated = chineseByMessage.get(message)
   if (translated !== undefined) return translated
   if (!hasSentence(code)) return message
-  const isDefault = message === "" || (isErrorCode(code) && message === errorTable[code].message)
+  const isDefault = !isErrorCode(code) || message === "" || message === errorTable[code].message
   return isDefault ? chineseByCode[code] : `${chineseByCode[code]}（${message}）`
 }
 

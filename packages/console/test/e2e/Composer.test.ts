@@ -100,7 +100,7 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     const before = (await sessions()).length
     await page.route("**/messages", (route) => route.abort(), { times: 1 })
     await field(page).press("Enter")
-    await page.getByRole("alert").getByText("Can't reach the server").waitFor()
+    await page.getByRole("alert").getByText("Can't reach the Hub.").waitFor()
     assert.strictEqual(await field(page).inputValue(), "/say hello\n/say there")
     await page.reload()
     assert.strictEqual(await field(page).inputValue(), "/say hello\n/say there")

@@ -17,7 +17,7 @@ describe.skipIf(!hasChromium)("a page without its network", { timeout: 120_000 }
   withJoinedConsole((opened) => ({ joined, browser, token } = opened))
 
   const field = (page: Page) => page.getByRole("textbox", { name: "Message" })
-  const banner = (page: Page) => page.getByRole("status").filter({ hasText: "Not up to date since" })
+  const banner = (page: Page) => page.getByRole("status").filter({ hasText: "Can't reach the Hub since" })
   const inThread = (page: Page, text: string) => page.getByRole("log").getByText(text, { exact: true })
 
   /** A page of the session whose clock stopped after ten. */
@@ -61,7 +61,7 @@ describe.skipIf(!hasChromium)("a page without its network", { timeout: 120_000 }
     await turnUntil(page, banner(page), 40)
     assert.strictEqual(
       await banner(page).innerText(),
-      "Reconnecting. Not up to date since 10:00 AM. What you write is kept."
+      "Can't reach the Hub since 10:00 AM. Reconnecting… What you write is kept."
     )
     await field(page).fill("/say written without a network")
     await field(page).press("Enter")

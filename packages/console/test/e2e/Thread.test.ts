@@ -110,32 +110,31 @@ describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
     await browser.end(first, second)
   })
 
-  it("keeps a reason that was typed when the request ended, and copies code, output and answer", async () => {
+  it("copies a command, its output and an answer, and keeps a reason that was typed when the request ended", async () => {
     const session = await talk("Reasons")
     const page = await open(session, owner, { permissions: ["clipboard-read", "clipboard-write"] })
-    await sendText(page, "/write reason.txt one\n/say Use it:\n\n```js\nopen(9)\n```")
+    const copied = async (name: string): Promise<unknown> => {
+      await page.getByRole("button", { name: "Copied", exact: true }).first().waitFor({ state: "detached" })
+      await page.getByRole("button", { name, exact: true }).last().click()
+      await page.getByRole("button", { name: "Copied", exact: true }).waitFor()
+      return page.evaluate("navigator.clipboard.readText()")
+    }
+    await sendText(page, "/shell echo one && echo two\n/say Use `open(9)` **now**.")
     await page.getByRole("button", { name: "Deny and say why…" }).click()
+    assert.strictEqual(await copied("Copy command"), "echo one && echo two")
     await page.getByLabel("Reason for the agent (optional)").fill("Put it in src instead.")
     const run = await turnWith(joined, session, ({ pendingApprovals }) => pendingApprovals.length > 0)
     const decided = await joined.owner.ask("POST", `/client/approvals/${run.pendingApprovals[0]}/decide`, {
       body: { decision: "allow", scope: "once" }
     })
     assert.strictEqual(decided.status, 200, decided.text)
-    await page.waitForFunction(() =>
-      document
-        .querySelector<HTMLTextAreaElement>(".composer textarea")
-        ?.value.includes("Put it in src instead.")
-    )
-    const copied = async (name: string): Promise<string> => {
-      await page.getByRole("button", { name, exact: true }).last().click()
-      await page.getByRole("button", { name: "Copied", exact: true }).waitFor()
-      const text = (await page.evaluate("navigator.clipboard.readText()")) as string
-      await page.getByRole("button", { name: "Copied", exact: true }).waitFor({ state: "detached" })
-      return text
-    }
+    const composer = page.locator(".composer textarea")
+    await composer.and(page.getByText("Put it in src instead.")).waitFor()
     await answers(page).getByText("open(9)").waitFor()
-    assert.strictEqual(await copied("Copy code"), "open(9)")
-    assert.strictEqual(await copied("Copy answer"), "Use it:\n\n```js\nopen(9)\n```")
+    assert.strictEqual(await copied("Copy answer"), "Use `open(9)` **now**.")
+    await page.getByRole("button", { name: /^Worked for/ }).click()
+    await page.locator("summary.action-line").click()
+    assert.strictEqual(await copied("Copy output"), "one\ntwo\n")
     await browser.end(page)
   })
 

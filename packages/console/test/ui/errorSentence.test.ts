@@ -42,6 +42,9 @@ describe("errorSentence", () => {
     const error = { code: "runtime_unavailable", message: "exit code 7" }
     assert.strictEqual(errorSentence(error, "en"), "exit code 7")
     assert.strictEqual(errorSentence(error, "zh"), "智能体程序缺失、未登录或运行出错。（exit code 7）")
+    const unreachable = { code: "unreachable", message: "Can't reach the server." }
+    assert.strictEqual(errorSentence(unreachable, "en"), "Can't reach the Hub.")
+    assert.strictEqual(errorSentence(unreachable, "zh"), "无法连接到 Hub。")
     assert.strictEqual(errorSentence({ code: "later", message: "New." }, "zh"), "New.")
   })
 })

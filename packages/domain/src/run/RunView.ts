@@ -417,9 +417,11 @@ const approvalKey = (approvalId: string): string => `approval ${approvalId}`
 const payloadText = (text: string, seq: number, totalBytes = 0): BoundedText =>
   boundText(text, seq, Math.max(text.length, totalBytes))
 
-/** An output is read from its end. */
-const outputText = (text: string, seq: number, totalBytes = 0): BoundedText =>
-  boundTextEnd({ text, size: Math.max(text.length, totalBytes), from: seq, to: seq, skipped: 0 })
+/** An output is read from its end. Of one that is cut in its event, the end is in its artifact only. */
+const outputText = (text: string, seq: number, totalBytes: number | undefined): BoundedText =>
+  totalBytes === undefined
+    ? boundTextEnd({ text, size: text.length, from: seq, to: seq, skipped: 0 })
+    : payloadText(text, seq, totalBytes)
 
 const jsonText = (value: unknown, seq: number): BoundedText | undefined =>
   value === undefined ? undefined : boundText(JSON.stringify(value, null, 2) ?? "", seq)

@@ -1,6 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
 import * as fc from "fast-check"
+import { encodeUlid, eventIdOf, type RunId } from "../../src/identity/Ids.ts"
 import { boundText, boundTextEnd, excerptOfEnd, isClipped } from "../../src/run/BoundedText.ts"
+import { decodeEvent } from "../../src/run/RunEvent.ts"
+import { RunView } from "../../src/run/RunView.ts"
+
+const runId = `run_${encodeUlid(1, new Uint8Array(10))}` as RunId // made as ids are made
+const envelope = { id: eventIdOf(runId, 1), seq: 1, runId, createdAt: "2026-01-01T00:00:00.000Z" }
 
 const texts = fc.string({ unit: "binary", maxLength: 600 })
 
@@ -19,5 +26,30 @@ describe("the end of a bounded text", () => {
         assert.strictEqual(excerptOfEnd(end).skipped, text.length - excerptOfEnd(end).text.length)
       })
     )
+  })
+})
+
+describe("the output of a call in a view", () => {
+  const outputOf = (output: string, totalBytes?: number) => {
+    const view = new RunView()
+    const payload = { callId: "c", tool: "Bash", status: "completed" as const, output }
+    const cut = totalBytes === undefined ? {} : { truncated: true as const, totalBytes }
+    const event = { ...envelope, type: "run.tool.result", payload: { v: 1, ...payload, ...cut } }
+    view.apply({ decoded: Result.getOrThrow(decodeEvent(event)), missing: undefined })
+    const [block] = view.blocks
+    return block?.kind === "tool" ? block.output : undefined
+  }
+  const long = Array.from({ length: 20_000 }, (_, line) => `line ${line}`).join("\n")
+
+  it("has the end of a long output", () => {
+    const output = outputOf(long)
+    assert.isTrue(output?.text.endsWith("line 19999"))
+    assert.isAbove(output?.skipped ?? 0, 0)
+  })
+
+  it("has the start of an output whose end is not in the event", () => {
+    const output = outputOf(long, 1_000_000)
+    assert.deepStrictEqual([output?.skipped, output?.size], [0, 1_000_000])
+    assert.isTrue(output?.text.startsWith("line 0\n"))
   })
 })
