@@ -10,8 +10,11 @@ const transientReasons: ReadonlySet<string> = new Set([
   "StatementTimeoutError"
 ])
 
-/** Classes of SQLSTATE: insufficient resources, object not in prerequisite state, operator intervention. */
-const unavailableState = /^(53|55|57)/
+/**
+ * Classes of SQLSTATE: insufficient resources, object not in prerequisite state, operator intervention. And the limits of a transaction, which end
+ * one of a Hub that was paused.
+ */
+const unavailableState = /^(?:53|55|57|25P03|25P04)/
 
 const stateOf = ({ cause }: SqlError.SqlError["reason"]): string =>
   typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : ""

@@ -6,13 +6,14 @@
  *
  * Does not: cancel a statement that waits in a queue that moves. While a connection is free, `lock_timeout` is the limit.
  */
-import { Effect, Option } from "effect"
+import { Duration, Effect, Option } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 
 /** Time within which a pool with a free connection lends it. */
 const CONNECTION_WAIT = "50 millis"
-/** Pause between two looks at the connections. */
-const PAUSE = "100 millis"
+/** Pause between two looks at the connections: after one was free, and after none was. A look costs an idle Hub CPU time. */
+const PAUSE = Duration.millis(500)
+const SHORT_PAUSE = Duration.millis(100)
 /** Wait for one transaction after which its queue does not move. Longer than a commit of a loaded server. */
 const STUCK_MS = 200
 
@@ -53,13 +54,16 @@ export const limitLockWaits = Effect.fnUntraced(function* (
 ) {
   const look = Effect.gen(function* () {
     const usedUp = yield* Effect.forEach(pools, isUsedUp, { concurrency: "unbounded" })
-    if (!usedUp.includes(true)) return
+    if (!usedUp.includes(true)) return PAUSE
     const cancelled = yield* cancelStuck(control)
     if (cancelled > 0) yield* Effect.logWarning("cancelled statements that waited for locks", { cancelled })
+    return SHORT_PAUSE
   })
   yield* look.pipe(
-    Effect.catchCause((cause) => Effect.logWarning("failed to look for waits for locks", cause)),
-    Effect.andThen(Effect.sleep(PAUSE)),
+    Effect.catchCause((cause) =>
+      Effect.as(Effect.logWarning("failed to look for waits for locks", cause), PAUSE)
+    ),
+    Effect.flatMap(Effect.sleep),
     Effect.forever,
     Effect.forkScoped
   )

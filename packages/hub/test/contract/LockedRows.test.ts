@@ -2,6 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { Client } from "pg"
+import { worldOf } from "../link/World.ts"
 import { holdRows, loadOf, openBusy, serveOther } from "../harness/HeldRows.ts"
 
 /** More than the connections of a Hub. */
@@ -19,7 +20,7 @@ describe("A locked row", { timeout: 120_000 }, () => {
     const release = await holdRows(hub, "sessions")
     const load = loadOf(busy, REQUESTS, hub)
     try {
-      await serveOther(hub, PATIENCE_MS)
+      await serveOther(hub, await worldOf(hub), PATIENCE_MS)
     } finally {
       await release()
     }

@@ -2,7 +2,8 @@
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { ANSWER_MS, holdRows, loadOf, openBusy, serveOther, tablesOf } from "../harness/HeldRows.ts"
+import { answerMsOf, holdRows, loadOf, openBusy, serveOther, tablesOf } from "../harness/HeldRows.ts"
+import { worldOf } from "../link/World.ts"
 
 /** More than the connections of a Hub. */
 const REQUESTS = 30
@@ -18,11 +19,14 @@ describe("Rows that another program holds", { timeout: 1_200_000 }, () => {
 
   it("delay nothing of others, of whichever table they are", async () => {
     const failed: Array<string> = []
+    const answerMs = await answerMsOf(hub)
     for (const table of await tablesOf(hub)) {
       const busy = await openBusy(hub)
       const release = await holdRows(hub, table)
       const load = loadOf(busy, REQUESTS, hub)
-      await serveOther(hub, ANSWER_MS).catch((error) => failed.push(`${table}: ${String(error)}`))
+      await serveOther(hub, await worldOf(hub), answerMs).catch((error) =>
+        failed.push(`${table}: ${String(error)}`)
+      )
       await release()
       await load.end().catch((error) => failed.push(`${table}, its own requests: ${String(error)}`))
     }
@@ -44,16 +48,18 @@ describe("Rows that a paused Hub holds", { timeout: 1_200_000 }, () => {
 
   it("delay nothing of others, of whichever table they are", async () => {
     const failed: Array<string> = []
+    const answerMs = await answerMsOf(hub)
     for (const table of await tablesOf(hub)) {
       const busy = await openBusy(hub)
       const release = await holdRows(hub, table)
       const itsLoad = loadOf(busy, REQUESTS, paused, true)
+      const world = await worldOf(hub)
       await pileUp()
       process.kill(paused.pid, "SIGSTOP")
       // Its transactions receive the rows, and do not end.
       await release()
       const load = loadOf(busy, REQUESTS, hub)
-      await serveOther(hub, ANSWER_MS).catch((error) => failed.push(`${table}: ${String(error)}`))
+      await serveOther(hub, world, answerMs).catch((error) => failed.push(`${table}: ${String(error)}`))
       process.kill(paused.pid, "SIGCONT")
       for (const each of [load, itsLoad])
         await each.end().catch((error) => failed.push(`${table}, its own requests: ${String(error)}`))

@@ -1,7 +1,7 @@
 /** Two Hub processes on one database, of which one is paused, or has a machine whose clock is wrong: the other serves every request in time. */
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
-import { ANSWER_MS, loadOf, openBusy, serveOther } from "../harness/HeldRows.ts"
+import { answerMsOf, loadOf, openBusy, serveOther } from "../harness/HeldRows.ts"
 import { TalkingEdge } from "../harness/TalkingEdge.ts"
 import { stateOf, type World, worldOf } from "../link/World.ts"
 
@@ -51,10 +51,15 @@ const connect = (hub: HubProcess): Promise<Array<Device>> =>
   )
 
 /** Serves new users for so long, while the devices stay online. */
-const serveFor = async (millis: number, hub: HubProcess, devices: ReadonlyArray<Device>): Promise<void> => {
+const serveFor = async (
+  millis: number,
+  hub: HubProcess,
+  devices: ReadonlyArray<Device>,
+  answerMs: number
+): Promise<void> => {
   const until = performance.now() + millis
   while (performance.now() < until) {
-    await serveOther(hub, ANSWER_MS)
+    await serveOther(hub, await worldOf(hub), answerMs)
     await Promise.all(devices.map(({ edge }) => edge.edge.heartbeat()))
     for (const { world } of devices) assert.strictEqual(await stateOf(world), "online")
   }
@@ -72,15 +77,16 @@ describe("A Hub beside another one", { timeout: 300_000 }, () => {
       // Both write to the rows of one project.
       ...[hub, paused].map((each) => loadOf(shared, REQUESTS, each, each === paused))
     ]
-    await serveFor(2_000, hub, devices)
+    const answerMs = await answerMsOf(hub)
+    await serveFor(2_000, hub, devices, answerMs)
     process.kill(paused.pid, "SIGSTOP")
     try {
-      await serveFor(PAUSE_MS, hub, devices)
+      await serveFor(PAUSE_MS, hub, devices, answerMs)
     } finally {
       process.kill(paused.pid, "SIGCONT")
     }
     for (const load of loads) await load.end()
-    await serveOther(paused, ANSWER_MS)
+    await serveOther(paused, await worldOf(paused), answerMs)
   })
 
   it.each([120_000, -120_000])("whose clock is off by %i ms serves every request in time", async (ms) => {
@@ -89,7 +95,8 @@ describe("A Hub beside another one", { timeout: 300_000 }, () => {
     const busy = await openBusy(hub)
     devices.push({ world: busy, edge: busy.edge })
     const load = loadOf(busy, REQUESTS, other)
-    for (const each of [hub, other]) await serveFor(WRONG_CLOCK_MS, each, devices)
+    const answerMs = await answerMsOf(hub)
+    for (const each of [hub, other]) await serveFor(WRONG_CLOCK_MS, each, devices, answerMs)
     await load.end()
     const health = await fetch(`${other.url}/health`)
     assert.deepStrictEqual([health.status, await health.json()], [200, { status: "degraded" }])
