@@ -1,6 +1,6 @@
 /**
  * How long an event is under way, from the program's write to a reader, durable in between, at 100 and at 1,000 events a second, and as fast as
- * the program can write; and what an event costs at that pace. At a low pace, nearly each one is a chunk and its own commit. The
+ * the program can write, to 1, 10 and 100 readers; and what an event costs at that pace. At a low pace, nearly each one is a chunk and its own commit. The
  * floor without durability shows what of it is the disk.
  */
 import { comparedSets, lostOf, onFreshServers } from "../Pair.ts"
@@ -16,6 +16,7 @@ const paces = [
     pace: "at 100 events/s",
     rate: 100,
     count: 500,
+    readers: 1,
     goals: {
       p50: { goal: atMostTimesFloor(1.1) },
       p99: { goal: atMost(5) },
@@ -26,18 +27,24 @@ const paces = [
     pace: "at 1000 events/s",
     rate: 1_000,
     count: 3_000,
+    readers: 1,
     goals: { p50: { goal: atMostTimesFloor(1.1) }, p99: {}, cpu: {} }
   },
-  {
-    pace: "at saturation",
+  ...[
+    { readers: 1, count: 100_000 },
+    { readers: 10, count: 20_000 },
+    { readers: 100, count: 5_000 }
+  ].map(({ readers, count }) => ({
+    pace: `at saturation, ${readers} reader${readers === 1 ? "" : "s"}`,
     rate: 0,
-    count: 100_000,
-    goals: { p50: { goal: atMost(6) }, p99: { goal: atMost(18) }, cpu: {} }
-  }
+    count,
+    readers,
+    goals: { p50: { goal: atMostTimesFloor(2.5) }, p99: {}, cpu: {} }
+  }))
 ]
 
-const follow = async (target: BenchTarget, rate: number, count: number) => {
-  const held = await holdStream(target, { count, rate, size: SIZE }, 1, { latencies: true })
+const follow = async (target: BenchTarget, rate: number, count: number, readers = 1) => {
+  const held = await holdStream(target, { count, rate, size: SIZE }, readers, { latencies: true })
   const cpu = target.cpuMicros()
   await held.begin()
   await Promise.all(held.readers.map((reader) => reader.until(held.deltas)))
@@ -52,7 +59,7 @@ export const measureLatency = async (options: EdgeBenchOptions, report: Report):
     { ...options, hasVolatile: true },
     paces,
     (target) => follow(target, 5_000, 10_000),
-    (target, { count, rate }) => follow(target, rate, count)
+    (target, { count, rate, readers }) => follow(target, rate, count, readers)
   )
   for (const [{ goals, pace }, sets] of taken) {
     const figure = (name: string, unit: string, of: "p50" | "p99" | "cpu") => ({

@@ -21,8 +21,13 @@ export interface SubscriberOptions {
 }
 
 const CLOSE = 0x88
+const PING = 0x89
 const DELTA = "run.message.delta"
 const empty: Buffer = Buffer.alloc(0)
+
+/** The answer to a ping. A mask of zeros leaves the payload as it is. */
+const pongOf = (payload: Buffer): Buffer =>
+  Buffer.concat([Buffer.from([0x8a, 0x80 | payload.length, 0, 0, 0, 0]), payload])
 
 export class Subscriber {
   /** Events that never came, and events that came again or late. */
@@ -117,7 +122,7 @@ export class Subscriber {
       else if (kind === CLOSE) {
         this.close(length < 2 ? 1005 : data.readUInt16BE(at + header))
         this.socket.end()
-      }
+      } else if (kind === PING) this.socket.write(pongOf(data.subarray(at + header, at + header + length)))
       at += header + length
     }
     this.keep(data, at)

@@ -3,7 +3,8 @@
  *
  * Guarantees: all bytes are in the file when no Edge reads, so that the next Edge can read them again. What the Edge does not accept is stored at once, is
  * read from the file later, and does not wait in memory. Up to `UNWRITTEN` bytes that were sent wait for a common write: the holder's memory lasts as
- * long as the run. The program waits once `READ_AHEAD` bytes are not sent, or `READ_AHEAD_ALONE` without a reader.
+ * long as the run. A reader with a window receives about as many bytes beyond what it has processed: at most one read of the pipe more. The
+ * program waits once `READ_AHEAD` bytes are not sent, or `READ_AHEAD_ALONE` without a reader.
  * Beyond `maxBytes`, or if the disk refuses a write, the output is not whole: further bytes pass through, and the file is deleted when its
  * bytes are sent.
  *
@@ -11,7 +12,7 @@
  */
 import { closeSync, constants, openSync, readSync, rmSync, writeSync } from "node:fs"
 
-const READ_AHEAD = 262_144
+const READ_AHEAD = 32_768
 const READ_AHEAD_ALONE = 16_777_216
 const PIECE = 65_536
 /** Maximum number of sent bytes that are not in the file. */
@@ -25,6 +26,8 @@ const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_RDWR } = constants
 
 /** The Edge that reads. */
 export interface OutputReader {
+  /** Bytes that it accepts beyond those that it has processed. Without a window, what its connection accepts. */
+  readonly window?: number | undefined
   /** Returns whether the reader accepts more now. */
   readonly sendOutput: (bytes: Buffer) => boolean
   /** All output was sent. Called again after each `read`. */
@@ -51,6 +54,8 @@ export class HeldOutput {
   /** Bytes that the program has printed. */
   #total = 0
   #sent = 0
+  /** Position up to which the reader has processed the output. */
+  #processed = 0
   /** Bytes after those in the file, which were sent. */
   #tail: Array<Buffer> = []
   #tailBytes = 0
@@ -58,6 +63,7 @@ export class HeldOutput {
   #unstored: Array<Buffer> = []
   #reader: OutputReader | undefined
   #isBlocked = false
+  #hasReports = true
   #isPaused = false
   #hasEnded = false
   #isDeleted = false
@@ -83,7 +89,7 @@ export class HeldOutput {
   /** Adds what the program printed. `bytes` are valid until the return. */
   push(bytes: Buffer): void {
     if (this.#isDeleted) return
-    const isNext = this.#sent === this.#total && this.#reader !== undefined && !this.#isBlocked
+    const isNext = this.#sent === this.#total && this.#room > 0
     this.#total += bytes.length
     const isTail = isNext && this.#isWhole && this.#tailBytes + bytes.length <= UNWRITTEN
     if (!isTail && this.#isWhole && !this.#store(bytes)) this.#lose()
@@ -112,8 +118,10 @@ export class HeldOutput {
     const first = this.#isWhole ? 0 : this.#sent
     if (from < first || from > this.#total) return false
     this.#sent = from
+    this.#processed = from
     this.#reader = reader
     this.#isBlocked = false
+    this.#hasReports = true
     this.#pump()
     return true
   }
@@ -129,6 +137,24 @@ export class HeldOutput {
   drained(): void {
     this.#isBlocked = false
     this.#pump()
+  }
+
+  /** The reader has processed all output before the position. `false` if that was not sent. */
+  processed(position: number): boolean {
+    if (position > this.#sent) return false
+    if (position <= this.#processed) return true
+    this.#processed = position
+    this.#pump()
+    return true
+  }
+
+  /**
+   * Whether reports of the reader arrive. While they wait behind input that the program does not read, the window does not count: the program
+   * may read only after it has printed.
+   */
+  setReports(arrive: boolean): void {
+    this.#hasReports = arrive
+    if (!arrive) this.#pump()
   }
 
   /** Deletes the file. Further output is discarded. */
@@ -182,10 +208,21 @@ export class HeldOutput {
     if (!reader.sendOutput(bytes)) this.#isBlocked = true
   }
 
+  /** Bytes that the reader accepts now. */
+  get #room(): number {
+    if (this.#reader === undefined || this.#isBlocked) return 0
+    const { window = Infinity } = this.#reader
+    return !this.#hasReports ? Infinity : window - (this.#sent - this.#processed)
+  }
+
+  get #isReaderFull(): boolean {
+    return this.#reader !== undefined && this.#room <= 0
+  }
+
   /** The next bytes for the reader; `undefined` if all were sent. */
   #next(): Buffer | undefined {
     if (this.#sent >= this.#stored || this.#file === undefined) return this.#unstored.shift()
-    const piece = Buffer.allocUnsafeSlow(Math.min(PIECE, this.#stored - this.#sent))
+    const piece = Buffer.allocUnsafeSlow(Math.min(PIECE, this.#room, this.#stored - this.#sent))
     try {
       const count = readSync(this.#file, piece, 0, piece.length, this.#sent)
       return count > 0 ? piece.subarray(0, count) : undefined
@@ -199,16 +236,16 @@ export class HeldOutput {
     const reader = this.#reader
     if (reader === undefined) return
     const limit = this.#sent + TURN
-    while (!this.#isBlocked && this.#sent < this.#total && this.#sent < limit) {
+    while (this.#room > 0 && this.#sent < this.#total && this.#sent < limit) {
       const bytes = this.#next()
       if (bytes === undefined) return this.#refuse(reader)
       this.#send(reader, bytes)
     }
     this.#dropFile()
     this.#adjust()
-    if (this.#isBlocked) return
-    if (this.#sent < this.#total) this.#turn = setImmediate(() => this.#pump())
-    else if (this.#hasEnded) reader.onAllSent()
+    if (this.#sent === this.#total) {
+      if (this.#hasEnded && !this.#isBlocked) reader.onAllSent()
+    } else if (this.#room > 0) this.#turn = setImmediate(() => this.#pump())
   }
 
   /** The file cannot be read. */
@@ -230,7 +267,7 @@ export class HeldOutput {
     const waiting = this.#total - this.#sent
     const limit = !this.#isWhole ? 0 : this.#reader === undefined ? READ_AHEAD_ALONE : READ_AHEAD
     // Bytes that are not stored wait in memory, so the program prints no more until they are sent.
-    const isOver = this.#isWhole ? waiting > limit : waiting > 0 || this.#isBlocked
+    const isOver = this.#isWhole ? waiting > limit : waiting > 0 || this.#isReaderFull
     if (isOver === this.#isPaused || (!isOver && waiting > limit / 2)) return
     this.#isPaused = isOver
     this.#options.setPaused(isOver)

@@ -143,6 +143,10 @@ export class HeldProcess implements RunChild {
     this.#connection.resume()
   }
 
+  reportUnread(bytes: number): void {
+    this.#connection.reportUnread(bytes)
+  }
+
   #openChannel(control: NonNullable<SubprocessSpec["control"]>): void {
     this.#channel = new ControlChannel(this.#connection)
     control(this.#channel)

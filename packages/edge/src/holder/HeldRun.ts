@@ -174,6 +174,7 @@ export class HeldRun {
       outputBytes: this.#output?.bytes ?? 0,
       isWhole: this.#output?.isWhole ?? true,
       keys: Object.fromEntries(this.#keys),
+      hasWindow: true,
       exit: this.#exit,
       end: this.#end
     }
@@ -215,7 +216,7 @@ export class HeldRun {
         onGone: (exit) => this.#onGone(exit),
         onEnd: ({ code, signal, stderr }) => this.#onEnd({ code, signal, stderr, by: this.#ender }),
         onSpawnError: ({ code, message }) => this.#onSpawnError({ code, message }),
-        onDrain: () => this.#peer?.resumeReading(),
+        onDrain: () => this.#resumePeer(),
         hasSharedReads: true
       }
     )
@@ -231,16 +232,22 @@ export class HeldRun {
   }
 
   /** Sends output from that position on. `false` if it is not stored. */
-  read(from: number): boolean {
+  read(from: number, window?: number): boolean {
     const peer = this.#peer
     if (peer === undefined || this.#output === undefined) return false
     this.#channel?.resume()
     return this.#output.read(from, {
+      window,
       sendOutput: (bytes) => peer.sendBytes(frameTypes.data, bytes),
       onAllSent: () =>
         this.#end === undefined ? undefined : peer.send(jsonFrame(frameTypes.ended, this.#end)),
       onLost: () => peer.refuse("the stored output cannot be read")
     })
+  }
+
+  /** `false` if output before that position was not sent. */
+  processed(position: number): boolean {
+    return this.#output?.processed(position) ?? false
   }
 
   drained(): void {
@@ -252,7 +259,9 @@ export class HeldRun {
   write(bytes: Buffer): boolean {
     if (this.#target === undefined) return false
     this.#stdinBytes += bytes.length
-    if (this.#child?.write(bytes) === false) this.#peer?.pauseReading()
+    if (this.#child?.write(bytes) !== false) return true
+    this.#peer?.pauseReading()
+    this.#output?.setReports(false)
     return true
   }
 
@@ -273,6 +282,11 @@ export class HeldRun {
     this.#keys.clear()
     if (this.#launcher !== undefined) await endLauncher(this.#launcher)
     this.#peer?.finish()
+  }
+
+  #resumePeer(): void {
+    this.#peer?.resumeReading()
+    this.#output?.setReports(true)
   }
 
   #leaveUnread(): void {
@@ -300,7 +314,7 @@ export class HeldRun {
     // Releases the sockets: an ended run may wait long for its Edge.
     this.#child = undefined
     this.#channel = undefined
-    this.#peer?.resumeReading()
+    this.#resumePeer()
     this.#output?.end()
     this.#listener.onEnded(this)
   }

@@ -16,6 +16,8 @@ import type {
   HeldEnd,
   HeldExit,
   HeldOpen,
+  HeldProcessed,
+  HeldRead,
   HeldSpawnError,
   HeldStart,
   HeldStarted,
@@ -37,6 +39,10 @@ export interface HeldRunReceiver {
   readonly onClose: (reason: Error) => void
 }
 
+/** Bytes of output that the holder sends beyond what the run has processed. */
+const WINDOW = 262_144
+/** Bytes after which the holder learns what was processed: no frame for single events. */
+const REPORT_EVERY = 65_536
 /** From this size on, reads have their own memory. Node's buffers share it below. */
 const WORTH_RELEASING = 16_384
 /** Code of a failure of a connection that the holder has closed without a word. */
@@ -61,6 +67,10 @@ export class HeldRunConnection {
   readonly #keepWaiters: Array<(isKept: boolean) => void> = []
   #receiver: HeldRunReceiver | undefined
   #closed: NodeJS.ErrnoException | undefined
+  /** Position in stdout after what was received. */
+  #received = 0
+  /** Position up to which the holder knows that output was processed. */
+  #reported = 0
   #exit: HeldExit | undefined
   readonly #closeListeners: Array<() => void> = []
 
@@ -159,7 +169,19 @@ export class HeldRunConnection {
 
   /** Lets stdout flow from that byte on. */
   read(from: number): void {
-    this.#socket.write(jsonFrame(frameTypes.read, { from }))
+    this.#received = from
+    this.#reported = from
+    const window = this.opened.hasWindow === true ? WINDOW : undefined
+    this.#socket.write(jsonFrame(frameTypes.read, { from, window } satisfies HeldRead))
+  }
+
+  /** Reports how many of the received bytes are not processed. A holder of an earlier version sends without a window. */
+  reportUnread(bytes: number): void {
+    const from = this.#received - bytes
+    if (from - this.#reported < REPORT_EVERY || this.opened.hasWindow !== true) return
+    this.#reported = from
+    if (this.#socket.writable)
+      this.#socket.write(jsonFrame(frameTypes.processed, { from } satisfies HeldProcessed))
   }
 
   write(text: string | Uint8Array): void {
@@ -222,6 +244,7 @@ export class HeldRunConnection {
   }
 
   #receiveData(piece: Buffer): void {
+    this.#received += piece.length
     // A copy, because the read buffer is reused. A large one has its own memory, which the run releases early.
     if (piece.length < WORTH_RELEASING) return this.#receiver?.onData(Buffer.from(piece))
     const copy = Buffer.allocUnsafeSlow(piece.length)

@@ -16,7 +16,8 @@ import {
   positionIn,
   runNameIn,
   heldStartIn,
-  untilIn
+  untilIn,
+  windowIn
 } from "./HolderMessages.ts"
 
 /** Maximum payload before the key was received. */
@@ -166,8 +167,14 @@ export class HolderConnection implements HeldRunPeer {
         return
       }
       case frameTypes.read: {
+        const fields = fieldsOf(payload)
+        const from = positionIn(fields)
+        if (from === undefined || !run.read(from, windowIn(fields))) this.refuse("that output is not stored")
+        return
+      }
+      case frameTypes.processed: {
         const from = positionIn(fieldsOf(payload))
-        if (from === undefined || !run.read(from)) this.refuse("that output is not stored")
+        if (from === undefined || !run.processed(from)) this.refuse("that output was not sent")
         return
       }
       case frameTypes.until: {

@@ -32,6 +32,7 @@ export const frameTypes = {
   // From an Edge, on the connection of a run.
   until: 12,
   keepKey: 13,
+  processed: 14,
   // From the holder.
   welcome: 32,
   opened: 33,

@@ -71,6 +71,16 @@ export interface HeldStart {
   readonly until: HeldUntil
 }
 
+/** Where the Edge reads output from. */
+export interface HeldRead {
+  readonly from: number
+  /** Bytes that may be sent and not processed; without it, the socket is the limit. */
+  readonly window?: number | undefined
+}
+
+/** The Edge has processed all output before `from`. */
+export type HeldProcessed = Pick<HeldRead, "from">
+
 export interface HeldExit {
   readonly code: number | null
   readonly signal: string | null
@@ -114,6 +124,8 @@ export interface OpenedRun {
   readonly isWhole: boolean
   /** Private keys that an Edge kept, by the ids of their questions. Absent in a holder of an earlier version, which keeps none. */
   readonly keys?: Readonly<Record<string, string>> | undefined
+  /** Whether the holder accepts `window` and `processed`. Absent in a holder of an earlier version. */
+  readonly hasWindow?: boolean | undefined
   /** The program has exited. */
   readonly exit?: HeldExit | undefined
   /** The program has exited, and all its output was read from the pipe. */
@@ -167,6 +179,12 @@ export const untilIn = (value: unknown): HeldUntil | undefined => {
   return [applied, background, cap, wall].every(isOptionalCount)
     ? { applied, background, cap, wall }
     : undefined
+}
+
+/** How many bytes of output may be on their way; `undefined` for an Edge of an earlier version, which reports nothing as processed. */
+export const windowIn = (fields: Fields | undefined): number | undefined => {
+  const window = fields?.window
+  return isCount(window) && window > 0 ? window : undefined
 }
 
 /** A private key of a question, with the question's id. */

@@ -1,9 +1,10 @@
 /** Followers of new batches, of one run or of all runs. */
 import type { RunId } from "@corral/domain/identity/Ids"
+import type { LogFollower } from "@corral/service/stream/LogSource"
 import type { StoredBatch } from "./StoredBatch.ts"
 
 /** Receives each batch once it is durable. Must not block and must not throw. */
-export interface BatchFollower {
+export interface BatchFollower extends Pick<LogFollower, "window"> {
   readonly receive: (batch: StoredBatch) => void
 }
 
@@ -36,6 +37,15 @@ export class BatchFollowers {
       this.#byRun.delete(runId)
       this.#onLast(runId)
     }
+  }
+
+  /** Followers of that run alone. */
+  ofRun(runId: RunId): Iterable<BatchFollower> {
+    return this.#byRun.get(runId) ?? []
+  }
+
+  get hasFollowersOfAll(): boolean {
+    return this.#ofAll.size > 0
   }
 
   /** Whether more than one follower reads the run. */

@@ -16,6 +16,7 @@ import { Store, type StoreFailed, type Write } from "../store/Store.ts"
 import { type BatchFollower, BatchFollowers } from "./BatchFollowers.ts"
 import type { StoredBatch, NewEvents } from "./StoredBatch.ts"
 import { SharedReads } from "./SharedReads.ts"
+import { ReaderPace } from "./ReaderPace.ts"
 import { StoredEvents } from "./StoredEvents.ts"
 import { insertBatchRow } from "./EventRows.ts"
 
@@ -48,6 +49,11 @@ export class EdgeEventLog extends Context.Service<
     readonly endsAt: (runId: RunId, seq: number) => boolean
     /** Passes every new batch of the run (or of all runs) to the follower, until the returned function is called. */
     readonly follow: (runId: RunId | undefined, follower: BatchFollower) => () => void
+    /**
+     * Whether the program of the run must wait for its readers. Calls `resume` once when that may have changed: a reader has room, or
+     * all of them are slow.
+     */
+    readonly mustWait: (runId: RunId, resume: () => void) => boolean
   }
 >()("corral/edge/EventLog") {
   static readonly layer = Layer.effect(
@@ -62,6 +68,11 @@ const make = Effect.fnUntraced(function* () {
   const shared = new SharedReads()
   const followers = new BatchFollowers((runId) => shared.drop(runId))
   const { append, appendNow } = yield* makeAppend(store, followers)
+  const fork = Effect.runForkWith(yield* Effect.context<never>())
+  const pace = new ReaderPace({
+    followers,
+    later: (millis, look) => void fork(Effect.andThen(Effect.sleep(millis), Effect.sync(look)))
+  })
   return EdgeEventLog.of({
     append,
     appendNow,
@@ -75,7 +86,8 @@ const make = Effect.fnUntraced(function* () {
     lastSeq: (runId) => reader.lastSeq(runId),
     isForgotten: (runId) => reader.isForgotten(runId),
     endsAt: (runId, seq) => reader.endsAt(runId, seq),
-    follow: (runId, follower) => followers.follow(runId, follower)
+    follow: (runId, follower) => followers.follow(runId, follower),
+    mustWait: (runId, resume) => pace.mustWait(runId, resume)
   })
 })
 

@@ -21,6 +21,10 @@ class RunSource implements EdgeLogSource {
     this.runId = runId
   }
 
+  get isPaced(): boolean {
+    return true
+  }
+
   read(after: number, budget: number) {
     return reading(() => {
       const batches = this.log.read(this.runId, after, budget)

@@ -14,6 +14,8 @@ export interface RunChild {
   /** Leaves stdout unread. */
   readonly pause: () => void
   readonly resume: () => void
+  /** Reports how many bytes of stdout were received and are not processed. Absent where `pause` alone limits them. */
+  readonly reportUnread?: (bytes: number) => void
 }
 
 /** How the process ended. `isHolderLost`: the holder of the run ended, and nothing is known of the process. */

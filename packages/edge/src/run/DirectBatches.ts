@@ -73,5 +73,5 @@ export const release = (session: RunSession, batch: MailboxBatch): void => {
   if (batch.hasToolResult) session.options.protection?.callEnded()
   session.options.commits?.observe(session.options.recorder.state)
   // Last, because it may read further output.
-  session.stdout.processed(batch.weight, session.isBackedUp)
+  session.stdout.processed(batch.weight, session.holdsOutput())
 }

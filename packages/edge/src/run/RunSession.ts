@@ -122,6 +122,13 @@ export class RunSession {
     return this.backlog.isWaiting && this.process?.child.isGone === false
   }
 
+  /** Whether stdout is paused for now: for the backlog, or for the readers of the run. Accepts output again when the readers have room. */
+  holdsOutput(): boolean {
+    return this.isBackedUp || this.options.log.mustWait(this.options.recorder.run.id, this.#acceptOutput)
+  }
+
+  readonly #acceptOutput = (): void => this.stdout.processed(0, this.holdsOutput())
+
   /** Continues the backlog in a later batch, after batches of other runs. */
   resumeLater(): void {
     if (this.#isResuming) return

@@ -26,7 +26,7 @@ type Pull = Effect.Effect<Reads, Cause.Done>
 
 export class StdoutReader {
   /** The process whose pipe is paused and resumed. */
-  child: Pick<RunChild, "pause" | "resume"> | undefined
+  child: Pick<RunChild, "pause" | "resume" | "reportUnread"> | undefined
   #isAccepting = true
   /** Resumes a decoder that waits to be accepted. */
   #accept: (() => void) | undefined
@@ -169,6 +169,7 @@ export class StdoutReader {
     const unread = this.#waiting + this.#pulled + this.#emitted
     if (this.#isHeld || unread > UNREAD_LIMIT) this.child?.pause()
     else if (unread < UNREAD_LIMIT / 2) this.child?.resume()
+    this.child?.reportUnread?.(unread)
     // Reads that wait do not close the gate: only the decoder takes them away.
     this.#isAccepting = !this.#isHeld && this.#emitted <= UNREAD_LIMIT / 2
     if (!this.#isAccepting) return

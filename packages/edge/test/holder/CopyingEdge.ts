@@ -12,13 +12,17 @@ const [, , home = "", run = "", file = ""] = process.argv
 const input = readFileSync(file, "latin1")
 
 let position = 0
+let child: HeldProcess | undefined
 const advance = (bytes: number): void => {
   position += bytes
   process.stdout.write(`${position}\n`)
 }
 
 const handlers = {
-  onChunk: ({ length }: Buffer) => advance(length),
+  onChunk: ({ length }: Buffer) => {
+    advance(length)
+    child?.reportUnread(0)
+  },
   onEnd: () => process.exit(2),
   onSpawnError: () => process.exit(3)
 }
@@ -36,7 +40,7 @@ const copy = Effect.gen(function* () {
   }
   const limits = { mark: `${RUN_MARK}=${run}`, maxBytes: 1_000_000_000, until: {} }
   advance(opened.outputBytes)
-  const child = opened.isNew
+  child = opened.isNew
     ? HeldProcess.start(connection, spec, limits, handlers)
     : HeldProcess.adopt(connection, { from: opened.outputBytes, isConfined: false }, handlers)
   for (let at = opened.stdinBytes, size = 1; at < input.length; size = (size * 7 + 11) % 5_003) {

@@ -15,6 +15,8 @@ export class RunRecord {
   readonly ended = Promise.withResolvers<ChildEnd>()
   readonly spawnError = Promise.withResolvers<NodeJS.ErrnoException>()
   readonly chunks: Array<Buffer> = []
+  /** The process, which learns that all output is processed. Without it, the holder sends about a window. */
+  child: HeldProcess | undefined
   #bytes = 0
   #waiting: { readonly bytes: number; readonly resolve: () => void } | undefined
 
@@ -22,6 +24,7 @@ export class RunRecord {
     onChunk: (chunk) => {
       this.chunks.push(chunk)
       this.#bytes += chunk.length
+      this.child?.reportUnread(0)
       if (this.#waiting !== undefined && this.#bytes >= this.#waiting.bytes) this.#waiting.resolve()
     },
     onGone: () => void this.events.push("gone"),
@@ -67,6 +70,8 @@ export const markOf = (run: string): string => `${RUN_MARK}=${run}`
 interface StartedProgram extends Partial<SubprocessSpec> {
   readonly run?: string
   readonly limits?: Partial<HeldLimits>
+  /** Whether output counts as processed when it arrives. */
+  readonly reports?: boolean
   /** Folder of control groups in which the holder may have prepared one. */
   readonly groups?: string | undefined
 }
@@ -74,7 +79,7 @@ interface StartedProgram extends Partial<SubprocessSpec> {
 /** Starts a program as a run does. */
 export const startRun = async (
   { holder }: Pick<ConnectedEdge, "holder">,
-  { env, groups, limits, run = newRun(), ...more }: StartedProgram
+  { env, groups, limits, reports = true, run = newRun(), ...more }: StartedProgram
 ): Promise<RecordedRun> => {
   const record = new RunRecord()
   const connection = await Effect.runPromise(holder.open(run, undefined, groups))
@@ -89,6 +94,7 @@ export const startRun = async (
   }
   const all: HeldLimits = { mark: markOf(run), maxBytes: 1_000_000_000, until: {}, ...limits }
   const child = HeldProcess.start(connection, spec, all, record.handlers)
+  if (reports) record.child = child
   await until(async () => (child.pid !== undefined || child.isGone ? true : undefined), "the start")
   return { id: run, child, connection, record }
 }
@@ -108,5 +114,6 @@ export const adoptRun = async (
   const record = new RunRecord()
   const connection = await Effect.runPromise(holder.open(id))
   const child = HeldProcess.adopt(connection, { from, isConfined: false }, record.handlers)
+  record.child = child
   return { id, child, connection, record }
 }

@@ -3,7 +3,7 @@
  *
  * Guarantees: every event of a log once and in order. An up-to-date subscriber receives frames that are encoded once for all of them. A
  * slow reader blocks no other reader and costs no memory: its cursors continue when the socket drains. A reader that takes nothing from
- * a full socket for `stalledAfterMs` is closed with 1013.
+ * a full socket for `stalledAfterMs` is closed with 1013. A reader of a paced log has a window, which holds nothing back that is sent.
  *
  * Does not: decide who may read. Progress of a slow reader is visible only as far as the kernel shows it: the kernel buffers some
  * megabytes and asks for more when about a third has been read.
@@ -13,8 +13,9 @@ import { Cause, Exit, type Effect, type Fiber } from "effect"
 import type { Duplex } from "node:stream"
 import type { WebSocket } from "ws"
 import { LogCursor, type CursorReader } from "./LogCursor.ts"
-import { framesOf } from "./Frames.ts"
+import { framesOf, pingFrame } from "./Frames.ts"
 import { ReplayGap } from "./Gap.ts"
+import { READER_WINDOW, ReaderWindow } from "./ReaderWindow.ts"
 import type { LogBatch, LogSource, SocketClose, Start } from "./LogSource.ts"
 import type { StreamTimesOptions } from "./StreamTimes.ts"
 import { queuedOf } from "../http/WriteQueue.ts"
@@ -43,6 +44,8 @@ export interface StreamConnection {
 }
 
 export class EventSocket<E> implements CursorReader<E> {
+  /** Only of a paced log, once half a window was sent: most readers receive less. */
+  window: ReaderWindow | undefined
   private readonly context: EventSocketContext
   private readonly socket: WebSocket
   private readonly stream: Duplex
@@ -58,6 +61,9 @@ export class EventSocket<E> implements CursorReader<E> {
   private queued = 0
   private lastPing: number
   private hasEnded = false
+  private isPaced = false
+  /** Bytes that were sent before there is a window. */
+  private unmeasured = 0
   /** Unix milliseconds since when a stalled reader is being closed. */
   private closingSince: number | undefined
 
@@ -75,6 +81,7 @@ export class EventSocket<E> implements CursorReader<E> {
   follow(source: LogSource<E>, { after, isOver }: Start): void {
     if (isOver) return this.endWith(ENDED)
     if (source.hasDropped(after)) return this.endWith(GAP)
+    this.isPaced = source.isPaced === true
     const cursor = this.cursorOf(source, after)
     this.releaseWith(source.follow(cursor))
     cursor.wake()
@@ -98,8 +105,9 @@ export class EventSocket<E> implements CursorReader<E> {
 
   send(batch: LogBatch): void {
     if (this.hasEnded) return
-    // Whole frames between the library's own whole frames: without extensions, no frame is split.
-    if (!this.stream.write(framesOf(batch))) this.block(this.context.now())
+    const frames = framesOf(batch)
+    const position = this.isPaced ? this.measure(frames.length) : undefined
+    if (!this.write(frames, position)) this.block(this.context.now())
     if (batch.terminal && this.endsWithRun) this.endWith(ENDED)
   }
 
@@ -149,6 +157,27 @@ export class EventSocket<E> implements CursorReader<E> {
   revoke(code: number, reason: string): void {
     this.end(code, reason)
     setTimeout(() => this.terminate(), REVOKE_WITHIN_MS).unref()
+  }
+
+  /** Whole frames between the library's own whole frames: without extensions, no frame is split. A ping is part of the same write. */
+  private write(frames: Buffer, position: Buffer | undefined): boolean {
+    if (position === undefined) return this.stream.write(frames)
+    this.stream.cork()
+    const accepts = this.stream.write(frames)
+    this.stream.write(pingFrame(position))
+    this.stream.uncork()
+    return accepts
+  }
+
+  /** Counts bytes that are sent. Returns the position that the reader must confirm after them, if any. */
+  private measure(bytes: number): Buffer | undefined {
+    if (this.window !== undefined) return this.window.count(bytes)
+    this.unmeasured += bytes
+    if (this.unmeasured < READER_WINDOW / 2) return undefined
+    const window = new ReaderWindow(this.context.now)
+    this.socket.on("pong", (payload: Buffer) => window.confirm(payload))
+    this.window = window
+    return window.count(this.unmeasured)
   }
 
   private endWith({ code, reason }: SocketClose): void {

@@ -1,5 +1,6 @@
 /**
- * Batches as WebSocket text frames (RFC 6455 §5.2: unmasked, as a server sends them), one frame an event, made once per batch.
+ * Batches as WebSocket text frames (RFC 6455 §5.2: unmasked, as a server sends them), one frame an event, made once per batch;
+ * and pings.
  */
 /** Envelopes of consecutive events as JSON lines. */
 export interface FrameBatch {
@@ -11,6 +12,7 @@ export interface FrameBatch {
 }
 
 const TEXT = 0x81
+const PING = 0x89
 
 const headerSize = (length: number): number => (length < 126 ? 2 : length < 65_536 ? 4 : 10)
 
@@ -53,6 +55,10 @@ const encode = (text: Buffer): Buffer => {
   }
   return frames
 }
+
+/** A ping. Its payload has at most 125 bytes. */
+export const pingFrame = (payload: Buffer): Buffer =>
+  Buffer.concat([Buffer.from([PING, payload.length]), payload])
 
 /** The frames of a batch; the same Buffer for every reader of the same batch. */
 export const framesOf = (batch: FrameBatch): Buffer =>

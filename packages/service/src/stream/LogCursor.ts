@@ -7,11 +7,13 @@
 import { Effect } from "effect"
 import type { ReplayGap } from "./Gap.ts"
 import { type LogBatch, type LogFollower, type LogSource, READ_BUDGET } from "./LogSource.ts"
+import type { ReaderWindow } from "./ReaderWindow.ts"
 
 /** Owner of cursors, with the place where batches go. */
 export interface CursorReader<E> {
   /** Whether it can take a batch now. */
   readonly canSend: boolean
+  readonly window?: ReaderWindow | undefined
   readonly send: (batch: LogBatch) => void
   /** The cursor is behind: reads it as soon as the reader can send. */
   readonly resume: (cursor: LogCursor<E>) => void
@@ -31,6 +33,10 @@ export class LogCursor<E> implements LogFollower {
     this.position = after
     this.isBehind = false
     this.reader = reader
+  }
+
+  get window(): ReaderWindow | undefined {
+    return this.reader.window
   }
 
   /** Batches that follow. None: the cursor has reached the end of the log. */

@@ -8,6 +8,7 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import type { Effect } from "effect"
 import type { FrameBatch } from "./Frames.ts"
 import type { ReplayGap } from "./Gap.ts"
+import type { ReaderWindow } from "./ReaderWindow.ts"
 
 /** Consecutive events of one log, as JSON lines without a final newline. Shared by all readers that are up to date. */
 export interface LogBatch extends FrameBatch {
@@ -20,6 +21,8 @@ export interface LogBatch extends FrameBatch {
 
 /** Reader that is notified when a log grows. Must not block and must not throw. */
 export interface LogFollower {
+  /** What the reader has confirmed, once much was sent to it. Without a window, it always has room. */
+  readonly window?: ReaderWindow | undefined
   /** Position of a follower that has read everything and can receive the next batch; `undefined` while it reads by itself. */
   readonly waitsAfter: () => number | undefined
   /** Passes a new batch. A follower at another position ignores it or reads the log. */
@@ -36,6 +39,8 @@ export interface SocketClose {
 
 /** Log of one run, or of all runs as one. `E` is how a read can fail. */
 export interface LogSource<E> {
+  /** Whether the log's writer waits for readers that are full. They receive pings for it. */
+  readonly isPaced?: boolean
   /**
    * Batches after a position, oldest first: about `budget` characters, and at least one batch if there is any. Empty at the end of the
    * log. Fails with `ReplayGap` when retention has dropped the next event.

@@ -144,6 +144,46 @@ describe("EventSocket", () => {
       assert.strictEqual(pings, 4)
     }))
 
+  it("asks a reader of a paced log what it has read, from half a window on, and no other reader", () =>
+    withSocket(async (connected) => {
+      const { client } = connected
+      const reader = socketOf(connected, () => 0)
+      const pings: Array<Buffer> = []
+      client.on("ping", (position: Buffer) => pings.push(position))
+      const received = (count: number) =>
+        new Promise<void>((resolve) => {
+          let left = count
+          const onMessage = () => {
+            if (--left > 0) return
+            client.off("message", onMessage)
+            resolve()
+          }
+          client.on("message", onMessage)
+        })
+      const source = { ...sourceOf(new Logs(), first), isPaced: true }
+      reader.follow(source, start)
+      const small = received(1)
+      reader.send(batchOf(first, 1, ["1"]))
+      await small
+      const windowOf = () => reader.window
+      assert.isUndefined(windowOf())
+      const whole = received(3)
+      reader.send(batchOf(first, 2, [large, large, large]))
+      const window = windowOf()
+      if (window === undefined) return assert.fail("no window")
+      assert.strictEqual(window.state, "full")
+      const room = new Promise<void>((resolve) => (window.onRoom = resolve))
+      await Promise.all([whole, within(room, 5_000, "the pong")])
+      assert.strictEqual(window.state, "room")
+      assert.strictEqual(pings.length, 1)
+      await withSocket(async (other) => {
+        const unpaced = socketOf(other, () => 0)
+        unpaced.follow(sourceOf(new Logs(), first), start)
+        unpaced.send(batchOf(first, 1, [large, large, large]))
+        assert.isUndefined(unpaced.window)
+      })
+    }))
+
   it("closes with 4410 where events are missing, after those before", () =>
     withSocket(async (connected) => {
       const { client } = connected
