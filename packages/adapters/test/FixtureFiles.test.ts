@@ -25,7 +25,7 @@ describe("A file of a recording", () => {
   })
 
   it("has a known name", () => {
-    const known = [
+    const names = [
       ...Object.keys(recordingDefaults),
       "start.json",
       "stdout.jsonl",
@@ -33,7 +33,7 @@ describe("A file of a recording", () => {
       "stdin.jsonl"
     ]
     const others = globSync("*/*/*", { cwd: folder }).filter(
-      (path) => ![...known, "stderr.txt", "events.json"].includes(basename(path))
+      (path) => ![...names, "stderr.txt", "events.json"].includes(basename(path))
     )
     assert.deepStrictEqual(others, [])
   })
