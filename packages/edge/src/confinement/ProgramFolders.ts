@@ -14,6 +14,7 @@ import { mergedViews } from "./MountViews.ts"
 import { type EntryRule, nothingShown, shownByRule, type ShownFolder, shownWhole } from "./ShownFolder.ts"
 import {
   isInstallationPart,
+  isInstallationText,
   javaSettings,
   matchesName,
   type ToolFolder,
@@ -43,12 +44,16 @@ const existing = (path: string): ShownFolder => (existsSync(path) ? shownWhole(p
 
 const installation = (folder: string): ShownFolder => {
   const isJava = existsSync(join(folder, "lib", "jrt-fs.jar"))
-  return shownByRule(folder, (name, path) => {
+  const shown = shownByRule(folder, (name, path) => {
     if (name === "bin" || name === "sbin") return shownByRule(path, programRule)
     if (name === "conf" && isJava)
       return shownByRule(path, (inside, at) => (javaSettings.has(inside) ? shownWhole(at) : nothingShown))
     return isInstallationPart(name) ? shownWhole(path) : nothingShown
   })
+  // Texts are shown where that needs no mount of their own.
+  return shown.covers === undefined
+    ? { ...shown, mounts: shown.mounts.filter(({ path }) => !isInstallationText(basename(path))) }
+    : shown
 }
 
 const shownAs = (kind: ToolKind, path: string): ShownFolder => {

@@ -13,6 +13,7 @@ import { copyFileSync, constants, existsSync, readFileSync, renameSync, rmSync, 
 import { join } from "node:path"
 import { endNewRepository, startNewRepository } from "../workspace/NewRepository.ts"
 import { smallFileBytes } from "../workspace/SmallFile.ts"
+import { KeptContents } from "./KeptContents.ts"
 import type { Move, NamedChange, RepositoryDifference, ValueChange } from "./RepositoryDifference.ts"
 import { isContent, valueOfContent } from "./RepositoryFiles.ts"
 import { restoreRepository } from "./RepositoryRestore.ts"
@@ -56,12 +57,14 @@ export class RepositoryRecord {
   readonly #file: string
   readonly #home: string
   readonly #runId: RunId
+  readonly #contents: KeptContents
 
   /** `home`: the Edge's. */
   constructor(home: string, runId: RunId) {
     this.#home = home
     this.#runId = runId
     this.#file = join(home, "repositories", runId)
+    this.#contents = new KeptContents(`${this.#file}.files`)
   }
 
   /** The run starts in a folder without a repository. */
@@ -80,14 +83,13 @@ export class RepositoryRecord {
     if (place === undefined) return
     makeFolder(join(this.#file, ".."))
     this.#keepIndex(join(place.folder, "index"), index)
+    const contents = new Map<string, Buffer>()
     for (const [name, value] of files) {
-      const copy = this.#copyOf(value)
-      if (!isContent(value) || existsSync(copy)) continue
+      if (!isContent(value) || contents.has(value) || this.#contents.has(value)) continue
       const bytes = smallFileBytes(join(place.common, name), MAX_FILE)
-      if (bytes === undefined || valueOfContent(bytes) !== value) continue
-      makeFolder(join(copy, ".."))
-      writeFileSync(copy, bytes, { mode: 0o600 })
+      if (bytes !== undefined && valueOfContent(bytes) === value) contents.set(value, bytes)
     }
+    this.#contents.add(contents)
   }
 
   /** Adds a change to what the run has changed before. */
@@ -124,7 +126,7 @@ export class RepositoryRecord {
       if (change === undefined)
         return Effect.fail(new NotFound({ message: "This run changed nothing in the repository." }))
       return restoreRepository(program, change, {
-        content: (value) => this.#contentOf(value),
+        content: (value) => this.#contents.of(value),
         index: smallFileBytes(`${this.#file}.index`, Number.MAX_SAFE_INTEGER)
       })
     }).pipe(Effect.andThen(Effect.sync(() => this.remove())))
@@ -139,14 +141,6 @@ export class RepositoryRecord {
     } catch {
       // There is none, or it cannot be copied: then it cannot be put back.
     }
-  }
-
-  #copyOf(value: string): string {
-    return join(`${this.#file}.files`, value.slice(1))
-  }
-
-  #contentOf(value: string): Buffer | undefined {
-    return isContent(value) ? smallFileBytes(this.#copyOf(value), MAX_FILE) : undefined
   }
 
   #read(): RecordedChange | undefined {

@@ -2,7 +2,7 @@
  * What a run sees of a folder of the machine, by a rule about its entries: with few mounts, because each one delays the start.
  *
  * Guarantees: an entry that the rule does not show is not shown. If all are shown, the folder is one mount. If few are not, the folder is shown and
- * those are covered.
+ * those are covered. A folder of such folders is one mount with their covers.
  *
  * Does not: cover a link, which shows nothing by itself, or what is made later in a folder that is shown.
  */
@@ -15,15 +15,20 @@ import type { Mount } from "./Mount.ts"
 const MAX_NAMES = 8_192
 
 export interface ShownFolder {
-  /** Whether everything in it is shown. */
-  readonly isWhole: boolean
   readonly mounts: ReadonlyArray<Mount>
+  /** What is covered where the folder is shown with everything in it; `undefined` if only parts of it are shown. */
+  readonly covers: ReadonlyArray<Mount> | undefined
 }
 
-export const nothingShown: ShownFolder = { isWhole: false, mounts: [] }
+export const nothingShown: ShownFolder = { mounts: [], covers: undefined }
+
+const shownBut = (path: string, covers: ReadonlyArray<Mount>): ShownFolder => ({
+  mounts: [{ kind: "read", path }, ...covers],
+  covers
+})
 
 /** A folder or file with everything in it. */
-export const shownWhole = (path: string): ShownFolder => ({ isWhole: true, mounts: [{ kind: "read", path }] })
+export const shownWhole = (path: string): ShownFolder => shownBut(path, [])
 
 /** What an entry shows, by its name and path. */
 export type EntryRule = (name: string, path: string, entry: Dirent) => ShownFolder
@@ -41,20 +46,22 @@ const coverOf = (path: string): Mount => ({ kind: isFolder(path) ? "hidden" : "h
 export const shownByRule = (folder: string, rule: EntryRule): ShownFolder => {
   const entries = entriesOf(folder).map((entry) => {
     const path = join(folder, entry.name)
-    const isLink = entry.isSymbolicLink()
     const shown = rule(entry.name, path, entry)
-    return { path, isLink, shown, isWhole: shown.isWhole || isLink }
+    return { path, shown, isLink: entry.isSymbolicLink() }
   })
   if (entries.length === 0) return nothingShown
-  if (entries.every(({ isWhole }) => isWhole)) return shownWhole(folder)
+  const rest = entries.filter(({ isLink, shown }) => !isLink && shown.covers === undefined)
+  const inside = entries.flatMap(({ isLink, shown }) => (isLink ? [] : (shown.covers ?? [])))
   const single = entries.flatMap(({ isLink, path, shown }): ReadonlyArray<Mount> =>
-    isLink && shown.isWhole ? [{ kind: "link", path, target: readlinkSync(path) }] : shown.mounts
+    isLink && shown.covers !== undefined ? [{ kind: "link", path, target: readlinkSync(path) }] : shown.mounts
   )
-  const rest = entries.filter(({ isWhole }) => !isWhole)
-  if (rest.length >= single.length || rest.some(({ shown }) => shown.mounts.length > 0))
-    return { isWhole: false, mounts: single }
-  return {
-    isWhole: false,
-    mounts: [{ kind: "read", path: folder }, ...rest.map(({ path }) => coverOf(path))]
-  }
+  if (rest.length === 0) return shownBut(folder, inside)
+  // Parts of an entry next to one that is not shown: the folder is no tree of tools, and more may be made in it later.
+  const isApart = inside.length > 0 || rest.some(({ shown }) => shown.mounts.length > 0)
+  return isApart || rest.length >= single.length
+    ? { mounts: single, covers: undefined }
+    : shownBut(
+        folder,
+        rest.map(({ path }) => coverOf(path))
+      )
 }

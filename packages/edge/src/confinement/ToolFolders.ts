@@ -50,16 +50,24 @@ export const toolFolders: ReadonlyArray<ToolFolder> = [
   )
 ]
 
-/** Of an installation: programs, libraries, sources and headers, what says which version it is, and texts for people. */
+/** Of an installation: programs, libraries, sources and headers, and what says which version it is. */
 const PARTS = new Set(
-  (
-    "include jmods jre lib lib32 lib64 libexec man pkg pyvenv.cfg release share src version go.env legal " +
-    "authors changelog changelog.md copying license license.md license.txt licenses news notice patents readme readme.md"
-  ).split(" ")
+  "include jmods jre lib lib32 lib64 libexec man pkg pyvenv.cfg release share src version go.env legal".split(
+    " "
+  )
+)
+const TEXTS = new Set(
+  "authors changelog changelog.md copying license license.md license.txt licenses news notice patents readme readme.md".split(
+    " "
+  )
 )
 
-/** Whether a part of an installation is shown. Its programs are in `bin` and `sbin`. */
-export const isInstallationPart = (name: string): boolean => PARTS.has(name.toLowerCase())
+/** Whether a part of an installation is a text for people. */
+export const isInstallationText = (name: string): boolean => TEXTS.has(name.toLowerCase())
+
+/** Whether a part of an installation may be shown. Its programs are in `bin` and `sbin`. */
+export const isInstallationPart = (name: string): boolean =>
+  PARTS.has(name.toLowerCase()) || isInstallationText(name)
 
 /** Settings that a Java machine does not start without. Others of its kind contain passwords. */
 export const javaSettings: ReadonlySet<string> = new Set([
