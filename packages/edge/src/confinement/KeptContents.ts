@@ -1,6 +1,6 @@
 /**
- * Contents of small files of a repository, by their values, in one file: a start keeps some twenty of them, and each file of its own costs it a
- * fraction of a millisecond.
+ * Contents of small files of a repository, by their values, in one file. A start keeps some twenty of them, and to write as many files takes
+ * milliseconds.
  *
  * Guarantees: a content is complete or not there. A write that was cut off leaves a line that is not read.
  */

@@ -12,10 +12,10 @@ describe("KeptContents", () => {
 
   it("gives back what was added, also to a later Edge", () => {
     const path = join(openFolder(), "files")
-    const kept = new KeptContents(path)
-    assert.isFalse(kept.has("=a"))
-    kept.add(contents)
-    for (const each of [kept, new KeptContents(path)]) {
+    const record = new KeptContents(path)
+    assert.isFalse(record.has("=a"))
+    record.add(contents)
+    for (const each of [record, new KeptContents(path)]) {
       assert.isTrue(each.has("=a") && each.has("=b"))
       for (const [value, bytes] of contents) assert.deepStrictEqual(each.of(value), bytes)
       assert.isUndefined(each.of("=c"))
@@ -28,10 +28,10 @@ describe("KeptContents", () => {
     const whole = readFileSync(path)
     for (let at = 0; at <= whole.length; at++) {
       writeFileSync(path, whole.subarray(0, at))
-      const kept = new KeptContents(path)
+      const record = new KeptContents(path)
       for (const [value, bytes] of contents)
-        if (kept.has(value)) assert.deepStrictEqual(kept.of(value), bytes)
-      kept.add(contents)
+        if (record.has(value)) assert.deepStrictEqual(record.of(value), bytes)
+      record.add(contents)
       for (const [value, bytes] of contents)
         assert.deepStrictEqual(new KeptContents(path).of(value), bytes, `${at}`)
     }
