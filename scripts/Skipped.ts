@@ -15,6 +15,7 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/cli/test/e2e/Doctor.test.ts": "the system has no /proc",
   "packages/cli/test/joined/SealedAnswers.test.ts": "the system has no /proc",
   "packages/cli/test/e2e/EdgeChat.test.ts": "`script` is not installed",
+  "packages/cli/test/e2e/FirstTerminal.test.ts": "`script` is not installed",
   "packages/cli/test/e2e/ChatQuestions.test.ts": "`script` is not installed",
   "packages/cli/test/e2e/Questions.test.ts": "`script` is not installed",
   "packages/cli/test/e2e/FirstRun.test.ts":
@@ -27,6 +28,9 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/console/test/e2e/Questions.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/FirstRun.soak.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Keys.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/KeptFocus.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/LongTurn.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/Touch.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Outage.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Pause.test.ts":
     "no Chromium for this system, or this user cannot make control groups",

@@ -159,14 +159,13 @@ export class EventSocket<E> implements CursorReader<E> {
     setTimeout(() => this.terminate(), REVOKE_WITHIN_MS).unref()
   }
 
-  /** Whole frames between the library's own whole frames: without extensions, no frame is split. A ping is part of the same write. */
+  /**
+   * Whole frames between the library's own whole frames: without extensions, no frame is split. A corked stream would say that it is full, and the
+   * reader would read from the log what it can be handed.
+   */
   private write(frames: Buffer, position: Buffer | undefined): boolean {
-    if (position === undefined) return this.stream.write(frames)
-    this.stream.cork()
     const accepts = this.stream.write(frames)
-    this.stream.write(pingFrame(position))
-    this.stream.uncork()
-    return accepts
+    return position === undefined ? accepts : this.stream.write(pingFrame(position))
   }
 
   /** Counts bytes that are sent. Returns the position that the reader must confirm after them, if any. */
