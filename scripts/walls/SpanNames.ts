@@ -1,4 +1,4 @@
-/** Names of spans: the module, a dot, and the function, so that a trace leads to the file. */
+/** Names of spans: the module, a dot, and what it does, so that a trace leads to the file. */
 import { basename } from "node:path"
 
 const NAMED = /\b(?:Effect\.fn|withSpan)\("([^"]+)"/g

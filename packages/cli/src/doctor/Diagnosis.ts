@@ -230,7 +230,7 @@ const inspectMachine = Effect.fnUntraced(function* (reason: string) {
 })
 
 /** Runs the diagnosis. Never fails: parts that can't be inspected are reported as such. */
-export const diagnose = Effect.fn("Diagnosis.examine")(function* (choice: EdgeChoice) {
+export const diagnose = Effect.fn("Diagnosis.diagnose")(function* (choice: EdgeChoice) {
   const path = yield* corralHome
   const found: MachineStatus = yield* inspectRunningEdge(choice).pipe(
     Effect.catch(({ message }) => Effect.orDie(inspectMachine(message)))

@@ -78,7 +78,7 @@ const linkWorkspaceWhenKnown = (
   )
 
 /** Registers the device and links its workspaces. Returns the first project that the device is shared with, if any. */
-export const ensureLocalDevice = Effect.fn("LocalDevice.ownDevice")(function* (options: LocalDeviceOptions) {
+export const ensureLocalDevice = Effect.fn("LocalDevice.ensure")(function* (options: LocalDeviceOptions) {
   const calls = yield* connectToHub(options.url, options.token)
   const use = Effect.gen(function* () {
     const device = yield* register(calls, options)

@@ -16,7 +16,7 @@ export interface LocalSignInOptions {
 }
 
 /** Signs the terminals of this home in until the scope closes. Returns false if they are signed in elsewhere. */
-export const signInLocally = Effect.fn("LocalSignIn.ownSignIn")(function* ({
+export const signInLocally = Effect.fn("LocalSignIn.signIn")(function* ({
   publicUrl,
   token,
   url

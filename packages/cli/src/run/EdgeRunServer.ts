@@ -23,7 +23,7 @@ const createRun = Effect.fnUntraced(function* (calls: EdgeApiClient, payload: Cr
 })
 
 /** Fails with `unreachable` if no Edge is running. */
-export const edgeRunServer = Effect.fn("EdgeRunServer.edgePlace")(function* (choice: EdgeChoice) {
+export const edgeRunServer = Effect.fn("EdgeRunServer.open")(function* (choice: EdgeChoice) {
   const endpoint = yield* locateEdge(choice)
   const calls = yield* connectToEdge(endpoint)
   const services = yield* Effect.context<Effect.Services<ReturnType<typeof locateEdge>>>()

@@ -140,7 +140,7 @@ const inputCalls = (
     })
   }) satisfies Pick<RunServer, "inputs" | "input" | "answer">
 
-export const hubRunServer = Effect.fn("HubRunServer.hubPlace")(function* (choice: RunServerChoice) {
+export const hubRunServer = Effect.fn("HubRunServer.open")(function* (choice: RunServerChoice) {
   const { calls, hub, token, userId } = yield* connectToSignedInHub(choice.hub)
   const host = yield* Host
   const project = findProject(calls, choice.project)

@@ -29,7 +29,7 @@ interface ReplaySource {
 }
 
 /** Replays what the holder has stored so far. Fails with a sentence. */
-export const replayRun = Effect.fn("AdoptedProcess.run")(function* ({
+export const replayRun = Effect.fn("AdoptedProcess.replay")(function* ({
   connection,
   home,
   options,

@@ -74,7 +74,7 @@ export const makeTakeovers = (context: LeaseContext) =>
  * Takes the link over, together with others where the device's row is as the proof has read it. Otherwise, and where two Edges share the key, in a
  * transaction that reads it again.
  */
-export const takeOverLink = Effect.fn("LeaseTakeover.acquire")(function* (
+export const takeOverLink = Effect.fn("LeaseTakeover.takeOver")(function* (
   context: LeaseContext,
   takeovers: Takeovers,
   request: LeaseRequest
@@ -107,7 +107,7 @@ const takeOverLocked = Effect.fnUntraced(function* (context: LeaseContext, reque
 })
 
 /** `undefined` where the row has changed, or another transaction has locked it. */
-const storeTakeovers = Effect.fn("LeaseTakeover.takeOver")(function* (
+const storeTakeovers = Effect.fn("LeaseTakeover.store")(function* (
   { leaseEnd, now }: LeaseContext,
   sql: SqlClient.SqlClient,
   takeovers: ReadonlyArray<Takeover>
