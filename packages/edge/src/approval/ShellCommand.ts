@@ -87,6 +87,9 @@ class Reader {
       case "AndOr":
         return this.andOr(node, around)
       case "Pipeline":
+        // `!(x)` is a pattern in some shells, and `! (x)` the opposite of a command.
+        if (node.prefixes.some(({ end }) => around.source[end] === "("))
+          this.push(around.source.slice(node.pos, node.end), "shells differ in what it does", around)
         if (node.commands.length === 1) {
           this.children(node, around)
           // `time` is a keyword of some shells and a program of others.

@@ -54,7 +54,16 @@ const different: ReadonlyArray<string> = [
   "pa $((1))",
   "{ pa }",
   "pa &\\\n& pb",
-  'pa "a!b"'
+  'pa "a!b"',
+  "pa ''~",
+  'pa ""~/x',
+  "CI=''~ pa",
+  "pa >''~/f",
+  "pa | time CI=1 pb",
+  "nohup CI=1 pa",
+  "!(pa)",
+  "pa; !(pb)",
+  "pa && !(\n\tpb\n)"
 ]
 
 /** Commands of the other tests, as far as they are known and name no path of this machine. */
