@@ -218,6 +218,8 @@ class Reader {
     const segment = segmentOf(node, around, this.cwd)
     this.segments.push(segment)
     const { input, inner } = segment
+    if (!isReadWhole(node, around.source))
+      this.push(around.source.slice(node.pos, node.end), "it cannot be parsed", around)
     for (const child of [...node.prefix, ...(node.name === undefined ? [] : [node.name]), ...node.suffix])
       this.apart(() => this.read(child, { ...around, input }))
     if (inner[0] === "cd") this.move(segment)
@@ -232,6 +234,19 @@ class Reader {
   private push(text: string, opaque: string, { input, writes }: OuterRedirections): void {
     this.segments.push({ ...opaqueSegment(text, opaque), input, writes })
   }
+}
+
+/** Whether the parser has passed over nothing between the words of a command: it reads `a (b` as `a b`. */
+const isReadWhole = ({ name, pos, prefix, redirects, suffix }: Command, source: string): boolean => {
+  const parts = [...prefix, ...(name === undefined ? [] : [name]), ...suffix, ...redirects]
+  let at = pos
+  return parts
+    .toSorted((a, b) => a.pos - b.pos)
+    .every((part) => {
+      const isBlank = part.pos <= at || /^(?:\s|\\\n)*$/.test(source.slice(at, part.pos))
+      at = Math.max(at, part.end)
+      return isBlank
+    })
 }
 
 /** Values of loops and conditions must be known before they run. A case's patterns only select among shown commands. */

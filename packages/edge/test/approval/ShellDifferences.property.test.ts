@@ -61,6 +61,11 @@ const different: ReadonlyArray<string> = [
   "pa >''~/f",
   "pa | time CI=1 pb",
   "nohup CI=1 pa",
+  "pa(b",
+  "pa (b",
+  "pa 2>f (b",
+  "pa <f(b",
+  "nohup(pa x # y & pb",
   "!(pa)",
   "pa; !(pb)",
   "pa && !(\n\tpb\n)"
