@@ -6,7 +6,7 @@
 import { globSync, readFileSync } from "node:fs"
 import { ambientAccessIn } from "./walls/AmbientAccess.ts"
 import { refusedNamesIn } from "./walls/DeclaredNames.ts"
-import { sharedNames } from "./walls/ExportedNames.ts"
+import { equalBodies } from "./walls/EqualBodies.ts"
 import { folderCycles } from "./walls/FolderCycles.ts"
 import { harnessImports } from "./walls/HarnessImports.ts"
 import { modulesOf } from "./walls/Modules.ts"
@@ -48,9 +48,9 @@ const findings = [
   ...folderCycles(sources).map(
     ({ imports, rooms }) => `folder cycle: ${rooms.join(", ")}\n  ${imports.join("\n  ")}`
   ),
-  ...sharedNames([...sources, ...programs]).map(
-    ({ name, paths }) => `exported twice: ${name}\n  ${paths.join("\n  ")}`
-  ),
+  ...equalBodies(
+    [...sources, ...programs].map(({ path }) => ({ path, text: readFileSync(path, "utf8") }))
+  ).map((places) => `equal bodies:\n  ${places.map(({ line, path }) => `${path}:${line}`).join("\n  ")}`),
   ...refusedArrows([...sources, ...tests.filter(({ path }) => path.startsWith("packages/domain/"))]).map(
     (each) => `packages/${each.split("/")[1]} may not import this: ${each}`
   ),
