@@ -11,6 +11,7 @@ import { packageArrows, refusedArrows } from "./walls/PackageArrows.ts"
 import { phrases, phrasesIn } from "./walls/Phrases.ts"
 import { recursiveFoldersIn } from "./walls/RecursiveFolders.ts"
 import { foreignSpansIn } from "./walls/SpanNames.ts"
+import { trackerReferencesIn } from "./walls/TrackerReferences.ts"
 import { uncheckedCastsIn } from "./walls/UncheckedCasts.ts"
 
 const hub = (path: string, text: string) => moduleOf(`packages/hub/src/${path}`, text)
@@ -271,5 +272,35 @@ describe("foreignSpansIn", () => {
   it("finds spans of another module, and of none", () => {
     const text = `Effect.fn("Runs.get")(f); Effect.fn("Run.get")(f); effect.pipe(Effect.withSpan("runs", {}))`
     assert.deepStrictEqual(foreignSpansIn("packages/hub/src/run/Runs.ts", text), ["Run.get", "runs"])
+  })
+})
+
+describe("trackerReferencesIn", () => {
+  it.each([
+    "issue 12",
+    "Issues 3",
+    "finding X14",
+    "issue #7",
+    "#123",
+    "see (K5)",
+    "H1 says",
+    "pull request 9"
+  ])("finds %s in a document, a comment and the name of a test", (text) => {
+    assert.lengthOf(trackerReferencesIn("docs/a.md", `A\n${text} b`), 1)
+    assert.deepStrictEqual(
+      trackerReferencesIn("a.ts", `const a = 1\n/**\n * Why: ${text}.\n */`).map(({ line }) => line),
+      [3]
+    )
+    assert.lengthOf(trackerReferencesIn("a.ts", `const a = 1 // ${text}`), 1)
+    assert.lengthOf(trackerReferencesIn("a.test.ts", `it("is what ${text} wants", () => {})`), 1)
+    assert.lengthOf(trackerReferencesIn("a.test.ts", `it.each([1])("is what ${text} wants", f)`), 1)
+  })
+
+  it.each([
+    ["docs/a.md", "Option `#2`, V8, C0, [a](#12-title), /x#123 and &#8217; in 0xB1, P-256 and 95 % of H2O"],
+    ["a.ts", 'const a = { S1: "#123", colour: "#112233", b: this.#a, key: "K5" }'],
+    ["a.ts", "/* an issue with 12 rows, issue `12`, the finding of 3 files */"]
+  ])("accepts in %s: %s", (path, text) => {
+    assert.deepStrictEqual(trackerReferencesIn(path, text), [])
   })
 })

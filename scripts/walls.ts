@@ -14,6 +14,7 @@ import { refusedArrows } from "./walls/PackageArrows.ts"
 import { phrasesIn } from "./walls/Phrases.ts"
 import { recursiveFoldersIn } from "./walls/RecursiveFolders.ts"
 import { foreignSpansIn } from "./walls/SpanNames.ts"
+import { trackerReferencesIn } from "./walls/TrackerReferences.ts"
 import { uncheckedCastsIn } from "./walls/UncheckedCasts.ts"
 
 const [folder = ""] = process.argv.slice(2)
@@ -26,7 +27,7 @@ const tests = modulesOf(".", ["packages/*/test/**/*.{ts,tsx}"])
 const EXEMPT = [
   /^docs\/contract\//,
   /gitleaksRules\.ts$/,
-  /^scripts\/walls\/Phrases/,
+  /^scripts\/walls\/(?:Phrases|TrackerReferences)/,
   /^CONTRIBUTING\.md$/,
   /\/fixtures\//,
   /node_modules/
@@ -78,6 +79,11 @@ const findings = [
       : recursiveFoldersIn(path, readFileSync(path, "utf8")).map(
           (line) => `${path}:${line}: use makeFolder: Node's recursive mkdir does not end below /proc`
         )
+  ),
+  ...texts.flatMap((path) =>
+    trackerReferencesIn(path, readFileSync(path, "utf8")).map(
+      ({ line, text }) => `${path}:${line}: "${text}": say what it is, or name the ADR`
+    )
   ),
   ...texts.flatMap((path) =>
     phrasesIn(readFileSync(path, "utf8")).map(({ line, phrase }) => `${path}:${line}: "${phrase}"`)
