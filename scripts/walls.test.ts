@@ -4,8 +4,10 @@ import { globSync } from "node:fs"
 import { ambientAccessIn } from "./walls/AmbientAccess.ts"
 import { refusedNames, refusedNamesIn } from "./walls/DeclaredNames.ts"
 import { equalBodies } from "./walls/EqualBodies.ts"
+import { refusedFormsOf } from "./walls/FileForms.ts"
 import { folderCycles } from "./walls/FolderCycles.ts"
 import { harnessImports } from "./walls/HarnessImports.ts"
+import { refusedImportsIn } from "./walls/ImportForms.ts"
 import { moduleOf } from "./walls/Modules.ts"
 import { packageArrows, refusedArrows } from "./walls/PackageArrows.ts"
 import { phrases, phrasesIn } from "./walls/Phrases.ts"
@@ -302,5 +304,27 @@ describe("trackerReferencesIn", () => {
     ["a.ts", "/* an issue with 12 rows, issue `12`, the finding of 3 files */"]
   ])("accepts in %s: %s", (path, text) => {
     assert.deepStrictEqual(trackerReferencesIn(path, text), [])
+  })
+})
+
+describe("refusedImportsIn", () => {
+  it("accepts modules by their path, files with extensions, and a module that re-exports beside its own", () => {
+    const text = `import { a } from "@corral/domain/run/A"
+      import b from "./b.json"
+      import "./c.css"
+      import { d } from "./D.tsx"
+      export { e } from "./E.ts"
+      export const f = [a, b, d]`
+    assert.deepStrictEqual(refusedImportsIn("a.ts", text), [])
+  })
+})
+
+describe("refusedFormsOf", () => {
+  it.each([
+    "packages/edge/src/run/EventTypes.ts",
+    "packages/hub/src/typesOfRuns/A.ts",
+    "scripts/walls.test.ts"
+  ])("accepts the name %s", (path) => {
+    assert.deepStrictEqual(refusedFormsOf(path, "/** A module. */"), [])
   })
 })

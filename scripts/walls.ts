@@ -7,8 +7,11 @@ import { globSync, readFileSync } from "node:fs"
 import { ambientAccessIn } from "./walls/AmbientAccess.ts"
 import { refusedNamesIn } from "./walls/DeclaredNames.ts"
 import { equalBodies } from "./walls/EqualBodies.ts"
+import { refusedFormsOf } from "./walls/FileForms.ts"
 import { folderCycles } from "./walls/FolderCycles.ts"
 import { harnessImports } from "./walls/HarnessImports.ts"
+import { refusedImportsIn } from "./walls/ImportForms.ts"
+import { moduleMocksIn } from "./walls/ModuleMocks.ts"
 import { modulesOf } from "./walls/Modules.ts"
 import { refusedArrows } from "./walls/PackageArrows.ts"
 import { phrasesIn } from "./walls/Phrases.ts"
@@ -67,6 +70,15 @@ const findings = [
       ...uncheckedCastsIn(text).map((line) => `${path}:${line}: say why the cast holds`)
     ]
   }),
+  ...[...sources, ...programs].flatMap(({ path }) => {
+    const text = readFileSync(path, "utf8")
+    return [...refusedFormsOf(path, text), ...refusedImportsIn(path, text)].map((each) => `${path}: ${each}`)
+  }),
+  ...tests.flatMap(({ path }) =>
+    moduleMocksIn(readFileSync(path, "utf8")).map(
+      (line) => `${path}:${line}: run the module instead of a mock`
+    )
+  ),
   ...harnessImports([...tests, ...programs]).map((each) => `test code of another package: ${each}`),
   ...[...sources, ...programs, ...tests].flatMap(({ path }) =>
     refusedNamesIn(path, readFileSync(path, "utf8")).map(
