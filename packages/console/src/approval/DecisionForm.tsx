@@ -5,6 +5,7 @@
  */
 import { firstCharacters } from "@corral/domain/text/Cut"
 import { Menu } from "@base-ui/react/menu"
+import { isJsonObject } from "@corral/domain/text/JsonObject"
 import type { ApprovalRequest, DecisionScope } from "@corral/domain/approval/Approval"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { type FormEvent, type ReactNode, useState } from "react"
@@ -15,7 +16,7 @@ import { useUnsentText } from "../ui/UnsentText.ts"
 import { CopyButton } from "../ui/CopyButton.tsx"
 import { uiMessages } from "../ui/messages.ts"
 import { useRemainingTime } from "./Countdown.tsx"
-import { EditForm, isEditable } from "./EditForm.tsx"
+import { EditForm } from "./EditForm.tsx"
 import { FullRequest } from "./FullRequest.tsx"
 import type { DecisionMutation } from "./useDecide.ts"
 import type { SeenWhole } from "./useSeenWhole.ts"
@@ -67,7 +68,7 @@ const DecisionButtons = ({ decide, isBusy, more, onDeny, onEdit, request, seen }
           {messages.allow.run}
         </button>
       )}
-      {request.editable && isEditable(request.input) && (
+      {request.editable && isJsonObject(request.input) && (
         <button
           type="button"
           className="button"
@@ -207,7 +208,7 @@ export const DecisionForm = ({ decide, expiresAt, more, projectId, request, seen
         />
       )}
       {step === "deny" && <DenyForm {...{ decide, isBusy, reason }} onReason={setReason} onBack={back} />}
-      {step === "edit" && isEditable(request.input) && (
+      {step === "edit" && isJsonObject(request.input) && (
         <EditForm
           input={request.input}
           busy={isBusy}

@@ -14,9 +14,6 @@ interface Props {
   readonly onBack: () => void
 }
 
-export const isEditable = (input: unknown): input is Input =>
-  typeof input === "object" && input !== null && !Array.isArray(input)
-
 const textOf = (value: unknown): string =>
   typeof value === "string" ? value : JSON.stringify(value, null, 2)
 

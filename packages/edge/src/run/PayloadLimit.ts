@@ -4,6 +4,7 @@
  * Streamed text is split into several deltas without loss. The long text of other events is cut at a character boundary, with `truncated`
  * and the `totalBytes` of the whole. Other long fields are shortened. An event never changes its type: a terminal one stays terminal.
  */
+import { isJsonObject } from "@corral/domain/text/JsonObject"
 import {
   draft,
   MAX_PAYLOAD_BYTES,
@@ -60,14 +61,11 @@ const pieces = (text: string): ReadonlyArray<string> => {
 
 type Fields = Readonly<Record<string, unknown>>
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 /** Cuts every text in a value to `bytes` of JSON, and every list to `items`. */
 const shortened = (value: unknown, bytes: number, items: number): unknown => {
   if (typeof value === "string") return cutText(value, bytes)
   if (Array.isArray(value)) return value.slice(0, items).map((item) => shortened(item, bytes, items))
-  if (!isFields(value)) return value
+  if (!isJsonObject(value)) return value
   return Object.fromEntries(
     Object.entries(value)
       .slice(0, items)

@@ -1,7 +1,7 @@
 /** Feishu's signature: a hash of the unchanged headers, the Encrypt Key and the bytes of the body. */
 import { createHash } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
-import { isSameSecret } from "../platform/SecretComparison.ts"
+import { isSameSecret } from "@corral/service/SecretComparison"
 
 const TIMESTAMP = "x-lark-request-timestamp"
 const NONCE = "x-lark-request-nonce"

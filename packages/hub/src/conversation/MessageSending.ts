@@ -3,7 +3,7 @@
  */
 import type { Proof } from "@corral/domain/access/Authorization"
 import { roleRefusal } from "@corral/domain/access/Authorization"
-import { Conflict, PermissionDenied, SchemaValidationFailed } from "@corral/domain/errors/Failures"
+import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
 import type { Principal } from "@corral/domain/hub-api/SessionAuthority"
 import type { MessageId, RequestId, RunId, SessionId, UserId } from "@corral/domain/identity/Ids"
 import { type CreateRun, MAX_PROMPT_BYTES, type RunMode } from "@corral/domain/run/Run"
@@ -17,6 +17,7 @@ import type { Audit } from "../audit/Audit.ts"
 import type { ProjectProof } from "../authority/ProjectProof.ts"
 import type { EdgeRouter } from "../edges/EdgeRouter.ts"
 import type { Targets } from "../edges/Targets.ts"
+import { validationFailure } from "../run/OfferRefusal.ts"
 import { noteColumns, type UserMessageRow } from "../session/MessageRow.ts"
 import { findAttachmentRefusal, takeUploads } from "../attachment/MessageAttachments.ts"
 import { insertMessage } from "../session/MessageWrites.ts"
@@ -42,9 +43,6 @@ export interface Sender {
   readonly principal: Principal
   readonly requestId: RequestId
 }
-
-const invalid = (path: string, message: string) =>
-  new SchemaValidationFailed({ details: { issues: [{ path, message }] } })
 
 /** Adds the message and returns its row. */
 export const sendMessage = Effect.fnUntraced(function* (
@@ -93,7 +91,8 @@ const findRecipient = Effect.fnUntraced(function* (
     sessionId,
     to ?? sql`(SELECT default_agent FROM sessions WHERE id = ${sessionId})`
   )
-  if (to !== undefined && agent === undefined) return yield* invalid("to", "Expected an agent of the session")
+  if (to !== undefined && agent === undefined)
+    return yield* validationFailure("to", "Expected an agent of the session")
   return agent
 })
 
@@ -165,7 +164,7 @@ export const requireAgentTurn = Effect.fnUntraced(function* (
   const role = roleRefusal("task.create", proof.role)
   if (role !== undefined) return yield* role
   if (Buffer.byteLength(text) > MAX_PROMPT_BYTES)
-    return yield* invalid("text", "Expected at most 256 KiB of text")
+    return yield* validationFailure("text", "Expected at most 256 KiB of text")
   yield* requireChatMode(principal, mode)
   const author = authorOf(proof)
   const refusal = yield* findTargetRefusal(context, { author, projectId, targetId, workspace })

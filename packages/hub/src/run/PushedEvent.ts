@@ -4,6 +4,7 @@
  * Guarantees: the envelope has no unknown fields, and its run id, `seq` and event id belong to the expected position.
  * Does not check payloads: types that this build does not support stay readable for clients that do.
  */
+import { isJsonObject } from "@corral/domain/text/JsonObject"
 import type { EventId, RunId } from "@corral/domain/identity/Ids"
 import { type Envelope, MAX_PAYLOAD_BYTES } from "@corral/domain/run/RunEvent"
 
@@ -12,9 +13,6 @@ const MAX_TEXT = MAX_PAYLOAD_BYTES + 4_096
 
 const fields = new Set(["id", "seq", "type", "runId", "sessionId", "agentId", "createdAt", "payload"])
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 const isText = (value: unknown): boolean => value === undefined || typeof value === "string"
 
@@ -36,7 +34,7 @@ export const decodePushedEvent = (
   // JSON allows line breaks between tokens, but a log stores one event per line.
   if (text.length > MAX_TEXT || text.includes("\n") || text.includes("\r")) return undefined
   const value = parseJson(text)
-  if (!isObject(value)) return undefined
+  if (!isJsonObject(value)) return undefined
   const isExpected =
     value["id"] === id &&
     value["seq"] === seq &&
@@ -46,7 +44,7 @@ export const decodePushedEvent = (
     isoTime.test(value["createdAt"]) &&
     isText(value["sessionId"]) &&
     isText(value["agentId"]) &&
-    isObject(value["payload"]) &&
+    isJsonObject(value["payload"]) &&
     Object.keys(value).every((name) => fields.has(name))
   // Every field has just been checked.
   return isExpected ? (value as unknown as Envelope) : undefined
