@@ -46,7 +46,7 @@ export class HubAudit extends HttpApiGroup.make("audit")
       .annotate(
         OpenApi.Description,
         "All records of a project, oldest first, as one JSON object per line. The chain can be verified from them without this Hub. Without " +
-          "`projectId`: the caller's records without a project. Their chain also contains records of other users, which are not exported."
+          "`projectId`: the caller's records without a project. Their chains also contain records of other users, which are not exported."
       ),
     HttpApiEndpoint.get("verify", "/client/audit/verify", {
       query: { projectId },
@@ -56,7 +56,7 @@ export class HubAudit extends HttpApiGroup.make("audit")
       .annotate(RequiredAuthority, "audit.read")
       .annotate(
         OpenApi.Description,
-        "Verifies the chain of a project. Without `projectId`: the chain of all records without a project."
+        "Verifies the chain of a project. Without `projectId`: the chains of all records without a project."
       )
   )
   .middleware(SchemaErrors)
