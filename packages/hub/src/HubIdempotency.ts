@@ -166,8 +166,11 @@ const runInTransaction = <A, E, R>(
       if (stored !== undefined)
         return Result.succeed({ body: yield* decodeBody(bound.response, stored), replayed: true })
       const written = yield* Effect.result(write)
-      // As a value: a failure of the effect would roll back the record that `write` left.
-      if (Result.isFailure(written)) return Result.fail(written.failure)
+      if (Result.isFailure(written)) {
+        const { failure } = written
+        // A failed statement has ended the transaction. Other failures are values: they would roll back the record that `write` left.
+        return failure instanceof SqlError.SqlError ? yield* Effect.fail(failure) : Result.fail(failure)
+      }
       yield* upsert(context, bound, JSON.stringify(written.success))
       return Result.succeed({ body: written.success, replayed: false })
     })
