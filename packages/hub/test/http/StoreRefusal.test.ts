@@ -1,3 +1,4 @@
+import type { Coded, ErrorCode } from "@corral/domain/errors/ErrorTable"
 import { Conflict } from "@corral/domain/errors/Failures"
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import type { RequestId } from "@corral/domain/identity/Ids"
@@ -6,8 +7,11 @@ import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { effort } from "@corral/testing/time/Effort"
 import { until } from "@corral/testing/time/Until"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { Cause, Effect, Exit, type Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
+import { answerUnanswered } from "@corral/service/http/Unanswered"
+import { Cause, Effect, Exit, type Layer, Logger, Schema } from "effect"
+import { HttpServerRequest } from "effect/http"
+import { SqlClient, type SqlError } from "effect/sql"
 import * as fc from "fast-check"
 import { randomUUID } from "node:crypto"
 import { Audit } from "../../src/audit/Audit.ts"
@@ -16,6 +20,30 @@ import { storeRefusal } from "../../src/http/StoreRefusal.ts"
 import { execute } from "../harness/RepeatedRows.ts"
 
 type Core = Layer.Success<typeof hubCoreLayer>
+type HandlerFailure = Coded<ErrorCode> | SqlError.SqlError
+
+/** A handler passes on failed statements as defects. */
+const asDefect = (reason: Cause.Reason<unknown>): Cause.Reason<never> =>
+  Cause.isFailReason(reason) ? Cause.makeDieReason(reason.error) : reason
+
+/** Code of the response to a request that ends so. */
+const codeOfCause = async (cause: Cause.Cause<unknown>): Promise<unknown> => {
+  const request = HttpServerRequest.fromWeb(
+    new Request("http://hub/client/sessions", { headers: { "x-request-id": "req-cause" } })
+  )
+  const response = await Effect.runPromise(
+    answerUnanswered(
+      HubApi,
+      storeRefusal
+    )(Cause.fromReasons(cause.reasons.map(asDefect))).pipe(
+      Effect.provideService(HttpServerRequest.HttpServerRequest, request),
+      Effect.provide(Logger.layer([]))
+    )
+  )
+  const { body } = response
+  assert(body._tag === "Uint8Array")
+  return JSON.parse(new TextDecoder().decode(body.body)).code
+}
 
 /** States that say that the database can't do its work now: no fault of the Hub. */
 const unavailable =
@@ -54,7 +82,7 @@ describe("A statement that fails", { timeout: 60_000 }, () => {
         .pipe(Effect.provideService(CurrentRequestId, "req-state" as RequestId))
     )
   /** Where a statement can fail. */
-  const places: Readonly<Record<string, (state: string) => Effect.Effect<unknown, unknown, Core>>> = {
+  const places: Readonly<Record<string, (state: string) => Effect.Effect<unknown, HandlerFailure, Core>>> = {
     alone: fail,
     "in a transaction": (state) => inTransaction(fail(state)),
     "in an inner transaction": (state) => inTransaction(inTransaction(fail(state))),
@@ -66,12 +94,14 @@ describe("A statement that fails", { timeout: 60_000 }, () => {
   }
 
   const isOverloaded = (place: string, state: string): Promise<boolean> =>
-    hub.people.act(
-      Effect.map(Effect.exit(places[place]?.(state) ?? Effect.void), (exit) => {
-        assert(Exit.isFailure(exit), `${place} ${state}`)
-        return storeRefusal(Cause.squash(exit.cause))?.code === "overloaded"
-      })
-    )
+    hub.people
+      .act(
+        Effect.map(Effect.exit(places[place]?.(state) ?? Effect.void), (exit) => {
+          assert(Exit.isFailure(exit), `${place} ${state}`)
+          return exit.cause
+        })
+      )
+      .then(async (cause) => (await codeOfCause(cause)) === "overloaded")
 
   it.each(Object.keys(places))("is refused by its state, %s", async (place) => {
     for (const [state, expected] of states)
@@ -95,21 +125,28 @@ describe("A transaction that PostgreSQL has ended", { timeout: 60_000 }, () => {
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())
 
-  /** The refusal of the next statement of a transaction, once its connection is gone. */
-  const refusalAfter = (end: (pid: unknown) => Promise<unknown>, limit = "0") =>
-    hub.people.act(
+  /** Code of the response to a request whose transaction goes on once its connection is gone. */
+  const codeAfter = async (
+    end: (pid: unknown) => Promise<unknown>,
+    limit = "0",
+    rest: (sql: SqlClient.SqlClient) => Effect.Effect<unknown, HandlerFailure> = (sql) => sql`SELECT 1`
+  ): Promise<unknown> => {
+    const exit = await hub.people.act(
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const ended = Effect.gen(function* () {
           const [row] = yield* sql<{ readonly pid: number }>`
             SELECT pg_backend_pid() AS pid, set_config('idle_in_transaction_session_timeout', ${limit}, true)`
           yield* Effect.promise(() => end(row?.pid))
-          yield* sql`SELECT 1`
+          yield* rest(sql)
         })
-        const exit = yield* Effect.exit(sql.withTransaction(ended))
-        return Exit.isFailure(exit) ? storeRefusal(Cause.squash(exit.cause)) : undefined
+        return yield* Effect.exit(sql.withTransaction(ended))
       })
     )
+    assert(Exit.isFailure(exit))
+    return codeOfCause(exit.cause)
+  }
+  const terminate = (pid: unknown) => execute(hub, `SELECT pg_terminate_backend(${String(pid)}, 5000)`)
 
   it("because its Hub was paused is refused as overloaded", async () => {
     const isGone = (pid: unknown) =>
@@ -119,11 +156,17 @@ describe("A transaction that PostgreSQL has ended", { timeout: 60_000 }, () => {
           undefined,
         "the end of the connection"
       )
-    assert.deepStrictEqual(await refusalAfter(isGone, "50ms"), { code: "overloaded" })
+    assert.deepStrictEqual(await codeAfter(isGone, "50ms"), "overloaded")
   })
 
   it("because an operator ended its connection is refused as overloaded", async () => {
-    const terminate = (pid: unknown) => execute(hub, `SELECT pg_terminate_backend(${String(pid)}, 5000)`)
-    assert.deepStrictEqual(await refusalAfter(terminate), { code: "overloaded" })
+    assert.deepStrictEqual(await codeAfter(terminate), "overloaded")
+  })
+
+  it.each([
+    ["a refusal", () => Effect.fail(new Conflict({ message: "" }))],
+    ["a commit", () => Effect.void]
+  ] as const)("is refused as overloaded before %s", async (_, rest) => {
+    assert.deepStrictEqual(await codeAfter(terminate, "0", rest), "overloaded")
   })
 })
