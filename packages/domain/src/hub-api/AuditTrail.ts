@@ -3,7 +3,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { RequiredAuthority } from "../access/EndpointAuthority.ts"
+import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { AuditRecord, AuditVerification } from "../access/Audit.ts"
 import { AuditAction } from "../access/AuditAction.ts"
 import { responses } from "../errors/ErrorTable.ts"
@@ -31,6 +31,7 @@ export class HubAudit extends HttpApiGroup.make("audit")
       error: responses("permission_denied", "schema_validation_failed")
     })
       .annotate(RequiredAuthority, "audit.read")
+      .annotate(KeyScope, "read")
       .annotate(
         OpenApi.Description,
         "Records of a project, for its admins. They can read the records of a deleted project too. Without `projectId`: all actions of the " +
@@ -43,6 +44,7 @@ export class HubAudit extends HttpApiGroup.make("audit")
       error: responses("permission_denied", "schema_validation_failed")
     })
       .annotate(RequiredAuthority, "audit.read")
+      .annotate(KeyScope, "read")
       .annotate(
         OpenApi.Description,
         "All records of a project, oldest first, as one JSON object per line. The chain can be verified from them without this Hub. Without " +
@@ -54,6 +56,7 @@ export class HubAudit extends HttpApiGroup.make("audit")
       error: responses("permission_denied")
     })
       .annotate(RequiredAuthority, "audit.read")
+      .annotate(KeyScope, "read")
       .annotate(
         OpenApi.Description,
         "Verifies the chain of a project. Without `projectId`: the chains of all records without a project."

@@ -33,7 +33,7 @@ export const publicEndpoints = HttpApiBuilder.group(
     const isAuthorized = Effect.fnUntraced(function* ({ headers }: HttpServerRequest.HttpServerRequest) {
       if (carriesMetricsToken(headers.authorization)) return true
       return yield* credentials
-        .verify(credentialOf(headers), { method: "GET", path: "/health" })
+        .verify(credentialOf(headers), { method: "GET", path: "/health", keyScope: "read" })
         .pipe(Effect.timeout("2 seconds"), Effect.isSuccess)
     })
     const health = Effect.gen(function* () {

@@ -14,6 +14,7 @@ import { SessionProject } from "../run/SessionProject.ts"
 import { type Credential, HubCredentials } from "../signin/HubCredentials.ts"
 
 export const HUB_STREAM_PATH = "/client/events"
+const STREAM = { method: "GET", path: HUB_STREAM_PATH, keyScope: "read" } as const
 
 /** Request that asks for a stream. */
 interface Caller {
@@ -63,7 +64,7 @@ export const makeStreamAdmission = Effect.gen(function* () {
   ) {
     const url = URL.parse(`http://hub${target}`)
     if (url?.pathname !== HUB_STREAM_PATH) return yield* refuse({ code: "not_found" })
-    const principal = yield* credentials.verify(credential, { method: "GET", path: HUB_STREAM_PATH })
+    const principal = yield* credentials.verify(credential, STREAM)
     const query = decodeHubStreamQuery(Object.fromEntries(url.searchParams))
     if (Result.isFailure(query)) return yield* refuseWith(...issuesOf(query.failure.issue))
     const { after, runId, sessionId } = query.success

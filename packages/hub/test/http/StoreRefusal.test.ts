@@ -125,7 +125,7 @@ describe("A transaction that PostgreSQL has ended", { timeout: 60_000 }, () => {
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())
 
-  /** Code of the response to a request whose transaction goes on once its connection is gone. */
+  /** Code of the response to a request whose transaction continues after the end of its connection. */
   const codeAfter = async (
     end: (pid: unknown) => Promise<unknown>,
     limit = "0",
