@@ -10,6 +10,7 @@ import { SqlClient } from "effect/sql"
 import { HubCredentials } from "../signin/HubCredentials.ts"
 import { credentialOf } from "./RequestCredential.ts"
 import { Readiness } from "./Readiness.ts"
+import { endedRunStates } from "../store/StateLists.ts"
 
 /** Rows that are counted. Beyond, the database's own estimate is used, which its maintenance keeps. */
 const COUNTED = 10_000
@@ -57,7 +58,7 @@ export const publicEndpoints = HttpApiBuilder.group(
             SELECT count(*)::int FROM devices
             WHERE linked AND revoked_at IS NULL AND lease_until > ${new Date(clock.currentTimeMillisUnsafe())}
           ) AS "devicesOnline", ${rowCount(sql, "runs")} AS runs, (
-            SELECT count(*)::int FROM runs WHERE state NOT IN ('completed', 'failed', 'cancelled')
+            SELECT count(*)::int FROM runs WHERE state NOT IN ${endedRunStates(sql)}
           ) AS "runsActive"`
       ).pipe(Effect.map(([row]) => row ?? { projects: 0, devicesOnline: 0, runs: 0, runsActive: 0 })),
       "5 seconds"

@@ -6,10 +6,11 @@ import { CurrentPrincipal, type Principal } from "@corral/domain/hub-api/Session
 import type { ProjectId, RequestId, RunId, SessionId } from "@corral/domain/identity/Ids"
 import type { ValidationIssue } from "@corral/domain/errors/ErrorTable"
 import { issuesOf } from "@corral/domain/errors/ValidationIssues"
+import { isTerminal } from "@corral/domain/run/RunEnd"
 import type { HttpRefusal } from "@corral/service/http/Refusal"
 import { Effect, Result } from "effect"
 import { HubAuthority } from "../authority/HubAuthority.ts"
-import { isFinalState, Runs } from "../run/Runs.ts"
+import { Runs } from "../run/Runs.ts"
 import { SessionProject } from "../run/SessionProject.ts"
 import { type Credential, HubCredentials } from "../signin/HubCredentials.ts"
 
@@ -46,7 +47,7 @@ export const makeStreamAdmission = Effect.gen(function* () {
     return {
       ...caller,
       projectId,
-      subject: { runId, after, isOver: after === lastSeq && isFinalState(state) }
+      subject: { runId, after, isOver: after === lastSeq && isTerminal(state) }
     }
   })
 
