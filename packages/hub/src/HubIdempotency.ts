@@ -9,8 +9,15 @@ import { fingerprintOf } from "@corral/service/Fingerprint"
 import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { createHash } from "node:crypto"
-import { idempotencyRows, keyLockRows } from "./IdempotencyRow.ts"
-import { jsonColumn, storedDecoder } from "./store/StoredRows.ts"
+import { jsonColumn, storedDecoder, storedRows } from "./store/StoredRows.ts"
+
+const idempotencyRows = storedRows(
+  "idempotency",
+  Schema.Struct({ fingerprint: Schema.String, body: Schema.String })
+)
+
+/** Whether the advisory lock of a key was free. */
+const keyLockRows = storedRows("pg_locks", Schema.Struct({ taken: Schema.Boolean }))
 
 export interface IdempotentAnswer<A> {
   readonly body: A
