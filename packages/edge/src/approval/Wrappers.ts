@@ -76,7 +76,7 @@ export const unwrapCommand = (words: ReadonlyArray<string>): ReadonlyArray<strin
     const rest = look(inner.slice(1))
     const [first = ""] = rest ?? []
     // After `time`, which is a keyword in some shells, an assignment is one; a program of that name runs in the others.
-    if (rest === undefined || first === "" || isAssignment(first)) return undefined
+    if (rest === undefined || first === "" || first.includes("=")) return undefined
     inner = rest
   }
   return undefined

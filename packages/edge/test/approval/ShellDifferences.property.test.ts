@@ -60,6 +60,8 @@ const different: ReadonlyArray<string> = [
   "CI=''~ pa",
   "pa >''~/f",
   "pa | time CI=1 pb",
+  "pa | time CI+=1 pb",
+  "pa | time a[1]=x pb",
   "nohup CI=1 pa",
   "pa(b",
   "pa (b",
