@@ -56,7 +56,8 @@ const wrappers = new Map<string, Look>([
   ["nohup", plain],
   ["command", plain],
   ["exec", plain],
-  ["time", options(/^-p$/, never)],
+  // Within a pipe it is a keyword of some shells: what follows may be an assignment, a `!` or another keyword.
+  ["time", () => undefined],
   ["nice", options(/^(-\d+|--adjustment=-?\d+)$/, /^-n$/)],
   ["stdbuf", options(/^-[ioe].+$/, never)],
   ["timeout", timeout],
@@ -75,7 +76,6 @@ export const unwrapCommand = (words: ReadonlyArray<string>): ReadonlyArray<strin
     if (look === undefined) return inner
     const rest = look(inner.slice(1))
     const [first = ""] = rest ?? []
-    // After `time`, which is a keyword in some shells, an assignment is one; a program of that name runs in the others.
     if (rest === undefined || first === "" || first.includes("=")) return undefined
     inner = rest
   }
