@@ -71,19 +71,21 @@ export const holdRun = Effect.fn("HeldStart.hold")(function* (
 /** The hold of a run whose connection is open. */
 export class OpenHold implements RunHold {
   readonly maxOutput = MAX_OUTPUT
-  readonly #context: Pick<HoldContext, "clock" | "live">
+  readonly #live: LiveRuns
+  readonly #clock: Clock.Clock
   readonly #runId: RunId
   readonly #limits: RunTimeLimits
   readonly #connection: HeldRunConnection
 
   constructor(
-    context: Pick<HoldContext, "clock" | "config" | "live">,
+    { clock, config, live }: HoldContext,
     { run }: Pick<AdmittedRun, "run">,
     connection: HeldRunConnection
   ) {
-    this.#context = context
+    this.#live = live
+    this.#clock = clock
     this.#runId = run.id
-    this.#limits = new RunTimeLimits(run, context.config.times.cap)
+    this.#limits = new RunTimeLimits(run, config.times.cap)
     this.#connection = connection
   }
 
@@ -92,7 +94,7 @@ export class OpenHold implements RunHold {
   }
 
   get isLeft(): boolean {
-    return this.#context.live.isLeaving
+    return this.#live.isLeaving
   }
 
   get end(): Effect.Effect<void> {
@@ -122,6 +124,6 @@ export class OpenHold implements RunHold {
   }
 
   get #now(): number {
-    return this.#context.clock.currentTimeMillisUnsafe()
+    return this.#clock.currentTimeMillisUnsafe()
   }
 }

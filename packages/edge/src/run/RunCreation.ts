@@ -138,7 +138,7 @@ export interface ActorLife {
 }
 
 export const protectionOf = (
-  { clock, config }: Pick<RunCreationContext, "clock" | "config">,
+  { clock, config }: RunCreationContext,
   { run, start }: Pick<AdmittedRun, "run" | "start">,
   hold: RunHold | undefined
 ): ProtectedWatch | undefined =>
