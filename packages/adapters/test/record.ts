@@ -40,7 +40,7 @@ child.on("close", (code, signal) => {
   mkdirSync(folder, { recursive: true })
   const write = (name: string, text: string) => writeFileSync(`${folder}/${name}`, text, "latin1")
   const facts: Partial<RecordingFacts> = {
-    start: { prompt, mode, workspacePath: "/workspace" },
+    start: { ...start, workspacePath: "/workspace" },
     chunks: stdout.map(({ length }) => length),
     ...(code === 0 ? {} : { exit: { code, signal } }),
     ...(stderr.length === 0 ? {} : { stderr: hidden(Buffer.concat(stderr)) })
