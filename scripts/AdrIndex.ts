@@ -13,17 +13,17 @@ const folder = fileURLToPath(new URL("../docs/adr", import.meta.url))
 /** Numbers of the records of each subject, in the order in which to read them. */
 export const subjects: Readonly<Record<string, ReadonlyArray<number>>> = {
   "Language, tools and tests": [1, 5, 6, 36, 40, 68, 48, 119],
-  "Events and their store": [3, 4, 2, 59, 41, 74, 115, 105, 12, 29],
+  "Events and their store": [3, 4, 2, 59, 41, 74, 115, 118, 105, 12, 29],
   "Processes of runs": [11, 72, 73, 78, 69, 71, 16, 111, 94],
   "Workspaces and their changes": [8, 101, 14, 102, 106],
   "Turns and questions": [95, 96, 52, 54, 109, 99],
-  Confinement: [60, 61, 62, 63, 64, 103, 104, 65, 66, 67, 70, 77],
+  Confinement: [60, 61, 62, 63, 64, 103, 104, 65, 66, 67, 70, 77, 116],
   "Approvals, policy and secrets": [9, 26, 27, 100, 28, 30, 107],
   "Agents and adapters": [13, 15, 35, 31, 32, 47, 58, 97, 98],
   "Streams, previews and telemetry": [7, 10, 24, 23],
   "Services and packages": [17, 37, 110, 46, 25, 39, 44, 45, 42, 43],
   "People and devices at the Hub": [18, 33, 20, 51, 55, 53, 83],
-  "Work and data of the Hub": [19, 75, 76, 38, 112, 80, 81, 86, 113, 108, 91, 92, 90, 93],
+  "Work and data of the Hub": [19, 75, 76, 38, 112, 80, 81, 86, 113, 114, 108, 91, 92, 90, 93],
   Chat: [21, 22, 34, 57, 56]
 }
 

@@ -5,6 +5,7 @@ import {
   callers,
   endpointAuthority,
   type EndpointName,
+  keyScopeOf,
   refusalOf
 } from "@corral/domain/hub-api/HubAuthorization"
 import { errorTable } from "@corral/domain/errors/ErrorTable"
@@ -36,10 +37,11 @@ const table = `
 
 The project is private. Its owner also owns the device, which is shared with the project, and the linked chat account. \`✓\` means that the request is
 authorized. A token of another kind is a join token. The Gateway column is without a chat account: with one, the Gateway acts as the linked user, for chat
-actions. A list is never refused: it contains what its caller can read.
+actions. A list is never refused: it contains what its caller can read. The last column is the scope that an API key needs; without one, the endpoint is closed to
+keys or needs no sign-in.
 
-| Request | Authority | ${callers.join(" | ")} |
-|---|---|${callers.map(() => "---|").join("")}
+| Request | Authority | ${callers.join(" | ")} | API key |
+|---|---|${callers.map(() => "---|").join("")}---|
 `
 
 /** The closed list of what the audit records. */
@@ -53,12 +55,16 @@ ${Object.entries(auditActions)
   .join("\n")}
 `
 
-const served = (): ReadonlyMap<string, string> => {
-  const found = new Map<string, string>()
+/** Method, path and scope of keys of each endpoint. */
+const served = (): ReadonlyMap<string, { readonly request: string; readonly scope: string }> => {
+  const found = new Map<string, { readonly request: string; readonly scope: string }>()
   HttpApi.reflect(HubApi, {
     onGroup: () => undefined,
     onEndpoint: ({ endpoint, group }) =>
-      void found.set(`${group.identifier}.${endpoint.identifier}`, `${endpoint.method} ${endpoint.path}`)
+      void found.set(`${group.identifier}.${endpoint.identifier}`, {
+        request: `${endpoint.method} ${endpoint.path}`,
+        scope: keyScopeOf(endpoint) ?? ""
+      })
   })
   return found
 }
@@ -71,7 +77,8 @@ export const authorizationPage = (): string => {
   const requests = served()
   const rows = Object.entries(endpointAuthority).map(([name, authority]) => {
     const cells = callers.map((caller) => cell(refusalOf(name as EndpointName, caller)))
-    return `| \`${requests.get(name)}\` | \`${authority}\` | ${cells.join(" | ")} |`
+    const found = requests.get(name)
+    return `| \`${found?.request}\` | \`${authority}\` | ${cells.join(" | ")} | ${found?.scope} |`
   })
   return `${head}${roles}\n${table}${rows.join("\n")}\n${actions}`
 }

@@ -15,17 +15,8 @@ const open = async (url: string, token: string): Promise<WebSocket> => {
   return socket
 }
 
-/** As a client sees it that follows a new session. `request` starts a run in the session. */
-const firstEventOf = async (
-  { hub, projectId, signedInCall, token }: LinkPair,
-  prepare: (sessionId: string) => Promise<() => Promise<unknown>>
-): Promise<FirstEvent> => {
-  const { id: sessionId } = await signedInCall<{ readonly id: string }>("POST", "/client/sessions", {
-    projectId,
-    title: "First event"
-  })
-  const request = await prepare(sessionId)
-  const socket = await open(`${hub.url}/client/events?sessionId=${sessionId}`, token)
+/** From a request until `run.created` of its run arrives at a socket that is open already. The next request waits for the end of the run. */
+const firstEventAt = (socket: WebSocket, request: () => Promise<unknown>): FirstEvent => {
   const next = (type: string): Promise<number> =>
     new Promise((resolve) => {
       const receive = (data: Buffer) => {
@@ -43,6 +34,19 @@ const firstEventOf = async (
     await completed
     return arrived - begin
   }
+}
+
+/** As a client sees it that follows a new session. `request` starts a run in the session. */
+const firstEventOf = async (
+  { hub, projectId, signedInCall, token }: LinkPair,
+  prepare: (sessionId: string) => Promise<() => Promise<unknown>>
+): Promise<FirstEvent> => {
+  const { id: sessionId } = await signedInCall<{ readonly id: string }>("POST", "/client/sessions", {
+    projectId,
+    title: "First event"
+  })
+  const request = await prepare(sessionId)
+  return firstEventAt(await open(`${hub.url}/client/events?sessionId=${sessionId}`, token), request)
 }
 
 const agent = { workspace: "bench", agentId: "scripted", mode: "ask" }
@@ -72,14 +76,9 @@ export const firstEventOfMessage = async (pair: LinkPair, targetId: string): Pro
   return first
 }
 
-/** Over the bare program, which streams a run that the client names. */
-export const bareFirstEvent =
-  (url: string, start: (text: string) => Promise<string>): FirstEvent =>
-  async () => {
-    const begin = performance.now()
-    const socket = await open(`${url}/client/events?runId=${await start("/say hello")}`, "none")
-    await once(socket, "message")
-    const taken = performance.now() - begin
-    socket.terminate()
-    return taken
-  }
+/** Over the bare program, as a client sees it that follows all runs. */
+export const bareFirstEvent = async (
+  url: string,
+  start: (text: string) => Promise<string>
+): Promise<FirstEvent> =>
+  firstEventAt(await open(`${url}/client/events?all`, "none"), () => start("/say hello"))

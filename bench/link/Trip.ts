@@ -126,7 +126,7 @@ const ourWay = async (pair: LinkPair, options: BuildOptions, side: "edge" | "pre
   }
 }
 
-const bareWay = (url: string): Way => {
+const bareWay = async (url: string): Promise<Way> => {
   const post = async (path: string, body: object): Promise<Named> => {
     const response = await fetch(url + path, { method: "POST", body: JSON.stringify(body) })
     return (await response.json()) as Named
@@ -138,8 +138,8 @@ const bareWay = (url: string): Way => {
     path: "/client/events",
     ask: "/wait",
     start,
-    firstEvent: bareFirstEvent(url, start),
-    firstEventOfMessage: bareFirstEvent(url, start),
+    firstEvent: await bareFirstEvent(url, start),
+    firstEventOfMessage: await bareFirstEvent(url, start),
     click: async (runId) => {
       clickedAt = performance.now()
       await post(`/v1/runs/${runId}/input`, { text: "go" })

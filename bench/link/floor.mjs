@@ -22,9 +22,10 @@ const store = (runId, lastSeq, lines) =>
     values: [runId, lastSeq, lines]
   })
 
-/** By run: what was sent, who follows, and what waits to be written while something is being written. */
+/** By run: what was sent, who follows (some follow all runs), and what waits to be written while something is being written. */
 const sent = new Map()
 const followers = new Map()
+const followersOfAll = new Set()
 const waiting = new Map()
 
 const write = async (runId) => {
@@ -33,7 +34,8 @@ const write = async (runId) => {
     const texts = frames.map((frame) => frame.toString("utf8"))
     await store(runId, JSON.parse(texts.at(-1)).seq, texts.join("\n"))
     sent.set(runId, (sent.get(runId) ?? []).concat(texts))
-    for (const follower of followers.get(runId) ?? []) for (const text of texts) follower.send(text)
+    for (const follower of [...(followers.get(runId) ?? []), ...followersOfAll])
+      for (const text of texts) follower.send(text)
     if (/"type":"run\.completed"/.test(texts.at(-1)))
       for (const follower of followers.get(runId) ?? []) follower.close(1000)
   }
@@ -91,6 +93,11 @@ sockets.on("connection", (socket, request) => {
   const { searchParams } = new URL(request.url, "http://floor")
   const runId = searchParams.get("runId")
   const isGathered = searchParams.has("gathered")
+  if (searchParams.has("all")) {
+    followersOfAll.add(socket)
+    socket.on("close", () => followersOfAll.delete(socket))
+    return
+  }
   if (runId !== null) {
     followers.set(runId, (followers.get(runId) ?? new Set()).add(socket))
     for (const text of sent.get(runId) ?? []) socket.send(text)

@@ -9,8 +9,15 @@ import { fingerprintOf } from "@corral/service/Fingerprint"
 import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { createHash } from "node:crypto"
-import { idempotencyRows, keyLockRows } from "./IdempotencyRow.ts"
-import { jsonColumn, storedDecoder } from "./store/StoredRows.ts"
+import { jsonColumn, storedDecoder, storedRows } from "./store/StoredRows.ts"
+
+const idempotencyRows = storedRows(
+  "idempotency",
+  Schema.Struct({ fingerprint: Schema.String, body: Schema.String })
+)
+
+/** Whether the advisory lock of a key was free. */
+const keyLockRows = storedRows("pg_locks", Schema.Struct({ taken: Schema.Boolean }))
 
 export interface IdempotentAnswer<A> {
   readonly body: A
@@ -166,8 +173,11 @@ const runInTransaction = <A, E, R>(
       if (stored !== undefined)
         return Result.succeed({ body: yield* decodeBody(bound.response, stored), replayed: true })
       const written = yield* Effect.result(write)
-      // As a value: a failure of the effect would roll back the record that `write` left.
-      if (Result.isFailure(written)) return Result.fail(written.failure)
+      if (Result.isFailure(written)) {
+        const { failure } = written
+        // A failed statement has ended the transaction. Other failures are values: they would roll back the record that `write` left.
+        return failure instanceof SqlError.SqlError ? yield* Effect.fail(failure) : Result.fail(failure)
+      }
       yield* upsert(context, bound, JSON.stringify(written.success))
       return Result.succeed({ body: written.success, replayed: false })
     })

@@ -1,5 +1,5 @@
 /**
- * Audit trail: one hash chain of records per project, and one for records without a project.
+ * Audit trail: one hash chain of records per project, and several for records without a project.
  *
  * Guarantees: refusals and failures are recorded too. A record has metadata only, without prompts, arguments or output.
  */
@@ -31,7 +31,7 @@ export type DecisionDetails = typeof DecisionDetails.Type
 /** One record of the audit trail. Its `hash` covers the other fields and the hash of the record before. */
 export const AuditRecord = Schema.Struct({
   id: AuditId,
-  /** Dense from 1 in each project. */
+  /** Dense from 1 in each project. Unique among records without a project. */
   seq: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)),
   at: Schema.String,
   /** An id (`usr_…`, `dev_…`) or `system`. */
@@ -47,7 +47,7 @@ export const AuditRecord = Schema.Struct({
   projectId: Schema.NullOr(ProjectId),
   /** Only with `approval.decide`. Records of early versions have no details. */
   details: Schema.optionalKey(DecisionDetails),
-  /** Hash of the previous record; 64 zeros for the first. */
+  /** Hash of the previous record of the chain; 64 zeros for the first. */
   prevHash: sha256,
   hash: sha256
 }).annotate({ identifier: "AuditRecord" })

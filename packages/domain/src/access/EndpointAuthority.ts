@@ -1,5 +1,6 @@
-/** Authority that an endpoint of the Hub requires, as an annotation on the endpoint. */
+/** Authority that an endpoint of the Hub requires, and the API keys that may call it, as annotations on the endpoint. */
 import { Context } from "effect"
+import type { ApiKeyScope } from "../identity/ApiKey.ts"
 import type { Action } from "./Authorization.ts"
 
 /** An action of the matrix, or an authority that only the Hub's endpoints use. */
@@ -24,3 +25,9 @@ export type EndpointAuthority =
 export class RequiredAuthority extends Context.Service<RequiredAuthority, EndpointAuthority>()(
   "corral/domain/RequiredAuthority"
 ) {}
+
+/**
+ * Annotation with the scope of API keys that may call an endpoint. Others are closed to keys: those of sign-ins, keys, chat accounts, members and
+ * devices, because a stolen key could create other credentials; approvals, questions and the end of background work, because a person decides them.
+ */
+export class KeyScope extends Context.Service<KeyScope, ApiKeyScope>()("corral/domain/KeyScope") {}

@@ -3,7 +3,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { RequiredAuthority } from "../access/EndpointAuthority.ts"
+import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { ApprovalState } from "../approval/Approval.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { DecideHubApproval, HubApproval } from "./HubRun.ts"
@@ -24,12 +24,16 @@ export class HubApprovals extends HttpApiGroup.make("approvals")
       },
       success: page(HubApproval),
       error: responses("permission_denied", "schema_validation_failed")
-    }).annotate(RequiredAuthority, "session.open"),
+    })
+      .annotate(RequiredAuthority, "session.open")
+      .annotate(KeyScope, "read"),
     HttpApiEndpoint.get("get", "/client/approvals/:id", {
       params: { id: ApprovalId },
       success: HubApproval,
       error: responses("permission_denied")
-    }).annotate(RequiredAuthority, "project.read"),
+    })
+      .annotate(RequiredAuthority, "project.read")
+      .annotate(KeyScope, "read"),
     HttpApiEndpoint.post("decide", "/client/approvals/:id/decide", {
       params: { id: ApprovalId },
       headers: idempotencyHeaders,

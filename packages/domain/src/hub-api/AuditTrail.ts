@@ -3,7 +3,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { RequiredAuthority } from "../access/EndpointAuthority.ts"
+import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { AuditRecord, AuditVerification } from "../access/Audit.ts"
 import { AuditAction } from "../access/AuditAction.ts"
 import { responses } from "../errors/ErrorTable.ts"
@@ -31,6 +31,7 @@ export class HubAudit extends HttpApiGroup.make("audit")
       error: responses("permission_denied", "schema_validation_failed")
     })
       .annotate(RequiredAuthority, "audit.read")
+      .annotate(KeyScope, "read")
       .annotate(
         OpenApi.Description,
         "Records of a project, for its admins. They can read the records of a deleted project too. Without `projectId`: all actions of the " +
@@ -43,10 +44,11 @@ export class HubAudit extends HttpApiGroup.make("audit")
       error: responses("permission_denied", "schema_validation_failed")
     })
       .annotate(RequiredAuthority, "audit.read")
+      .annotate(KeyScope, "read")
       .annotate(
         OpenApi.Description,
         "All records of a project, oldest first, as one JSON object per line. The chain can be verified from them without this Hub. Without " +
-          "`projectId`: the caller's records without a project. Their chain also contains records of other users, which are not exported."
+          "`projectId`: the caller's records without a project. Their chains also contain records of other users, which are not exported."
       ),
     HttpApiEndpoint.get("verify", "/client/audit/verify", {
       query: { projectId },
@@ -54,9 +56,10 @@ export class HubAudit extends HttpApiGroup.make("audit")
       error: responses("permission_denied")
     })
       .annotate(RequiredAuthority, "audit.read")
+      .annotate(KeyScope, "read")
       .annotate(
         OpenApi.Description,
-        "Verifies the chain of a project. Without `projectId`: the chain of all records without a project."
+        "Verifies the chain of a project. Without `projectId`: the chains of all records without a project."
       )
   )
   .middleware(SchemaErrors)

@@ -3,7 +3,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { RequiredAuthority } from "../access/EndpointAuthority.ts"
+import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { ApiKey, CreateApiKey, IssuedApiKey } from "../identity/ApiKey.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { createdResponse } from "../http/Created.ts"
@@ -117,10 +117,9 @@ export class HubSignIn extends HttpApiGroup.make("signIn")
 /** Endpoints that require a sign-in. */
 export class HubAuth extends HttpApiGroup.make("auth")
   .add(
-    HttpApiEndpoint.get("me", "/client/auth/me", { success: SignedIn }).annotate(
-      RequiredAuthority,
-      "session.open"
-    ),
+    HttpApiEndpoint.get("me", "/client/auth/me", { success: SignedIn })
+      .annotate(RequiredAuthority, "session.open")
+      .annotate(KeyScope, "read"),
     HttpApiEndpoint.post("refresh", "/client/auth/refresh", {
       success: IssuedToken,
       error: responses("permission_denied", "rate_limited")

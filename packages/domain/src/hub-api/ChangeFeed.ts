@@ -2,7 +2,7 @@
  * Live change feed: hints about all resources that the caller may see.
  */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { RequiredAuthority } from "../access/EndpointAuthority.ts"
+import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { ChangeHint } from "./ChangeHint.ts"
 import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
@@ -13,6 +13,7 @@ export class HubChangeFeed extends HttpApiGroup.make("news")
       success: HttpApiSchema.StreamSse({ data: ChangeHint })
     })
       .annotate(RequiredAuthority, "session.open")
+      .annotate(KeyScope, "read")
       .annotate(
         OpenApi.Description,
         "Stream (`text/event-stream`) of hints about devices, approvals, questions, tasks, runs and messages that the caller may see. Each `data:` is " +

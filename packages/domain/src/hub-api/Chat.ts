@@ -14,7 +14,7 @@ import {
   ConfirmedChatLink,
   IntegrationReceipt
 } from "../chat/ChatAccount.ts"
-import { RequiredAuthority } from "../access/EndpointAuthority.ts"
+import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { createdResponse } from "../http/Created.ts"
 import { ChatBindingId } from "../identity/Ids.ts"
@@ -69,6 +69,7 @@ export class HubChatBindings extends HttpApiGroup.make("chatBindings")
       error: responses("permission_denied", "schema_validation_failed")
     })
       .annotate(RequiredAuthority, "session.open")
+      .annotate(KeyScope, "read")
       .annotate(OpenApi.Description, "Linked chat accounts of the caller."),
     HttpApiEndpoint.delete("remove", "/client/chat-bindings/:id", {
       params: { id: ChatBindingId },

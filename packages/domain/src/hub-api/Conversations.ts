@@ -1,6 +1,6 @@
 /** Read positions, exports and forks of sessions. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { RequiredAuthority } from "../access/EndpointAuthority.ts"
+import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
 import { SessionId } from "../identity/Ids.ts"
@@ -21,6 +21,7 @@ export class HubConversations extends HttpApiGroup.make("conversations")
       error: responses("permission_denied", "schema_validation_failed")
     })
       .annotate(RequiredAuthority, "project.read")
+      .annotate(KeyScope, "write")
       .annotate(
         OpenApi.Description,
         "Moves the caller's read position to a message. A position never moves back: an earlier message changes nothing."
@@ -32,6 +33,7 @@ export class HubConversations extends HttpApiGroup.make("conversations")
       error: responses("permission_denied", "schema_validation_failed")
     })
       .annotate(RequiredAuthority, "project.read")
+      .annotate(KeyScope, "read")
       .annotate(
         OpenApi.Description,
         "The conversation, oldest message first, as a file: names of the authors, times, texts, and runs with their states. In Markdown, texts are " +
@@ -45,6 +47,7 @@ export class HubConversations extends HttpApiGroup.make("conversations")
       error: responses("permission_denied", "conflict", "idempotency_conflict", "idempotency_in_flight")
     })
       .annotate(RequiredAuthority, "session.write")
+      .annotate(KeyScope, "write")
       .annotate(
         OpenApi.Description,
         "Starts a new session of the same project with the conversation up to a message. Messages that reached no agent are left out, and nothing is " +

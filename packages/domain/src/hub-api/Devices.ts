@@ -12,7 +12,7 @@ import {
   Target,
   UpdateDevice
 } from "../device/Device.ts"
-import { RequiredAuthority } from "../access/EndpointAuthority.ts"
+import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { createdResponse } from "../http/Created.ts"
 import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
@@ -51,7 +51,9 @@ export class HubDevices extends HttpApiGroup.make("devices")
       query: { ...listQuery, state: Schema.optionalKey(DeviceState) },
       success: page(Device),
       error: list
-    }).annotate(RequiredAuthority, "session.open"),
+    })
+      .annotate(RequiredAuthority, "session.open")
+      .annotate(KeyScope, "read"),
     HttpApiEndpoint.post("createJoinToken", "/client/devices/join-tokens", {
       payload: CreateJoinToken,
       success: JoinToken.pipe(createdResponse)
@@ -61,10 +63,9 @@ export class HubDevices extends HttpApiGroup.make("devices")
         OpenApi.Description,
         "Creates a token that registers one device for the caller. Valid once, for one hour by default. Only this response contains it."
       ),
-    HttpApiEndpoint.get("get", "/client/devices/:id", { params, success: Device, error: denied }).annotate(
-      RequiredAuthority,
-      "device.read"
-    ),
+    HttpApiEndpoint.get("get", "/client/devices/:id", { params, success: Device, error: denied })
+      .annotate(RequiredAuthority, "device.read")
+      .annotate(KeyScope, "read"),
     HttpApiEndpoint.patch("update", "/client/devices/:id", {
       params,
       payload: UpdateDevice,
@@ -82,6 +83,7 @@ export class HubDevices extends HttpApiGroup.make("devices")
       error: list
     })
       .annotate(RequiredAuthority, "session.open")
+      .annotate(KeyScope, "read")
       .annotate(OpenApi.Description, "Devices that the caller may send tasks to.")
   )
   .middleware(SchemaErrors)

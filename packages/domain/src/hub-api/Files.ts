@@ -3,7 +3,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { RequiredAuthority } from "../access/EndpointAuthority.ts"
+import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { DeviceId, ProjectId, WorkspaceId } from "../identity/Ids.ts"
 import { Limit, listQuery, page } from "../http/Page.ts"
@@ -41,6 +41,7 @@ export class HubFiles extends HttpApiGroup.make("files")
       error
     })
       .annotate(RequiredAuthority, "task.create")
+      .annotate(KeyScope, "read")
       .annotate(
         OpenApi.Description,
         "Entries of a folder in a workspace that is linked to the project. Without `path`: its root. For members of the project, on their own " +
@@ -53,6 +54,7 @@ export class HubFiles extends HttpApiGroup.make("files")
       error
     })
       .annotate(RequiredAuthority, "task.create")
+      .annotate(KeyScope, "read")
       .annotate(
         OpenApi.Description,
         "The first 1 MiB of a file in a workspace that is linked to the project."
@@ -74,6 +76,7 @@ export class HubFiles extends HttpApiGroup.make("files")
       )
     })
       .annotate(RequiredAuthority, "task.create")
+      .annotate(KeyScope, "read")
       .annotate(
         OpenApi.Description,
         `${FIND_TEXT} Fails with \`conflict\` if the Edge of the device is too old.`

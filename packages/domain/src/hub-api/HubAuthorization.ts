@@ -4,7 +4,8 @@
  */
 import { Context } from "effect"
 import { HttpApi, type HttpApiEndpoint, type HttpApiGroup } from "effect/http-api"
-import { type EndpointAuthority, RequiredAuthority } from "../access/EndpointAuthority.ts"
+import { type EndpointAuthority, KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
+import type { ApiKeyScope } from "../identity/ApiKey.ts"
 import { type Action, authorityMatrix, roleRefusal, type RoleAction } from "../access/Authorization.ts"
 import type { ErrorCode } from "../errors/ErrorTable.ts"
 import { ProjectRole } from "../project/Project.ts"
@@ -22,6 +23,12 @@ export const requiredAuthorityOf = ({
   annotations
 }: Pick<HttpApiEndpoint.Top, "annotations">): EndpointAuthority | undefined =>
   Context.getOrUndefined(annotations, RequiredAuthority)
+
+/** Scope of the API keys that may call an endpoint; `undefined` if no key may. */
+export const keyScopeOf = ({
+  annotations
+}: Pick<HttpApiEndpoint.Top, "annotations">): ApiKeyScope | undefined =>
+  Context.getOrUndefined(annotations, KeyScope)
 
 const collect = (): Readonly<Record<EndpointName, EndpointAuthority>> => {
   const found: Partial<Record<EndpointName, EndpointAuthority>> = {}

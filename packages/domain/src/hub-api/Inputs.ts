@@ -1,7 +1,7 @@
 /** Questions, forms and plans of all runs that the caller may see. The first valid answer wins, wherever it is given. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { RequiredAuthority } from "../access/EndpointAuthority.ts"
+import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { ANSWER_TEXT } from "../edge-api/Inputs.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
@@ -23,12 +23,16 @@ export class HubInputs extends HttpApiGroup.make("inputs")
       },
       success: page(HubInput),
       error: responses("permission_denied", "schema_validation_failed")
-    }).annotate(RequiredAuthority, "session.open"),
+    })
+      .annotate(RequiredAuthority, "session.open")
+      .annotate(KeyScope, "read"),
     HttpApiEndpoint.get("get", "/client/inputs/:id", {
       params: { id: InputRequestId },
       success: HubInput,
       error: responses("permission_denied")
-    }).annotate(RequiredAuthority, "project.read"),
+    })
+      .annotate(RequiredAuthority, "project.read")
+      .annotate(KeyScope, "read"),
     HttpApiEndpoint.post("answer", "/client/inputs/:id/answer", {
       params: { id: InputRequestId },
       headers: idempotencyHeaders,

@@ -3,7 +3,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { RequiredAuthority } from "../access/EndpointAuthority.ts"
+import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { createdResponse } from "../http/Created.ts"
 import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
@@ -35,29 +35,35 @@ export class HubProjects extends HttpApiGroup.make("projects")
       query: listQuery,
       success: page(Project),
       error: list
-    }).annotate(RequiredAuthority, "session.open"),
+    })
+      .annotate(RequiredAuthority, "session.open")
+      .annotate(KeyScope, "read"),
     HttpApiEndpoint.post("create", "/client/projects", {
       headers: idempotencyHeaders,
       payload: CreateProject,
       success: Project.pipe(createdResponse),
       error: responses("permission_denied", "idempotency_conflict", "idempotency_in_flight")
-    }).annotate(RequiredAuthority, "session.open"),
-    HttpApiEndpoint.get("get", "/client/projects/:id", { params, success: Project, error: denied }).annotate(
-      RequiredAuthority,
-      "project.read"
-    ),
+    })
+      .annotate(RequiredAuthority, "session.open")
+      .annotate(KeyScope, "write"),
+    HttpApiEndpoint.get("get", "/client/projects/:id", { params, success: Project, error: denied })
+      .annotate(RequiredAuthority, "project.read")
+      .annotate(KeyScope, "read"),
     HttpApiEndpoint.patch("update", "/client/projects/:id", {
       params,
       payload: UpdateProject,
       success: Project,
       error: change
-    }).annotate(RequiredAuthority, "project.update"),
+    })
+      .annotate(RequiredAuthority, "project.update")
+      .annotate(KeyScope, "write"),
     HttpApiEndpoint.delete("remove", "/client/projects/:id", {
       params,
       success: HttpApiSchema.NoContent,
       error: responses("permission_denied", "conflict")
     })
       .annotate(RequiredAuthority, "project.delete")
+      .annotate(KeyScope, "write")
       .annotate(
         OpenApi.Description,
         "`conflict` while runs are in progress; `details.runs` has up to 20 of them. The audit trail of the project is kept."
@@ -67,7 +73,9 @@ export class HubProjects extends HttpApiGroup.make("projects")
       query: listQuery,
       success: page(ProjectMember),
       error: list
-    }).annotate(RequiredAuthority, "project.read"),
+    })
+      .annotate(RequiredAuthority, "project.read")
+      .annotate(KeyScope, "read"),
     HttpApiEndpoint.post("addMember", "/client/projects/:id/members", {
       params,
       payload: AddMember,
@@ -90,18 +98,24 @@ export class HubProjects extends HttpApiGroup.make("projects")
       query: listQuery,
       success: page(WorkspaceLink),
       error: list
-    }).annotate(RequiredAuthority, "project.read"),
+    })
+      .annotate(RequiredAuthority, "project.read")
+      .annotate(KeyScope, "read"),
     HttpApiEndpoint.post("linkWorkspace", "/client/projects/:id/workspaces", {
       params,
       payload: LinkWorkspace,
       success: WorkspaceLink.pipe(createdResponse),
       error: responses("permission_denied", "unauthorized_target", "conflict")
-    }).annotate(RequiredAuthority, "device.manage"),
+    })
+      .annotate(RequiredAuthority, "device.manage")
+      .annotate(KeyScope, "write"),
     HttpApiEndpoint.delete("unlinkWorkspace", "/client/projects/:id/workspaces/:targetId/:workspace", {
       params: { id: ProjectId, targetId: DeviceId, workspace: WorkspaceId.check(isStorableText) },
       success: HttpApiSchema.NoContent,
       error: denied
-    }).annotate(RequiredAuthority, "device.manage")
+    })
+      .annotate(RequiredAuthority, "device.manage")
+      .annotate(KeyScope, "write")
   )
   .middleware(SchemaErrors)
   .middleware(SessionAuthority)

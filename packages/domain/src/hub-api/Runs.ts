@@ -3,7 +3,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { RequiredAuthority } from "../access/EndpointAuthority.ts"
+import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { Artifact } from "../run/Artifact.ts"
 import { Diff } from "../edge-api/Diff.ts"
 import { responses } from "../errors/ErrorTable.ts"
@@ -55,6 +55,7 @@ export class HubRuns extends HttpApiGroup.make("runs")
       error: list
     })
       .annotate(RequiredAuthority, "session.open")
+      .annotate(KeyScope, "read")
       .annotate(
         OpenApi.Description,
         "Newest first. Without `replaced=true`, runs are left out that another run replaces automatically."
@@ -63,7 +64,9 @@ export class HubRuns extends HttpApiGroup.make("runs")
       params,
       success: HubRun,
       error: responses("permission_denied")
-    }).annotate(RequiredAuthority, "project.read"),
+    })
+      .annotate(RequiredAuthority, "project.read")
+      .annotate(KeyScope, "read"),
     HttpApiEndpoint.get("events", "/client/runs/:id/events", {
       params,
       query: { after: Schema.optionalKey(After), limit: Limit },
@@ -71,6 +74,7 @@ export class HubRuns extends HttpApiGroup.make("runs")
       error: responses("permission_denied", "conflict")
     })
       .annotate(RequiredAuthority, "project.read")
+      .annotate(KeyScope, "read")
       .annotate(
         OpenApi.Description,
         "Mirrored events after `after`. With `Accept: text/event-stream` the response is a live stream, as at an Edge. `conflict` with the " +
@@ -86,12 +90,16 @@ export class HubRuns extends HttpApiGroup.make("runs")
         "overloaded",
         "run_not_cancellable"
       )
-    }).annotate(RequiredAuthority, "run.cancel"),
+    })
+      .annotate(RequiredAuthority, "run.cancel")
+      .annotate(KeyScope, "write"),
     HttpApiEndpoint.post("pause", "/client/runs/:id/pause", { params, success: HubRun, error: pauseErrors })
       .annotate(RequiredAuthority, "run.pause")
+      .annotate(KeyScope, "write")
       .annotate(OpenApi.Description, PAUSE_TEXT),
     HttpApiEndpoint.post("resume", "/client/runs/:id/resume", { params, success: HubRun, error: pauseErrors })
       .annotate(RequiredAuthority, "run.resume")
+      .annotate(KeyScope, "write")
       .annotate(OpenApi.Description, RESUME_TEXT),
     HttpApiEndpoint.post("finish", "/client/runs/:id/finish", { params, success: HubRun, error: pauseErrors })
       .annotate(RequiredAuthority, "run.finish")
@@ -115,6 +123,7 @@ export class HubRuns extends HttpApiGroup.make("runs")
       )
     })
       .annotate(RequiredAuthority, "task.create")
+      .annotate(KeyScope, "write")
       .annotate(
         OpenApi.Description,
         "Sends a further user message. `conflict` if the run has ended or its runtime does not accept messages. With an `Idempotency-Key` " +
@@ -125,19 +134,25 @@ export class HubRuns extends HttpApiGroup.make("runs")
       query: listQuery,
       success: page(HubApproval),
       error: list
-    }).annotate(RequiredAuthority, "project.read"),
+    })
+      .annotate(RequiredAuthority, "project.read")
+      .annotate(KeyScope, "read"),
     HttpApiEndpoint.get("diff", "/client/runs/:id/diff", {
       params,
       query: listQuery,
       success: Diff,
       error: responses(...routedCodes, "changes_unknown")
-    }).annotate(RequiredAuthority, "project.read"),
+    })
+      .annotate(RequiredAuthority, "project.read")
+      .annotate(KeyScope, "read"),
     HttpApiEndpoint.get("artifacts", "/client/runs/:id/artifacts", {
       params,
       query: listQuery,
       success: page(Artifact),
       error: routed
-    }).annotate(RequiredAuthority, "project.read"),
+    })
+      .annotate(RequiredAuthority, "project.read")
+      .annotate(KeyScope, "read"),
     HttpApiEndpoint.get("artifactContent", "/client/runs/:id/artifacts/:artifactId/content", {
       params: { id: RunId, artifactId: ArtifactId },
       success: HttpApiSchema.StreamUint8Array({ contentType: "application/octet-stream" }),
@@ -150,6 +165,7 @@ export class HubRuns extends HttpApiGroup.make("runs")
       )
     })
       .annotate(RequiredAuthority, "project.read")
+      .annotate(KeyScope, "read")
       .annotate(
         OpenApi.Description,
         "The content as an attachment with the artifact's media type, at most 50 MiB. The artifact is incomplete if the response is cut off."
@@ -168,6 +184,7 @@ export class HubRuns extends HttpApiGroup.make("runs")
       )
     })
       .annotate(RequiredAuthority, "task.create")
+      .annotate(KeyScope, "write")
       .annotate(
         OpenApi.Description,
         "Returns an address for a browser on the device, valid once and for one minute. The content of the preview does not pass through the " +

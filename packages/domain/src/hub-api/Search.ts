@@ -1,7 +1,7 @@
 /** Search over all projects that the caller may read. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { RequiredAuthority } from "../access/EndpointAuthority.ts"
+import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { listQuery, page } from "../http/Page.ts"
 import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
@@ -17,6 +17,7 @@ export class HubSearch extends HttpApiGroup.make("search")
       error: responses("permission_denied", "schema_validation_failed")
     })
       .annotate(RequiredAuthority, "session.open")
+      .annotate(KeyScope, "read")
       .annotate(
         OpenApi.Description,
         "Titles of sessions, messages, prompts, final texts and changed file names that the caller may read, newest first. Every word of `q` " +

@@ -3,7 +3,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { RequiredAuthority } from "../access/EndpointAuthority.ts"
+import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { AddAgent, AgentInstance, AgentProfile } from "../run/AgentProfile.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { createdResponse } from "../http/Created.ts"
@@ -49,23 +49,28 @@ export class HubSessions extends HttpApiGroup.make("sessions")
       },
       success: page(SessionItem),
       error: list
-    }).annotate(RequiredAuthority, "session.open"),
+    })
+      .annotate(RequiredAuthority, "session.open")
+      .annotate(KeyScope, "read"),
     HttpApiEndpoint.post("create", "/client/sessions", {
       headers: idempotencyHeaders,
       payload: CreateSession,
       success: Session.pipe(createdResponse),
       error: write
-    }).annotate(RequiredAuthority, "session.write"),
-    HttpApiEndpoint.get("get", "/client/sessions/:id", { params, success: Session, error: denied }).annotate(
-      RequiredAuthority,
-      "project.read"
-    ),
+    })
+      .annotate(RequiredAuthority, "session.write")
+      .annotate(KeyScope, "write"),
+    HttpApiEndpoint.get("get", "/client/sessions/:id", { params, success: Session, error: denied })
+      .annotate(RequiredAuthority, "project.read")
+      .annotate(KeyScope, "read"),
     HttpApiEndpoint.patch("update", "/client/sessions/:id", {
       params,
       payload: UpdateSession,
       success: Session,
       error: responses("permission_denied", "conflict")
-    }).annotate(RequiredAuthority, "session.write"),
+    })
+      .annotate(RequiredAuthority, "session.write")
+      .annotate(KeyScope, "write"),
     HttpApiEndpoint.get("messages", "/client/sessions/:id/messages", {
       params,
       query: { ...listQuery, changedAfter: Schema.optionalKey(After) },
@@ -73,6 +78,7 @@ export class HubSessions extends HttpApiGroup.make("sessions")
       error: list
     })
       .annotate(RequiredAuthority, "project.read")
+      .annotate(KeyScope, "read")
       .annotate(
         OpenApi.Description,
         "Newest first. With `changedAfter`, the messages with a later `version`, in the order of their versions."
@@ -81,7 +87,9 @@ export class HubSessions extends HttpApiGroup.make("sessions")
       params: messageParams,
       success: Message,
       error: denied
-    }).annotate(RequiredAuthority, "project.read"),
+    })
+      .annotate(RequiredAuthority, "project.read")
+      .annotate(KeyScope, "read"),
     HttpApiEndpoint.post("addMessage", "/client/sessions/:id/messages", {
       params,
       headers: idempotencyHeaders,
@@ -90,6 +98,7 @@ export class HubSessions extends HttpApiGroup.make("sessions")
       error: responses(...sendingErrors, "idempotency_conflict", "idempotency_in_flight")
     })
       .annotate(RequiredAuthority, "session.write")
+      .annotate(KeyScope, "write")
       .annotate(OpenApi.Description, ADDRESSED),
     HttpApiEndpoint.patch("updateMessage", "/client/sessions/:id/messages/:messageId", {
       params: messageParams,
@@ -98,6 +107,7 @@ export class HubSessions extends HttpApiGroup.make("sessions")
       error: responses(...sendingErrors)
     })
       .annotate(RequiredAuthority, "session.write")
+      .annotate(KeyScope, "write")
       .annotate(
         OpenApi.Description,
         "Changes a pending message that no target has yet. Fails with `conflict` if the message has another version."
@@ -108,6 +118,7 @@ export class HubSessions extends HttpApiGroup.make("sessions")
       error: responses("permission_denied", "conflict")
     })
       .annotate(RequiredAuthority, "session.write")
+      .annotate(KeyScope, "write")
       .annotate(OpenApi.Description, "Withdraws a pending message that no target has yet."),
     HttpApiEndpoint.post("retryMessage", "/client/sessions/:id/messages/:messageId/retry", {
       params: messageParams,
@@ -116,13 +127,16 @@ export class HubSessions extends HttpApiGroup.make("sessions")
       error: responses(...sendingErrors, "idempotency_conflict", "idempotency_in_flight")
     })
       .annotate(RequiredAuthority, "session.write")
+      .annotate(KeyScope, "write")
       .annotate(OpenApi.Description, "Delivers a failed message again, under the same id."),
     HttpApiEndpoint.get("agents", "/client/sessions/:id/agents", {
       params,
       query: listQuery,
       success: page(AgentInstance),
       error: list
-    }).annotate(RequiredAuthority, "project.read"),
+    })
+      .annotate(RequiredAuthority, "project.read")
+      .annotate(KeyScope, "read"),
     HttpApiEndpoint.post("addAgent", "/client/sessions/:id/agents", {
       params,
       headers: idempotencyHeaders,
@@ -137,19 +151,24 @@ export class HubSessions extends HttpApiGroup.make("sessions")
         "idempotency_conflict",
         "idempotency_in_flight"
       )
-    }).annotate(RequiredAuthority, "session.write"),
+    })
+      .annotate(RequiredAuthority, "session.write")
+      .annotate(KeyScope, "write"),
     HttpApiEndpoint.delete("removeAgent", "/client/sessions/:id/agents", {
       params,
       query: { agentInstanceId: AgentInstanceId },
       success: HttpApiSchema.NoContent,
       error: responses("permission_denied", "conflict")
-    }).annotate(RequiredAuthority, "session.write"),
+    })
+      .annotate(RequiredAuthority, "session.write")
+      .annotate(KeyScope, "write"),
     HttpApiEndpoint.post("continueAgent", "/client/sessions/:id/agents/:agentInstanceId/continue", {
       params: { id: SessionId, agentInstanceId: AgentInstanceId },
       success: AgentInstance,
       error: responses(...sendingErrors)
     })
       .annotate(RequiredAuthority, "session.write")
+      .annotate(KeyScope, "write")
       .annotate(
         OpenApi.Description,
         "Delivers the messages of a held queue in their order. The caller needs what the author of each needs. Without held messages it changes " +
@@ -161,6 +180,7 @@ export class HubSessions extends HttpApiGroup.make("sessions")
       error: list
     })
       .annotate(RequiredAuthority, "session.open")
+      .annotate(KeyScope, "read")
       .annotate(OpenApi.Description, "Runtimes and profiles that the caller's targets offer.")
   )
   .middleware(SchemaErrors)

@@ -3,7 +3,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { RequiredAuthority } from "../access/EndpointAuthority.ts"
+import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { createdWithLocation } from "../http/Created.ts"
 import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
@@ -35,6 +35,7 @@ export class HubTasks extends HttpApiGroup.make("tasks")
       )
     })
       .annotate(RequiredAuthority, "task.create")
+      .annotate(KeyScope, "write")
       .annotate(
         OpenApi.Description,
         "With `onOffline: queue` the task waits for an offline target. Otherwise it is refused with `target_offline`."
@@ -48,12 +49,16 @@ export class HubTasks extends HttpApiGroup.make("tasks")
       },
       success: page(Task),
       error: responses("permission_denied", "schema_validation_failed")
-    }).annotate(RequiredAuthority, "session.open"),
+    })
+      .annotate(RequiredAuthority, "session.open")
+      .annotate(KeyScope, "read"),
     HttpApiEndpoint.get("get", "/client/tasks/:id", {
       params,
       success: Task,
       error: responses("permission_denied")
-    }).annotate(RequiredAuthority, "project.read"),
+    })
+      .annotate(RequiredAuthority, "project.read")
+      .annotate(KeyScope, "read"),
     HttpApiEndpoint.post("cancel", "/client/tasks/:id/cancel", {
       params,
       success: Task,
@@ -64,7 +69,9 @@ export class HubTasks extends HttpApiGroup.make("tasks")
         "target_offline",
         "overloaded"
       )
-    }).annotate(RequiredAuthority, "run.cancel")
+    })
+      .annotate(RequiredAuthority, "run.cancel")
+      .annotate(KeyScope, "write")
   )
   .middleware(SchemaErrors)
   .middleware(SessionAuthority)

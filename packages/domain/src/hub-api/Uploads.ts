@@ -1,6 +1,6 @@
 /** Uploads of files for messages, and their content. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { RequiredAuthority } from "../access/EndpointAuthority.ts"
+import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { createdResponse } from "../http/Created.ts"
 import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
@@ -30,6 +30,7 @@ export class HubUploads extends HttpApiGroup.make("uploads")
       )
     })
       .annotate(RequiredAuthority, "session.open")
+      .annotate(KeyScope, "write")
       .annotate(
         OpenApi.Description,
         "Stores a file of at most 20 MiB for a message of the caller. The bytes must be of the type in `Content-Type`. A file that no message " +
@@ -42,6 +43,7 @@ export class HubUploads extends HttpApiGroup.make("uploads")
       error: responses("permission_denied")
     })
       .annotate(RequiredAuthority, "project.read")
+      .annotate(KeyScope, "read")
       .annotate(
         OpenApi.Description,
         "The bytes of a file, as a download. Before a message refers to the file, only its uploader can read it."

@@ -1,9 +1,10 @@
 /** End of a run: its terminal states and the events that end it. Imports no runtime code of Effect, so that it fits a browser. */
 
-export type TerminalStatus = "completed" | "failed" | "cancelled"
+export const terminalStates = ["completed", "failed", "cancelled"] as const
+export type TerminalStatus = (typeof terminalStates)[number]
 
 export const isTerminal = (status: string): status is TerminalStatus =>
-  status === "completed" || status === "failed" || status === "cancelled"
+  terminalStates.some((state) => state === status)
 
 export const terminalTypes = ["run.completed", "run.failed", "run.cancelled"] as const
 export type TerminalType = (typeof terminalTypes)[number]

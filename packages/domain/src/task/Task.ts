@@ -15,18 +15,14 @@ import {
 import { CreateRun, RunFailure, RunInput, RunMode } from "../run/Run.ts"
 import { isStorableText } from "../text/Text.ts"
 
+const overTaskStates = ["completed", "failed", "cancelled", "expired"] as const
+
 /** State of a task. `queued`: waits for its offline target. `expired`: the target was offline until `expiresAt`. */
-export const TaskState = Schema.Literals([
-  "pending",
-  "queued",
-  "dispatched",
-  "running",
-  "completed",
-  "failed",
-  "cancelled",
-  "expired"
-])
+export const TaskState = Schema.Literals(["pending", "queued", "dispatched", "running", ...overTaskStates])
 export type TaskState = typeof TaskState.Type
+
+/** Whether a task in that state changes no more. */
+export const isTaskOver = (state: TaskState): boolean => overTaskStates.some((over) => over === state)
 
 /** Behavior if the target is offline: refuse the task with `target_offline`, or wait. */
 export const OnOffline = Schema.Literals(["fail", "queue"])

@@ -56,7 +56,8 @@ const wrappers = new Map<string, Look>([
   ["nohup", plain],
   ["command", plain],
   ["exec", plain],
-  ["time", options(/^-p$/, never)],
+  // Within a pipe it is a keyword of some shells: what follows may be an assignment, a `!` or another keyword.
+  ["time", () => undefined],
   ["nice", options(/^(-\d+|--adjustment=-?\d+)$/, /^-n$/)],
   ["stdbuf", options(/^-[ioe].+$/, never)],
   ["timeout", timeout],
@@ -74,7 +75,8 @@ export const unwrapCommand = (words: ReadonlyArray<string>): ReadonlyArray<strin
     const look = startsNothing(inner) ? undefined : wrappers.get(systemProgramOf(inner) ?? "")
     if (look === undefined) return inner
     const rest = look(inner.slice(1))
-    if (rest === undefined || rest.length === 0 || rest[0] === "") return undefined
+    const [first = ""] = rest ?? []
+    if (rest === undefined || first === "" || first.includes("=")) return undefined
     inner = rest
   }
   return undefined

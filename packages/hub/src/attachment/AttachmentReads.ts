@@ -10,6 +10,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { startCommandId } from "../edges/CommandRequest.ts"
 import { PIECE_BYTES } from "./ReceivedContent.ts"
 import { pieceRows } from "./UploadRow.ts"
+import { endedRunStates } from "../store/StateLists.ts"
 
 export class AttachmentReads extends Context.Service<
   AttachmentReads,
@@ -34,7 +35,7 @@ export class AttachmentReads extends Context.Service<
             SELECT substring(p.bytes FROM ${(offset % PIECE_BYTES) + 1}::int) AS bytes
             FROM runs r JOIN session_uploads s ON s.session_id = r.session_id AND s.upload_id = ${id}
             LEFT JOIN upload_pieces p ON p.upload_id = s.upload_id AND p.n = ${Math.floor(offset / PIECE_BYTES)}::int
-            WHERE r.id = ${runId} AND r.target_id = ${deviceId} AND r.state NOT IN ('completed', 'failed', 'cancelled')`)
+            WHERE r.id = ${runId} AND r.target_id = ${deviceId} AND r.state NOT IN ${endedRunStates(sql)}`)
           if (row === undefined) return yield* new NotFound()
           yield* sql`
             UPDATE edge_commands SET sent_at = ${new Date(clock.currentTimeMillisUnsafe())}

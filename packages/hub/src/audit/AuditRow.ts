@@ -1,5 +1,5 @@
 /**
- * Codec of the tables `audit` and `audit_heads`.
+ * Codec of the tables `audit`, `audit_heads` and `audit_parts`.
  *
  * Stored records decode as text, so that a record that was changed in the database reaches `verify`, which reports it. Lists decode them
  * again as records.
@@ -28,15 +28,15 @@ const StoredAuditRow = Schema.Struct({
 })
 
 export const AUDIT_COLUMNS =
-  "id, seq::int AS seq, at, actor, action, resource, outcome, code, request_id, details, chain, prev_hash, hash"
+  "id, seq::float8 AS seq, at, actor, action, resource, outcome, code, request_id, details, chain, prev_hash, hash"
 
 export const storedAuditRows = storedRows("audit", StoredAuditRow)
 export const auditRecordRows = storedRows("audit", AuditRecord)
 
-/** Heads of chains: position and hash of the last record. */
+/** Heads of chains: positions of the first and the last record, and the hash of the last. */
 export const chainHeadRows = storedRows(
-  "audit_heads",
-  Schema.Struct({ seq: Schema.Int, hash: Schema.String })
+  "audit_heads, audit_parts",
+  Schema.Struct({ part: Schema.Int, first: Schema.Int, seq: Schema.Int, hash: Schema.String })
 )
 
 /** A record as it is stored, changed or not. */

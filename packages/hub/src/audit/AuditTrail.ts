@@ -1,4 +1,4 @@
-/** Reader of the audit trail: pages, exports, and verification of a chain from the first record to the last. */
+/** Reader of the audit trail: pages, exports, and verification of chains. */
 import type { AuditRecord, AuditVerification } from "@corral/domain/access/Audit"
 import type { AuditAction } from "@corral/domain/access/AuditAction"
 import type { Proof } from "@corral/domain/access/Authorization"
@@ -7,20 +7,19 @@ import { Context, Effect, Layer, Option, Semaphore, Stream } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { limitTo } from "../store/Limit.ts"
 import { decodeSeq, type Position } from "../store/Position.ts"
-import { auditRecordHash, GENESIS_HASH } from "./AuditChain.ts"
 import {
   AUDIT_COLUMNS,
   auditRecordRows,
-  chainHeadRows,
   type StoredAuditRecord,
   storedAuditRows,
   storedRecordOf
 } from "./AuditRow.ts"
+import { verifyChain } from "./AuditVerifier.ts"
 
 /** Chain of a project, or a user's records without a project: own actions, and actions on own resources. */
 export type AuditScope = Proof<"audit.read"> | { readonly reader: UserId }
 
-/** Chain of a project, or the chain of all records without a project. */
+/** Chain of a project, or the chains of all records without a project. */
 export type AuditChain = Proof<"audit.read"> | "no project"
 
 export interface AuditFilter {
@@ -106,11 +105,8 @@ export class AuditTrail extends Context.Service<
         }),
 
         verify: Effect.fn("AuditTrail.verify")(function* (selected) {
-          return yield* verifyChain(
-            sql,
-            selected === "no project" ? "" : selected.subject,
-            oneAtATime.withPermit
-          )
+          const chain = selected === "no project" ? "" : selected.subject
+          return yield* verifyChain(sql, chain, (seq) => oneAtATime.withPermit(pageOfChain(sql, chain, seq)))
         })
       })
     })
@@ -137,46 +133,23 @@ const recordsOfChain = (sql: SqlClient.SqlClient, chain: string) =>
 const pageOfChain = (sql: SqlClient.SqlClient, chain: string, seq: number) =>
   storedRecords(sql, sql`chain = ${chain} AND audit.seq > ${seq} ORDER BY audit.seq ${limitTo(sql, PAGE)}`)
 
-/** The user's records in the chain of all records without a project. Each statement reads a range of positions of the chain. */
+/** The user's records without a project, in the order of time. */
 const recordsOfUser = (sql: SqlClient.SqlClient, reader: UserId) =>
-  Stream.paginate(0, (seq) =>
-    Effect.gen(function* () {
-      const records = yield* storedRecords(
-        sql,
-        sql`chain = '' AND audit.seq > ${seq} AND audit.seq <= ${seq + PAGE} AND (actor = ${reader} OR about = ${reader})
-          ORDER BY audit.seq`
-      )
-      const head = yield* headOf(sql, "")
-      return [records, (head?.seq ?? 0) > seq + PAGE ? Option.some(seq + PAGE) : Option.none()] as const
-    })
-  )
-
-const headOf = (sql: SqlClient.SqlClient, chain: string) =>
-  chainHeadRows.first(sql`SELECT seq::int AS seq, hash FROM audit_heads WHERE chain = ${chain}`)
-
-const verifyChain = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  chain: string,
-  inTurn: <A, E, R>(page: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-) {
-  let [checked, prevHash] = [0, GENESIS_HASH]
-  for (;;) {
-    const records = yield* inTurn(pageOfChain(sql, chain, checked))
-    for (const record of records) {
-      const { hash, ...rest } = record
-      if (record.seq !== checked + 1 || record.prevHash !== prevHash || auditRecordHash(rest) !== hash)
-        return { ok: false, checked, brokenAtSeq: checked + 1 }
-      checked++
-      prevHash = hash
-    }
-    if (records.length < PAGE) break
-  }
-  // The head has the hash of the last record, so it reveals records that were deleted at the end.
-  const head = yield* headOf(sql, chain)
-  return (head?.hash ?? GENESIS_HASH) === prevHash
-    ? { ok: true, checked }
-    : { ok: false, checked, brokenAtSeq: checked + 1 }
-})
+  Stream.paginate({ at: "", id: "" }, (after) => {
+    const oldest = (part: Statement.Fragment) => sql`(
+      SELECT ${sql.literal(AUDIT_COLUMNS)} FROM audit WHERE chain = '' AND ${part} AND (at, id) > (${after.at}, ${after.id})
+      ORDER BY audit.at, audit.id ${limitTo(sql, PAGE)})`
+    return Effect.map(
+      storedAuditRows.all(sql`
+        SELECT * FROM (
+          ${oldest(sql`actor = ${reader}`)} UNION ALL ${oldest(sql`about = ${reader} AND actor <> ${reader}`)}
+        ) AS found ORDER BY found.at, found.id ${limitTo(sql, PAGE)}`),
+      (rows) => {
+        const records = rows.map(storedRecordOf)
+        return [records, Option.fromNullishOr(records.at(-1))] as const
+      }
+    )
+  })
 
 const conditionsOf = (
   sql: SqlClient.SqlClient,

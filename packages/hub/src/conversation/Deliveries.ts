@@ -17,13 +17,13 @@ import { Notices } from "../store/Notices.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import { sweepRows } from "../store/Sweep.ts"
 import { Dispatcher } from "../task/Dispatcher.ts"
-import { openTaskStates } from "../task/TaskRow.ts"
 import { Tasks } from "../task/Tasks.ts"
 import { findDueWork } from "./DueWork.ts"
 import { feedIdleRuns } from "./IdleRuns.ts"
 import { type InputServices, sendInputs } from "./LiveInputs.ts"
 import { type DeliveryServices, deliverNextTurn, type DueAgent } from "./NextTurn.ts"
 import { failExpired, settleEndedTasks } from "./TaskOutcomes.ts"
+import { openTaskStates } from "../store/StateLists.ts"
 
 /** Kinds of notices after which a message may be due, or must fail. */
 const waking: ReadonlySet<NoticeKind> = new Set(["message", "task", "deviceEnded", "runState"])

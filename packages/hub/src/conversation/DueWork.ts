@@ -2,6 +2,7 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { storedRows } from "../store/StoredRows.ts"
+import { lostTaskStates } from "../store/StateLists.ts"
 
 const DueWork = Schema.Struct({
   /** Pending messages whose tasks have ended without a run. */
@@ -26,7 +27,7 @@ export const findDueWork = (sql: SqlClient.SqlClient, now: Date): Effect.Effect<
         coalesce(bool_or(m.task_id IS NULL AND m.send_when = 'next' AND m.expires_at <= ${now}), false) AS expired,
         coalesce(bool_or(m.send_when = 'now' AND m.to_run_id IS NOT NULL), false) AS inputs,
         coalesce(bool_or(m.task_id IS NULL AND m.send_when = 'next' AND NOT m.held), false) AS turns
-      FROM messages m LEFT JOIN tasks t ON t.id = m.task_id AND t.state IN ('failed', 'expired', 'cancelled')
+      FROM messages m LEFT JOIN tasks t ON t.id = m.task_id AND t.state IN ${lostTaskStates(sql)}
       WHERE m.delivery = 'pending'`),
     (row) => row ?? nothing
   )

@@ -22,8 +22,8 @@ import { changeMessage } from "../session/MessageWrites.ts"
 import { limitTo } from "../store/Limit.ts"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"
 import { limitLockWait, sweepRows } from "../store/Sweep.ts"
-import { openTaskStates } from "../task/TaskRow.ts"
 import type { DeliveryServices } from "./NextTurn.ts"
+import { openTaskStates } from "../store/StateLists.ts"
 
 const IdleRun = Schema.Struct({
   session_id: SessionId,

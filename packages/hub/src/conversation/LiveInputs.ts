@@ -7,12 +7,12 @@
 import { AgentId, DeviceId, type MessageId, ProjectId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import type { RunFailure } from "@corral/domain/run/Run"
+import { isTerminal } from "@corral/domain/run/RunEnd"
 import { Effect, type Scope, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { inputCommandId } from "../edges/CommandRequest.ts"
 import type { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { releaseInputs } from "../run/RunConversation.ts"
-import { isFinalState } from "../run/Runs.ts"
 import { MESSAGE_COLUMNS, type UserMessageRow, userMessageRows } from "../session/MessageRow.ts"
 import { holdMessages } from "../session/HeldMessages.ts"
 import { changeMessage } from "../session/MessageWrites.ts"
@@ -69,7 +69,7 @@ const sendInput = Effect.fnUntraced(function* (services: InputServices, message:
     sql`SELECT project_id, target_id, state, offer FROM runs WHERE id = ${runId}`
   )
   if (run === undefined) return
-  if (isFinalState(run.state)) {
+  if (isTerminal(run.state)) {
     return yield* sql.withTransaction(returnInputs(services, message, run))
   }
   const place = { target_id: run.target_id, workspace: run.offer.workspace }

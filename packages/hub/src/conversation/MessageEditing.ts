@@ -16,6 +16,7 @@ import { findSessionAgent } from "../session/SessionAgentStore.ts"
 import { lockActiveSession } from "../session/SessionLock.ts"
 import { announced } from "../store/Notice.ts"
 import { authorOf, requireAgentTurn, type Sender, type SendingContext } from "./MessageSending.ts"
+import { waitingTaskStates } from "../store/StateLists.ts"
 
 /** A message of a session of the proof's project. */
 export interface MessageAddress {
@@ -138,7 +139,7 @@ const takeBack = Effect.fnUntraced(function* (
       "task",
       sql`
         UPDATE tasks SET state = 'cancelled', updated_at = ${now()}
-        WHERE id = ${task_id} AND run_id IS NULL AND state IN ('pending', 'queued') RETURNING id`
+        WHERE id = ${task_id} AND run_id IS NULL AND state IN ${waitingTaskStates(sql)} RETURNING id`
     )
     if (cancelled.length === 0) return yield* onItsWay
   }

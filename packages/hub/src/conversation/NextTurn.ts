@@ -29,11 +29,11 @@ import { findSessionAgent } from "../session/SessionAgentStore.ts"
 import { derivedId } from "../store/DerivedId.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import { limitLockWait } from "../store/Sweep.ts"
-import { openTaskStates } from "../task/TaskRow.ts"
 import type { Tasks } from "../task/Tasks.ts"
 import { attachmentsOfRun, findAttachmentRefusal } from "../attachment/MessageAttachments.ts"
 import { findAuthorRefusal } from "./MessageAuthors.ts"
 import { findTurnRoute, type TurnRoute } from "./TurnRoute.ts"
+import { openTaskStates } from "../store/StateLists.ts"
 
 export interface DeliveryServices {
   readonly sql: SqlClient.SqlClient

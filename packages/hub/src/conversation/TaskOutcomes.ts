@@ -9,6 +9,7 @@ import { changeMessage } from "../session/MessageWrites.ts"
 import { limitTo } from "../store/Limit.ts"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"
 import { limitLockWait, sweepRows } from "../store/Sweep.ts"
+import { lostTaskStates, lostStates } from "../store/StateLists.ts"
 
 const EndedTask = Schema.Struct({
   session_id: SessionId,
@@ -16,7 +17,7 @@ const EndedTask = Schema.Struct({
   task_id: TaskId,
   recipient: Schema.NullOr(AgentInstanceId),
   context: Schema.NullOr(DeliveryContext),
-  state: Schema.Literals(["failed", "expired", "cancelled"]),
+  state: Schema.Literals(lostStates),
   error: Schema.NullOr(jsonColumn(RunFailure))
 })
 type EndedTask = typeof EndedTask.Type
@@ -42,7 +43,7 @@ export const settleEndedTasks = Effect.fn("TaskOutcomes.settleEndedTasks")(funct
       endedRows.all(sql`
         SELECT m.session_id, m.id, m.task_id, m.recipient, m.context, t.state, t.error
         FROM messages m JOIN tasks t ON t.id = m.task_id
-        WHERE m.delivery = 'pending' AND m.id > ${after} AND t.state IN ('failed', 'expired', 'cancelled')
+        WHERE m.delivery = 'pending' AND m.id > ${after} AND t.state IN ${lostTaskStates(sql)}
         ORDER BY m.id ${limitTo(sql, PAGE)}`),
     keyOf: ({ id }) => id,
     visit: (row, patienceMs) =>

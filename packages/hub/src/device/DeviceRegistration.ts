@@ -10,12 +10,14 @@ import {
   type RegisterDevice
 } from "@corral/domain/device/Device"
 import { Conflict, Unauthorized } from "@corral/domain/errors/Failures"
-import type { DeviceId, UserId } from "@corral/domain/identity/Ids"
+import { type DeviceId, UserId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { tokenHash, newToken, purposeOf } from "../signin/SessionToken.ts"
-import { joinTokenRows } from "./JoinTokenRow.ts"
+import { newToken, purposeOf, tokenHash } from "../signin/SessionToken.ts"
+import { storedRows } from "../store/StoredRows.ts"
+
+const joinTokenRows = storedRows("join_tokens", Schema.Struct({ owner_id: UserId }))
 
 export class DeviceRegistration extends Context.Service<
   DeviceRegistration,

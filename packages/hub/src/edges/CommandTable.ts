@@ -3,23 +3,44 @@
  *
  * A row without `generation` was never sent, so it can still be deleted. A row with an `outcome` is answered; the first answer wins.
  */
-import type { DeviceId } from "@corral/domain/identity/Ids"
-import { type CommandId, type CommandOutcome, EdgeCommand } from "@corral/domain/link/EdgeCommand"
+import { DeviceId } from "@corral/domain/identity/Ids"
+import { CommandId, CommandOutcome, EdgeCommand } from "@corral/domain/link/EdgeCommand"
 import { Effect, Result, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { announced, notify } from "../store/Notice.ts"
-import type { CommandRequest } from "./CommandRequest.ts"
-import {
-  answeredRows,
-  type ClaimedCommandRow,
-  claimedCommandRows,
-  commandIdRows,
-  commandProgressRows,
-  insertedRows,
-  openTargetRows
-} from "./CommandRow.ts"
 import type { DeviceLink } from "../device/DeviceLink.ts"
+import { announced, notify } from "../store/Notice.ts"
+import { jsonColumn, storedRows } from "../store/StoredRows.ts"
+import type { CommandRequest } from "./CommandRequest.ts"
 import { OUTCOME_UNKNOWN_MESSAGE } from "./CommandResult.ts"
+
+const ClaimedCommandRow = Schema.Struct({
+  id: CommandId,
+  seq: Schema.String,
+  /** JSON. Decoded separately: a command of another version must not hold up the others. */
+  command: Schema.String
+})
+type ClaimedCommandRow = typeof ClaimedCommandRow.Type
+
+const claimedCommandRows = storedRows("edge_commands", ClaimedCommandRow)
+const commandIdRows = storedRows("edge_commands", Schema.Struct({ id: CommandId }))
+/** Devices with open commands. */
+const openTargetRows = storedRows("edge_commands", Schema.Struct({ id: DeviceId }))
+const insertedRows = storedRows("edge_commands", Schema.Struct({ sent: Schema.Boolean }))
+/** `held`: the link is the newest of its device. `done`: the answer was stored. */
+const answeredRows = storedRows(
+  "edge_commands",
+  Schema.Struct({ held: Schema.Boolean, done: Schema.Boolean })
+)
+const commandProgressRows = storedRows(
+  "edge_commands",
+  Schema.Struct({
+    sent: Schema.Boolean,
+    /** The schema of the command decodes its `value`. */
+    outcome: Schema.NullOr(jsonColumn(CommandOutcome)),
+    /** Whether the device is online. */
+    online: Schema.NullOr(Schema.Boolean)
+  })
+)
 
 /** How long a command may wait to be sent. */
 export const UNSENT_MS = 10_000

@@ -2,6 +2,7 @@
  * Authentication of endpoints, before their handlers run: the bearer token or the cookie, looked up for each request, or a Gateway's token.
  */
 import { Unauthorized } from "@corral/domain/errors/Failures"
+import { keyScopeOf } from "@corral/domain/hub-api/HubAuthorization"
 import { GatewayAuthority } from "@corral/domain/hub-api/GatewayAuthority"
 import { CurrentPrincipal, SessionAuthority } from "@corral/domain/hub-api/SessionAuthority"
 import { withErrorObject } from "@corral/domain/http/RequestContext"
@@ -34,8 +35,9 @@ export const authentication = Layer.effect(
       // The refusal of the last scheme is the response, so that scheme reads both credentials.
       bearer: () => withErrorObject(Effect.fail(new Unauthorized())),
       cookie: (handler, { endpoint }) =>
-        Effect.flatMap(principal(endpoint), (current) =>
-          Effect.provideService(handler, CurrentPrincipal, current)
+        Effect.flatMap(
+          principal({ method: endpoint.method, path: endpoint.path, keyScope: keyScopeOf(endpoint) }),
+          (current) => Effect.provideService(handler, CurrentPrincipal, current)
         )
     })
   })

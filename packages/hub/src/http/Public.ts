@@ -3,13 +3,15 @@ import { livenessOk, type PublicHealth } from "@corral/domain/http/Health"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { metricsTokenMatcher } from "@corral/service/http/MetricsPage"
 import { MetricsToken } from "@corral/service/telemetry/Telemetry"
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { SqlClient } from "effect/sql"
 import { HubCredentials } from "../signin/HubCredentials.ts"
 import { credentialOf } from "./RequestCredential.ts"
 import { Readiness } from "./Readiness.ts"
+import { endedRunStates } from "../store/StateLists.ts"
+import { storedRows } from "../store/StoredRows.ts"
 
 /** Rows that are counted. Beyond, the database's own estimate is used, which its maintenance keeps. */
 const COUNTED = 10_000
@@ -19,6 +21,23 @@ const rowCount = (sql: SqlClient.SqlClient, table: "projects" | "runs") => sql`(
   FROM pg_class, (SELECT count(*)::int AS counted FROM (SELECT 1 FROM ${sql(table)} LIMIT ${sql.literal(String(COUNTED + 1))}) AS few) AS first
   WHERE oid = ${table}::regclass
 )`
+
+const countRows = storedRows(
+  "projects, devices, runs",
+  Schema.Struct({
+    projects: Schema.Int,
+    devices_online: Schema.Int,
+    runs: Schema.Int,
+    runs_active: Schema.Int
+  })
+)
+const none = { projects: 0, devices_online: 0, runs: 0, runs_active: 0 }
+const countsOf = ({ devices_online, projects, runs, runs_active }: typeof none = none) => ({
+  projects,
+  devicesOnline: devices_online,
+  runs,
+  runsActive: runs_active
+})
 
 export const publicEndpoints = HttpApiBuilder.group(
   HubApi,
@@ -33,7 +52,7 @@ export const publicEndpoints = HttpApiBuilder.group(
     const isAuthorized = Effect.fnUntraced(function* ({ headers }: HttpServerRequest.HttpServerRequest) {
       if (carriesMetricsToken(headers.authorization)) return true
       return yield* credentials
-        .verify(credentialOf(headers), { method: "GET", path: "/health" })
+        .verify(credentialOf(headers), { method: "GET", path: "/health", keyScope: "read" })
         .pipe(Effect.timeout("2 seconds"), Effect.isSuccess)
     })
     const health = Effect.gen(function* () {
@@ -46,20 +65,15 @@ export const publicEndpoints = HttpApiBuilder.group(
     })
     // Anyone may ask: what is counted is counted for all who ask within a few seconds.
     const stats = yield* Effect.cachedWithTTL(
-      Effect.suspend(
-        () => sql<{
-          readonly projects: number
-          readonly devicesOnline: number
-          readonly runs: number
-          readonly runsActive: number
-        }>`
+      Effect.suspend(() =>
+        countRows.first(sql`
           SELECT ${rowCount(sql, "projects")} AS projects, (
             SELECT count(*)::int FROM devices
             WHERE linked AND revoked_at IS NULL AND lease_until > ${new Date(clock.currentTimeMillisUnsafe())}
-          ) AS "devicesOnline", ${rowCount(sql, "runs")} AS runs, (
-            SELECT count(*)::int FROM runs WHERE state NOT IN ('completed', 'failed', 'cancelled')
-          ) AS "runsActive"`
-      ).pipe(Effect.map(([row]) => row ?? { projects: 0, devicesOnline: 0, runs: 0, runsActive: 0 })),
+          ) AS devices_online, ${rowCount(sql, "runs")} AS runs, (
+            SELECT count(*)::int FROM runs WHERE state NOT IN ${endedRunStates(sql)}
+          ) AS runs_active`)
+      ).pipe(Effect.map(countsOf)),
       "5 seconds"
     )
     return handlers.handleAll({

@@ -4,6 +4,7 @@ import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import type { ProjectId, RunId } from "@corral/domain/identity/Ids"
+import { isTerminal } from "@corral/domain/run/RunEnd"
 import { gapToConflict } from "@corral/service/stream/Gap"
 import { eventPage } from "@corral/service/stream/Page"
 import {
@@ -16,7 +17,6 @@ import { HttpServerRequest } from "effect/http"
 import { type HubLogs, hubRunSource } from "../live/HubLogSource.ts"
 import type { StreamAuthority } from "../live/StreamAuthority.ts"
 import type { HubSubscription } from "../live/StreamSubscription.ts"
-import { isFinalState } from "../run/Runs.ts"
 
 export interface HubRunEvents {
   readonly run: {
@@ -46,7 +46,7 @@ export const hubRunEvents = Effect.fn("RunEvents.hubRunEvents")(function* (
     const page = eventPage(source, { after: start, limit, lastSeq, requestId })
     return yield* gapToConflict(lastSeq)(page)
   }
-  const subject = { runId, after: start, isOver: start === lastSeq && isFinalState(state) }
+  const subject = { runId, after: start, isOver: start === lastSeq && isTerminal(state) }
   const events = yield* gapToConflict(lastSeq)(serverSentEvents(source, subject))
   const principal = yield* CurrentPrincipal
   return eventStreamResponse(whileAuthorized(authority, { principal, projectId, requestId, subject }, events))

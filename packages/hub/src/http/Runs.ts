@@ -7,6 +7,7 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
 import { finishRefusal } from "@corral/domain/run/RunFinish"
 import { pauseRefusal } from "@corral/domain/run/RunPause"
+import { isTerminal } from "@corral/domain/run/RunEnd"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { markReplayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
@@ -22,7 +23,7 @@ import { isOutcomeUnknown } from "../edges/CommandRoute.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { RunRequesters } from "../run/RunRequesters.ts"
-import { isFinalState, Runs } from "../run/Runs.ts"
+import { Runs } from "../run/Runs.ts"
 import { Targets } from "../edges/Targets.ts"
 import { completingCommands } from "./CompletedCommands.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
@@ -110,7 +111,7 @@ const endHandlers = Effect.gen(function* () {
       const mirrored = yield* runs.get(run.proof, id)
       const { projectId, state, targetId } = mirrored
       if (state === "completed") return mirrored
-      const finished = isFinalState(state)
+      const finished = isTerminal(state)
         ? Effect.fail(finishRefusal("ended"))
         : router.finish(targetId, { runId: id, by: userId }).pipe(requireRoute(targets, run))
       const auditedAction = { action: "run.finish" as const, resource: id, projectId }
@@ -123,7 +124,7 @@ const endHandlers = Effect.gen(function* () {
       const mirrored = yield* runs.get(run.proof, id)
       const { projectId, state, targetId } = mirrored
       if (state === "cancelled") return mirrored
-      const cancelled = isFinalState(state)
+      const cancelled = isTerminal(state)
         ? Effect.fail(new RunNotCancellable())
         : router.cancel(targetId, { runId: id, by: userId }).pipe(requireRoute(targets, run))
       const auditedAction = { action: "run.cancel" as const, resource: id, projectId }
@@ -150,7 +151,7 @@ const commandHandlers = Effect.gen(function* () {
       const run = yield* admitted(action, id)
       const mirrored = yield* runs.get(run.proof, id)
       const { projectId, state, targetId } = mirrored
-      const changed = isFinalState(state)
+      const changed = isTerminal(state)
         ? Effect.fail(pauseRefusal("ended"))
         : router.changePause(targetId, command, { runId: id, by: userId }).pipe(requireRoute(targets, run))
       const auditedAction = { action, resource: id, projectId }
@@ -169,7 +170,7 @@ const commandHandlers = Effect.gen(function* () {
       const mirrored = yield* runs.get(proof, id)
       const scope = `${userId} POST /client/runs/${id}/input`
       const key = headers["idempotency-key"]
-      const sent = isFinalState(mirrored.state)
+      const sent = isTerminal(mirrored.state)
         ? Effect.fail(new Conflict({ message: "The run has ended." }))
         : requesters
             .sendAs(

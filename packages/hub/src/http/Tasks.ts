@@ -4,7 +4,7 @@ import type { Proof } from "@corral/domain/access/Authorization"
 import { PermissionDenied, RunNotCancellable } from "@corral/domain/errors/Failures"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import type { TaskId } from "@corral/domain/identity/Ids"
-import { Task, type TaskState } from "@corral/domain/task/Task"
+import { isTaskOver, Task } from "@corral/domain/task/Task"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { markReplayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
@@ -128,7 +128,7 @@ const cancelHandler = Effect.gen(function* () {
       if (state === "cancelled") return task
       if (runId === undefined) return yield* audit.perform(auditedAction, cancelWaiting(proof, id))
       // No transaction is open while the Edge handles the command.
-      const cancelled = isOver(state)
+      const cancelled = isTaskOver(state)
         ? Effect.fail(new RunNotCancellable())
         : router.cancel(targetId, { runId, by: userId }).pipe(requireRoute(targets, task))
       yield* complete(
@@ -150,6 +150,3 @@ export const taskEndpoints = HttpApiBuilder.group(
     })
   })
 )
-
-const isOver = (state: TaskState): boolean =>
-  state === "completed" || state === "failed" || state === "cancelled" || state === "expired"

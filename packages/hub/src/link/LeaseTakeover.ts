@@ -17,6 +17,7 @@ import { notify } from "../store/Notice.ts"
 import type { PlannedSql } from "../store/PlannedSql.ts"
 import type { EncodedOffer } from "./EncodedOffer.ts"
 import { invalidDeviceProof, type ProvedDevice } from "./Proofs.ts"
+import { waitingTaskStates } from "../store/StateLists.ts"
 
 /** Result of a proof: the device that takes its link over. */
 export interface LeaseRequest {
@@ -130,7 +131,7 @@ const storeTakeovers = Effect.fn("LeaseTakeover.store")(function* (
     FROM held JOIN link USING (id)
     WHERE devices.id = held.id AND public_key = link.key AND devices.generation = link.generation AND revoked_at IS NULL
     RETURNING devices.id, devices.generation::int AS generation,
-      EXISTS (SELECT 1 FROM tasks WHERE target_id = devices.id AND state IN ('pending', 'queued')) AS waits`)
+      EXISTS (SELECT 1 FROM tasks WHERE target_id = devices.id AND state IN ${waitingTaskStates(sql)}) AS waits`)
   yield* notify(sql, "presence", ...rows.map(({ id }) => id))
   const byDevice = new Map(rows.map((row) => [row.id, row]))
   return takeovers.map((takeover) => {

@@ -6,14 +6,16 @@ import { CurrentPrincipal, type Principal } from "@corral/domain/hub-api/Session
 import type { ProjectId, RequestId, RunId, SessionId } from "@corral/domain/identity/Ids"
 import type { ValidationIssue } from "@corral/domain/errors/ErrorTable"
 import { issuesOf } from "@corral/domain/errors/ValidationIssues"
+import { isTerminal } from "@corral/domain/run/RunEnd"
 import type { HttpRefusal } from "@corral/service/http/Refusal"
 import { Effect, Result } from "effect"
 import { HubAuthority } from "../authority/HubAuthority.ts"
-import { isFinalState, Runs } from "../run/Runs.ts"
+import { Runs } from "../run/Runs.ts"
 import { SessionProject } from "../run/SessionProject.ts"
 import { type Credential, HubCredentials } from "../signin/HubCredentials.ts"
 
 export const HUB_STREAM_PATH = "/client/events"
+const STREAM = { method: "GET", path: HUB_STREAM_PATH, keyScope: "read" } as const
 
 /** Request that asks for a stream. */
 interface Caller {
@@ -45,7 +47,7 @@ export const makeStreamAdmission = Effect.gen(function* () {
     return {
       ...caller,
       projectId,
-      subject: { runId, after, isOver: after === lastSeq && isFinalState(state) }
+      subject: { runId, after, isOver: after === lastSeq && isTerminal(state) }
     }
   })
 
@@ -63,7 +65,7 @@ export const makeStreamAdmission = Effect.gen(function* () {
   ) {
     const url = URL.parse(`http://hub${target}`)
     if (url?.pathname !== HUB_STREAM_PATH) return yield* refuse({ code: "not_found" })
-    const principal = yield* credentials.verify(credential, { method: "GET", path: HUB_STREAM_PATH })
+    const principal = yield* credentials.verify(credential, STREAM)
     const query = decodeHubStreamQuery(Object.fromEntries(url.searchParams))
     if (Result.isFailure(query)) return yield* refuseWith(...issuesOf(query.failure.issue))
     const { after, runId, sessionId } = query.success

@@ -5,23 +5,23 @@
  * reached their time limit; they would block the deletion forever.
  */
 import { DeviceId, RunId } from "@corral/domain/identity/Ids"
-import { HubRunStatus } from "@corral/domain/hub-api/HubRun"
-import { isTerminal } from "@corral/domain/run/RunEnd"
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { storedRows } from "../store/StoredRows.ts"
+import { endedRunStates } from "../store/StateLists.ts"
 
 /** Runs that a refusal lists. */
 const MAX_LISTED = 20
 const DAY_MS = 86_400_000
 
-const live = HubRunStatus.literals.filter((state) => state === "queued" || !isTerminal(state))
-
-const liveRunRows = storedRows("runs", Schema.Struct({ id: RunId, targetId: DeviceId }))
+const liveRunRows = storedRows("runs", Schema.Struct({ id: RunId, target_id: DeviceId }))
 
 export const liveRuns = (sql: SqlClient.SqlClient, projectId: string, now: Date) =>
-  liveRunRows.all(sql`
-    SELECT r.id, r.target_id AS "targetId" FROM runs r JOIN devices d ON d.id = r.target_id
-    WHERE r.project_id = ${projectId} AND ${sql.in("r.state", live)} AND d.revoked_at IS NULL
+  Effect.map(
+    liveRunRows.all(sql`
+    SELECT r.id, r.target_id FROM runs r JOIN devices d ON d.id = r.target_id
+    WHERE r.project_id = ${projectId} AND r.state NOT IN ${endedRunStates(sql)} AND d.revoked_at IS NULL
       AND GREATEST(d.last_seen_at, d.lease_until, d.created_at) > ${new Date(now.getTime() - DAY_MS)}
-    ORDER BY r.id LIMIT ${MAX_LISTED}`)
+    ORDER BY r.id LIMIT ${MAX_LISTED}`),
+    (rows) => rows.map(({ id, target_id: targetId }) => ({ id, targetId }))
+  )

@@ -6,14 +6,31 @@
  */
 import { type Proof, roleRefusal } from "@corral/domain/access/Authorization"
 import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
-import type { UserId } from "@corral/domain/identity/Ids"
-import type { ProjectRole } from "@corral/domain/project/Project"
-import { Effect } from "effect"
+import { UserId } from "@corral/domain/identity/Ids"
+import { type ProjectMember, ProjectRole } from "@corral/domain/project/Project"
+import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { limitTo } from "../store/Limit.ts"
 import { notify } from "../store/Notice.ts"
+import { Timestamp, storedRows } from "../store/StoredRows.ts"
 import { lockProject } from "./ProjectLock.ts"
-import { memberIdRows, memberOf, projectMemberRows } from "./ProjectMemberRow.ts"
+
+const ProjectMemberRow = Schema.Struct({
+  user_id: UserId,
+  name: Schema.String,
+  role: ProjectRole,
+  added_at: Timestamp
+})
+
+const projectMemberRows = storedRows("project_members", ProjectMemberRow)
+const memberIdRows = storedRows("project_members", Schema.Struct({ user_id: UserId }))
+
+const memberOf = ({ added_at, name, role, user_id }: typeof ProjectMemberRow.Type): ProjectMember => ({
+  userId: user_id,
+  name,
+  role,
+  addedAt: added_at.toISOString()
+})
 
 const findMember = (sql: SqlClient.SqlClient, projectId: string, userId: UserId) =>
   projectMemberRows.first(sql`

@@ -30,6 +30,7 @@ import { continueAfterPlan } from "./PlanMessage.ts"
 import type { PushedRun } from "./PushedRun.ts"
 import type { TalkingRun } from "./TalkingRun.ts"
 import { addTurnTexts, keepAsAnswer, reconsiderWaiting } from "./TurnTexts.ts"
+import { waitingTaskStates } from "../store/StateLists.ts"
 
 const taskTurnRows = storedRows(
   "tasks",
@@ -112,7 +113,7 @@ const cancelLaterAttempt = (
     sql`
       UPDATE tasks SET state = 'cancelled', updated_at = ${at}
       WHERE id = (SELECT task_id FROM messages WHERE session_id = ${sessionId} AND id = ${messageId})
-        AND id <> ${taskId} AND run_id IS NULL AND state IN ('pending', 'queued') RETURNING id`
+        AND id <> ${taskId} AND run_id IS NULL AND state IN ${waitingTaskStates(sql)} RETURNING id`
   )
 
 const markDelivered = (

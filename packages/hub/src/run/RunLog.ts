@@ -10,23 +10,51 @@ import type { Ack, EventBatch } from "@corral/domain/link/EdgeLink"
 import type { CreateRun } from "@corral/domain/run/Run"
 import type { LogBatch } from "@corral/service/stream/LogSource"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
-import { Clock, Context, Effect, Layer, Result } from "effect"
+import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { hubMetrics } from "../HubMetrics.ts"
 import { announced } from "../store/Notice.ts"
 import { PlannedSql } from "../store/PlannedSql.ts"
-import { appendKnown, type LinkPush } from "./KnownRunPushes.ts"
+import { storedRows } from "../store/StoredRows.ts"
+import { type LinkPush, appendKnown } from "./KnownRunPushes.ts"
 import { KnownRuns } from "./KnownRuns.ts"
-import { batchAfter, logBatchRows } from "./LogBatchRow.ts"
 import {
   type Admission,
   type AppendContext,
-  appendPushes,
   type LogGrowth,
+  type PushResult,
   type TargetPush,
-  type PushResult
+  appendPushes
 } from "./PushTransaction.ts"
 import { runAckRows } from "./RunRow.ts"
+
+const LogBatchRow = Schema.Struct({
+  first_seq: Schema.Int,
+  last_seq: Schema.Int,
+  terminal: Schema.Boolean,
+  /** One event per line. Clients decode the events. */
+  lines: Schema.String
+})
+
+const logBatchRows = storedRows("run_events", LogBatchRow)
+
+/** The events of a stored batch after `after`. */
+const batchAfter = (runId: RunId, row: typeof LogBatchRow.Type, after: number): LogBatch => {
+  const { first_seq, last_seq, lines, terminal } = row
+  const isWhole = first_seq > after
+  return {
+    runId,
+    firstSeq: isWhole ? first_seq : after + 1,
+    lastSeq: last_seq,
+    lines: isWhole
+      ? lines
+      : lines
+          .split("\n")
+          .slice(after + 1 - first_seq)
+          .join("\n"),
+    terminal
+  }
+}
 
 /** A run before its Edge has pushed events. */
 export interface NewRun {

@@ -11,7 +11,6 @@ import type {
   UserId,
   WorkspaceId
 } from "@corral/domain/identity/Ids"
-import { isTerminal } from "@corral/domain/run/RunEnd"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { readableRows } from "../store/ReadableList.ts"
@@ -102,6 +101,3 @@ export class Runs extends Context.Service<
     })
   )
 }
-
-/** Whether a run in that state has ended. */
-export const isFinalState = (state: HubRunStatus): boolean => state !== "queued" && isTerminal(state)

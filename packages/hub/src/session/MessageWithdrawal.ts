@@ -5,6 +5,7 @@ import type { SqlClient, SqlError } from "effect/sql"
 import { announced } from "../store/Notice.ts"
 import { messageRows, MESSAGE_COLUMNS } from "./MessageRow.ts"
 import { changeMessage } from "./MessageWrites.ts"
+import { openTaskStates, waitingTaskStates } from "../store/StateLists.ts"
 
 /** Cancels the tasks of the session's messages that have no run yet. Call it before the session is locked. */
 export const cancelWaitingMessages = (
@@ -20,7 +21,7 @@ export const cancelWaitingMessages = (
       sql`
     UPDATE tasks SET state = 'cancelled', updated_at = ${now} WHERE id IN (
       SELECT id FROM tasks WHERE session_id = ${sessionId} AND project_id = ${projectId} AND message_id IS NOT NULL
-        AND state IN ('pending', 'queued') AND run_id IS NULL ORDER BY id FOR UPDATE
+        AND state IN ${waitingTaskStates(sql)} AND run_id IS NULL ORDER BY id FOR UPDATE
     ) RETURNING id`
     )
   )
@@ -35,7 +36,7 @@ export const withdrawUndelivered = Effect.fnUntraced(function* (
     SELECT ${sql.literal(MESSAGE_COLUMNS)} FROM messages m
     WHERE session_id = ${sessionId} AND delivery = 'pending' AND to_run_id IS NULL
       ${recipient === undefined ? sql`` : sql`AND recipient = ${recipient}`}
-      AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = m.task_id AND t.state NOT IN ('cancelled', 'failed', 'expired'))
+      AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = m.task_id AND t.state IN ${openTaskStates(sql)})
     ORDER BY id`)
   for (const { id } of rows)
     yield* changeMessage(sql, sessionId, id, sql`delivery = 'withdrawn'`, sql`delivery = 'pending'`)

@@ -3,6 +3,7 @@ import { RunId, type SessionId } from "@corral/domain/identity/Ids"
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { storedRows } from "../store/StoredRows.ts"
+import { endedRunStates } from "../store/StateLists.ts"
 
 const activeRunRows = storedRows("runs", Schema.Struct({ id: RunId }))
 
@@ -13,7 +14,7 @@ export const activeRunsOf = (
 ): Effect.Effect<ReadonlyArray<RunId>, SqlError.SqlError> =>
   Effect.map(
     activeRunRows.all(sql`
-      SELECT id FROM runs WHERE session_id = ${sessionId} AND state NOT IN ('completed', 'failed', 'cancelled') ORDER BY id`),
+      SELECT id FROM runs WHERE session_id = ${sessionId} AND state NOT IN ${endedRunStates(sql)} ORDER BY id`),
     (rows) => rows.map(({ id }) => id)
   )
 

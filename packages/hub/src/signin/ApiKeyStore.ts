@@ -1,14 +1,62 @@
 /** API keys of users, with scopes and an expiry. The database has only their hashes. */
-import type { ApiKey, ApiKeyScope, CreateApiKey, IssuedApiKey } from "@corral/domain/identity/ApiKey"
 import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
 import type { Principal } from "@corral/domain/hub-api/SessionAuthority"
-import type { ApiKeyId, UserId } from "@corral/domain/identity/Ids"
+import {
+  type ApiKey,
+  ApiKeyScope,
+  type CreateApiKey,
+  type IssuedApiKey
+} from "@corral/domain/identity/ApiKey"
+import { ApiKeyId, UserId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Schema, SchemaTransformation } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { tokenHash, newToken, purposeOf } from "./SessionToken.ts"
 import { notify } from "../store/Notice.ts"
-import { API_KEY_COLUMNS, apiKeyCountRows, apiKeyOf, apiKeyRows, ownedApiKeyRows } from "./ApiKeyRow.ts"
+import { Timestamp, storedRows } from "../store/StoredRows.ts"
+import { newToken, purposeOf, tokenHash } from "./SessionToken.ts"
+
+/** Scopes, separated by spaces. */
+const Scopes = Schema.String.pipe(
+  Schema.decodeTo(
+    Schema.Array(Schema.String),
+    SchemaTransformation.transform({
+      decode: (text: string): ReadonlyArray<string> => text.split(" "),
+      encode: (scopes) => scopes.join(" ")
+    })
+  ),
+  Schema.decodeTo(Schema.Array(ApiKeyScope))
+)
+
+const ApiKeyRow = Schema.Struct({
+  id: ApiKeyId,
+  name: Schema.String,
+  scopes: Scopes,
+  created_at: Timestamp,
+  expires_at: Timestamp,
+  last_used_at: Schema.NullOr(Timestamp)
+})
+
+const API_KEY_COLUMNS = Object.keys(ApiKeyRow.fields).join(", ")
+
+const apiKeyRows = storedRows("api_keys", ApiKeyRow)
+const ownedApiKeyRows = storedRows("api_keys", Schema.Struct({ ...ApiKeyRow.fields, user_id: UserId }))
+const apiKeyCountRows = storedRows("api_keys", Schema.Struct({ count: Schema.Int }))
+
+const apiKeyOf = ({
+  created_at,
+  expires_at,
+  id,
+  last_used_at,
+  name,
+  scopes
+}: typeof ApiKeyRow.Type): ApiKey => ({
+  id,
+  name,
+  scopes,
+  createdAt: created_at.toISOString(),
+  expiresAt: expires_at.toISOString(),
+  ...(last_used_at === null ? {} : { lastUsedAt: last_used_at.toISOString() })
+})
 
 /** Principal of a request with an API key. */
 export interface ActiveApiKey extends Principal {

@@ -6,13 +6,31 @@
  */
 import { PermissionDenied, Unauthorized } from "@corral/domain/errors/Failures"
 import type { WaitingDevice } from "@corral/domain/hub-api/Auth"
-import type { UserId } from "@corral/domain/identity/Ids"
-import type { SignInKind } from "@corral/domain/identity/User"
-import { Clock, Context, Effect, Layer } from "effect"
+import { UserId } from "@corral/domain/identity/Ids"
+import { SignInKind } from "@corral/domain/identity/User"
+import { Clock, Context, Effect, Layer, Schema, Struct } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { createHash, randomBytes, randomInt } from "node:crypto"
-import { deviceCodeRows, waitingCodeRows } from "./DeviceCodeRow.ts"
+import { Timestamp, storedRows } from "../store/StoredRows.ts"
 import { type IssuedSignIn, SignInStore } from "./SignInStore.ts"
+
+const columns = {
+  /** Kind of the program: not a browser. */
+  kind: Schema.Literals(SignInKind.literals.filter((kind) => kind !== "web")),
+  client_name: Schema.NullOr(Schema.String),
+  /** Seconds between two polls. */
+  interval_s: Schema.Int,
+  asked_at: Schema.NullOr(Timestamp),
+  decision: Schema.NullOr(Schema.Literals(["allow", "deny"])),
+  user_id: Schema.NullOr(UserId),
+  created_at: Timestamp
+}
+
+const deviceCodeRows = storedRows("device_codes", Schema.Struct(Struct.omit(columns, ["created_at"])))
+const waitingCodeRows = storedRows(
+  "device_codes",
+  Schema.Struct(Struct.pick(columns, ["kind", "client_name", "created_at"]))
+)
 
 /** Consonants only: codes form no words and have no letters that look alike. */
 const LETTERS = "BCDFGHJKLMNPQRSTVWXZ"

@@ -29,6 +29,8 @@ export interface Endpoint {
   readonly method: string
   /** With its parameters: `/client/projects/:id`. */
   readonly path: string
+  /** Scope of the keys that may call it; `undefined` if no key may. */
+  readonly keyScope: ApiKeyScope | undefined
 }
 
 export class HubCredentials extends Context.Service<
@@ -69,7 +71,8 @@ export class HubCredentials extends Context.Service<
           // A browser's cookie never holds a key.
           const key = bearer === undefined ? undefined : yield* keys.find(bearer)
           if (key === undefined) return yield* new Unauthorized()
-          return isOpenToKey(key.scopes, endpoint)
+          const { keyScope } = endpoint
+          return keyScope !== undefined && key.scopes.includes(keyScope)
             ? key
             : yield* new PermissionDenied({ message: OUT_OF_SCOPE })
         }),
@@ -81,27 +84,6 @@ export class HubCredentials extends Context.Service<
     })
   )
 }
-
-/** Whether a key with these scopes may call an endpoint. */
-const isOpenToKey = (scopes: ReadonlyArray<ApiKeyScope>, { method, path }: Endpoint): boolean => {
-  if (method === "GET" || method === "HEAD")
-    return scopes.includes("read") && (!path.startsWith("/client/auth/") || path === "/client/auth/me")
-  return scopes.includes("write") && !closedToKeys.some((pattern) => pattern.test(path))
-}
-
-/**
- * Writes that require a sign-in: sign-ins, keys, chat accounts, members and devices, because a stolen key could create other credentials;
- * approvals, questions and the end of background work, because a person decides them.
- */
-const closedToKeys = [
-  /^\/client\/auth\//,
-  /^\/client\/chat-(bindings|links)(\/|$)/,
-  /^\/client\/projects\/:id\/members(\/|$)/,
-  /^\/client\/devices(\/|$)/,
-  /^\/client\/approvals(\/|$)/,
-  /^\/client\/inputs(\/|$)/,
-  /^\/client\/runs\/:id\/finish$/
-]
 
 const ACCOUNT_MISSING = "Name the chat account that this request is for."
 const NOT_IN_CHAT = "This isn't available in a chat. Use the console."

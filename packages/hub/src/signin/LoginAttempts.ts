@@ -1,8 +1,18 @@
 /** Sign-ins in progress at the identity provider. Each is bound to its browser, valid for ten minutes and one use. */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { createHash } from "node:crypto"
-import { loginAttemptRows } from "./LoginAttemptRow.ts"
+import { storedRows } from "../store/StoredRows.ts"
+
+const loginAttemptRows = storedRows(
+  "login_attempts",
+  Schema.Struct({
+    nonce: Schema.String,
+    verifier: Schema.String,
+    return_to: Schema.String,
+    max_age_s: Schema.NullOr(Schema.Number)
+  })
+)
 
 /** Data needed when the browser returns. */
 export interface LoginAttempt {

@@ -1,10 +1,29 @@
 /** Users, as the identity provider names them. Issuer and subject identify a user, never an email address. */
-import type { UserId } from "@corral/domain/identity/Ids"
+import { UserId } from "@corral/domain/identity/Ids"
 import type { User } from "@corral/domain/identity/User"
 import { mint } from "@corral/service/Identifiers"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { USER_COLUMNS, userIdRows, userOf, userRows } from "./UserRow.ts"
+import { Timestamp, storedRows } from "../store/StoredRows.ts"
+
+const UserRow = Schema.Struct({
+  id: UserId,
+  name: Schema.String,
+  email: Schema.NullOr(Schema.String),
+  created_at: Timestamp
+})
+
+const USER_COLUMNS = Object.keys(UserRow.fields).join(", ")
+
+const userRows = storedRows("users", UserRow)
+const userIdRows = storedRows("users", Schema.Struct({ id: UserId }))
+
+const userOf = ({ created_at, email, id, name }: typeof UserRow.Type): User => ({
+  id,
+  name,
+  ...(email === null ? {} : { email }),
+  createdAt: created_at.toISOString()
+})
 
 /** Identity that the provider has proven. */
 export interface ProviderIdentity {

@@ -6,6 +6,7 @@ import { SqlClient } from "effect/sql"
 import { HubConfig } from "../config/HubConfig.ts"
 import { hubMetrics } from "../HubMetrics.ts"
 import { storedRows } from "./StoredRows.ts"
+import { waitingTaskStates } from "./StateLists.ts"
 
 const metricsRows = storedRows(
   "devices, tasks, pg_stat_activity",
@@ -34,7 +35,7 @@ export const hubStoreMetricsLayer = Layer.effectDiscard(
             pending::int, queued::int, busy::int, idle::int
           FROM
             (SELECT count(*) FILTER (WHERE state = 'pending') AS pending, count(*) FILTER (WHERE state = 'queued') AS queued
-              FROM tasks WHERE state IN ('pending', 'queued')) waiting,
+              FROM tasks WHERE state IN ${waitingTaskStates(sql)}) waiting,
             (SELECT count(*) FILTER (WHERE state <> 'idle') AS busy, count(*) FILTER (WHERE state = 'idle') AS idle
               FROM pg_stat_activity WHERE application_name = current_setting('application_name')) pool`)
       if (row === undefined) return []

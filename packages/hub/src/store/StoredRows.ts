@@ -1,5 +1,5 @@
 /**
- * Decoding of stored rows. Each table has one codec module, named after it (`TaskRow`, `DeviceRow`), in the folder that owns the table.
+ * Decoding of stored rows. Each table has one codec, in the folder that owns the table: in the module that reads it, or in its own (`TaskRow`, `DeviceRow`).
  *
  * Guarantees: a row that does not decode is a defect, since only Hubs write rows. It names the table and the column, never the content. A
  * decoder is compiled once per module. A row costs 0.2 to 2 µs, little next to its statement, so hot paths decode as well.

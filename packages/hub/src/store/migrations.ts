@@ -44,6 +44,7 @@ import { successorsMigration } from "./migrations/0033-successors.ts"
 import { heldQueuesMigration } from "./migrations/0034-held-queues.ts"
 import { replacedRunsMigration } from "./migrations/0035-replaced-runs.ts"
 import { uploadQuotasMigration } from "./migrations/0036-upload-quotas.ts"
+import { auditPartsMigration } from "./migrations/0037-audit-parts.ts"
 
 export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": peopleMigration,
@@ -80,7 +81,8 @@ export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0033_successors": successorsMigration,
   "0034_held_queues": heldQueuesMigration,
   "0035_replaced_runs": replacedRunsMigration,
-  "0036_upload_quotas": uploadQuotasMigration
+  "0036_upload_quotas": uploadQuotasMigration,
+  "0037_audit_parts": auditPartsMigration
 }
 
 /** Names of all migrations, without their numbers. */

@@ -15,6 +15,7 @@ import type { RunLog } from "../run/RunLog.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import { type ClaimedTask, claimedTaskOf } from "./ClaimedTask.ts"
 import type { TaskRow } from "./TaskRow.ts"
+import { waitingTaskStates } from "../store/StateLists.ts"
 
 /** Receives a task with its run, after the commit. Must not block and must not throw. */
 export type AssignmentListener = (targetId: TaskRow["target_id"], task: ClaimedTask) => void
@@ -44,7 +45,7 @@ export const findImmediateRun = Effect.fnUntraced(function* (
     SELECT
       (SELECT role FROM project_members WHERE project_id = ${project_id} AND user_id = ${created_by}) AS role,
       EXISTS (
-        SELECT 1 FROM tasks WHERE target_id = ${target_id} AND state IN ('pending', 'queued') AND run_id IS NULL
+        SELECT 1 FROM tasks WHERE target_id = ${target_id} AND state IN ${waitingTaskStates(sql)} AND run_id IS NULL
       ) AS is_behind`)
   // The claim of such a task fails it with the reason.
   const isRefused = roleRefusal("task.create", ready?.role ?? undefined) !== undefined

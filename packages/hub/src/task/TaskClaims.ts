@@ -20,6 +20,7 @@ import { announced, notify } from "../store/Notice.ts"
 import { type ClaimedTask, claimedTaskOf } from "./ClaimedTask.ts"
 import { findDispatchRefusal } from "./TaskAdmission.ts"
 import { TASK_COLUMNS, type TaskRow, taskRows } from "./TaskRow.ts"
+import { waitingTaskStates } from "../store/StateLists.ts"
 
 export interface ClaimContext {
   readonly sql: SqlClient.SqlClient
@@ -43,7 +44,7 @@ export const claimTask = Effect.fn("TaskClaims.claim")(
     for (let last = after ?? ""; ;) {
       const row = yield* taskRows.first(sql`
         SELECT ${sql.literal(TASK_COLUMNS)} FROM tasks
-        WHERE target_id = ${targetId} AND state IN ('pending', 'queued') AND id > ${last} AND id <> ALL(${open}::text[])
+        WHERE target_id = ${targetId} AND state IN ${waitingTaskStates(sql)} AND id > ${last} AND id <> ALL(${open}::text[])
           AND (state = 'pending' OR expires_at IS NULL OR expires_at > ${at})
         ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`)
       if (row === undefined) return undefined

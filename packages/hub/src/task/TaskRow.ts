@@ -13,7 +13,6 @@ import { CommandAttachments } from "@corral/domain/link/EdgeCommand"
 import { CreateRun, RunFailure } from "@corral/domain/run/Run"
 import { OnOffline, type Task, TaskState } from "@corral/domain/task/Task"
 import { Schema, Struct } from "effect"
-import type { SqlClient, Statement } from "effect/sql"
 import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
 
 export const TaskRow = Schema.Struct({
@@ -47,10 +46,6 @@ export type TaskRow = typeof TaskRow.Type
 export const TASK_COLUMNS = Object.keys(TaskRow.fields).join(", ")
 
 export const taskRows = storedRows("tasks", TaskRow)
-
-/** Tasks that are not over, as a list for `IN`. Literals: the indexes of such tasks have the same condition. */
-export const openTaskStates = (sql: SqlClient.SqlClient): Statement.Fragment =>
-  sql.literal("('pending', 'queued', 'dispatched', 'running')")
 
 export const taskTargetRows = storedRows("tasks", TaskRow.mapFields(Struct.pick(["target_id"])))
 

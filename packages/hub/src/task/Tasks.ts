@@ -36,6 +36,7 @@ import {
 import { type ClaimContext, claimTask, markDispatched, markRefused, markUnreachable } from "./TaskClaims.ts"
 import { TASK_COLUMNS, taskOf, type TaskRow, taskRows, taskTargetRows } from "./TaskRow.ts"
 import { failUnansweredStart, findUnansweredStarts } from "./UnansweredStarts.ts"
+import { waitingTaskStates } from "../store/StateLists.ts"
 
 export interface TaskFilter {
   readonly projectId?: ProjectId | undefined
@@ -137,7 +138,7 @@ export class Tasks extends Context.Service<
         cancelWaiting: Effect.fn("Tasks.cancelWaiting")(function* ({ subject }, id) {
           const cancelled = sql`
             UPDATE tasks SET state = 'cancelled', updated_at = ${now()}
-            WHERE id = ${id} AND project_id = ${subject} AND state IN ('pending', 'queued') AND run_id IS NULL
+            WHERE id = ${id} AND project_id = ${subject} AND state IN ${waitingTaskStates(sql)} AND run_id IS NULL
             RETURNING ${columns}`
           const row = yield* taskRows.first(announced(sql, "task", cancelled))
           return row && taskOf(row)

@@ -105,8 +105,12 @@ describe("Readers of the audit trail", { timeout: 60_000 }, () => {
       const whole = await verify(bob)
       assert.isTrue(whole.body.ok)
       assert.isAbove(whole.body.checked, 0)
-      await onStore("UPDATE audit SET actor = 'usr_x' WHERE chain = '' AND seq = 2")
-      assert.deepStrictEqual((await verify(bob)).body, { ok: false, checked: 1, brokenAtSeq: 2 })
+      const [second] = await onStore(
+        "SELECT seq::int AS seq FROM audit WHERE chain = '' ORDER BY seq LIMIT 1 OFFSET 1"
+      )
+      const seq = (second as { readonly seq: number }).seq
+      await onStore(`UPDATE audit SET actor = 'usr_x' WHERE chain = '' AND seq = ${seq}`)
+      assert.deepStrictEqual((await verify(bob)).body, { ok: false, checked: 1, brokenAtSeq: seq })
     })
   })
 

@@ -30,15 +30,19 @@ export const tablesOf = async (hub: HubProcess): Promise<ReadonlyArray<string>> 
   return rows.map(({ relname }) => relname)
 }
 
-/** The chain of actions outside of projects, which sign-ins need. */
-const COMMON_ROWS = "WHERE chain <> ''"
+/** Actions outside of projects, such as sign-ins, need one of the heads that all users share. */
+const ALL_BUT_ONE_HEAD = "WHERE part < (SELECT MAX(part) FROM audit_parts)"
 
-/** Locks all rows that the table has, but those that all users share. Returns what ends the lock. */
-export const holdRows = async (hub: HubProcess, table: string): Promise<() => Promise<void>> => {
+/** Locks all rows that the table has, but one of those that all users share. Returns what ends the lock. */
+export const holdRows = async (
+  hub: HubProcess,
+  table: string,
+  rows = table === "audit_parts" ? ALL_BUT_ONE_HEAD : ""
+): Promise<() => Promise<void>> => {
   const client = new Client({ connectionString: hub.databaseUrl })
   await client.connect()
   await client.query("BEGIN")
-  await client.query(`SELECT 1 FROM "${table}" ${table === "audit_heads" ? COMMON_ROWS : ""} FOR UPDATE`)
+  await client.query(`SELECT 1 FROM "${table}" ${rows} FOR UPDATE`)
   return async () => {
     await client.query("ROLLBACK")
     await client.end()

@@ -23,16 +23,19 @@ export interface SeededRecord {
 /** ISO time of the seeded record with that number. Records are a second apart. */
 export const seededTime = (i: number): string => new Date(START + i * 1_000).toISOString()
 
-/** Fills an empty chain with `count` records. */
+/** Adds `count` records to a chain, after those that were seeded before. */
 export const seedAudit = Effect.fnUntraced(function* (
   chain: ProjectId | "",
   count: number,
-  recordOf: (i: number) => SeededRecord
+  recordOf: (i: number) => SeededRecord,
+  before = 0
 ) {
   const sql = yield* SqlClient.SqlClient
-  let prevHash = GENESIS_HASH
-  for (let from = 0; from < count; from += BATCH) {
-    const rows = Array.from({ length: Math.min(BATCH, count - from) }, (_, offset) => {
+  const [head] = yield* sql<{ readonly hash: string }>`SELECT hash FROM audit_heads WHERE chain = ${chain}`
+  let prevHash = before === 0 ? GENESIS_HASH : (head?.hash ?? GENESIS_HASH)
+  const end = before + count
+  for (let from = before; from < end; from += BATCH) {
+    const rows = Array.from({ length: Math.min(BATCH, end - from) }, (_, offset) => {
       const i = from + offset
       const record = {
         id: AuditId.make(idOf("aud", seeded++)),
@@ -55,7 +58,7 @@ export const seedAudit = Effect.fnUntraced(function* (
       SELECT ${chain}, seq, id, at, actor, action, resource, 'allowed', ${requestId}, prev_hash, hash
       FROM json_populate_recordset(NULL::audit, ${JSON.stringify(rows)}::json)`
   }
-  yield* sql`INSERT INTO audit_heads (chain, seq, hash) VALUES (${chain}, ${count}, ${prevHash})
+  yield* sql`INSERT INTO audit_heads (chain, seq, hash) VALUES (${chain}, ${end}, ${prevHash})
     ON CONFLICT (chain) DO UPDATE SET seq = excluded.seq, hash = excluded.hash`
   yield* sql`ANALYZE audit`
 })

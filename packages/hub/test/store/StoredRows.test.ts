@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Schema } from "effect"
+import { globSync, readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
 import { jsonColumn, storedRows, Timestamp } from "../../src/store/StoredRows.ts"
 
 const rows = storedRows(
@@ -18,6 +20,21 @@ const created_at = new Date(0)
 const request = JSON.stringify({ input: "fix it", env: { A: 1 } })
 const stored = { id: "tsk_1", state: "queued", request, created_at } as const
 const decoded = { ...stored, request: { input: "fix it", env: { A: 1 } } }
+
+describe("Statements of the Hub", () => {
+  it("return columns under their names, and decode them", () => {
+    const source = fileURLToPath(new URL("../../src/", import.meta.url))
+    const otherDialect = /\bsql<|\bAS "[a-z]+[A-Z]/
+    assert.match("sql<{ readonly id: string }>`SELECT 1`", otherDialect)
+    assert.match('SELECT target_id AS "targetId"', otherDialect)
+    assert.deepStrictEqual(
+      globSync("**/*.ts", { cwd: source }).filter((file) =>
+        otherDialect.test(readFileSync(source + file, "utf8"))
+      ),
+      []
+    )
+  })
+})
 
 describe("storedRows", () => {
   it.effect("decodes every row, and drops columns that the codec does not name", () =>

@@ -53,6 +53,18 @@ const refusalOf = (error: unknown, methods: ReadonlyArray<string>, method: strin
   }
 }
 
+/** The refusal of the first recognized defect. A refusal whose transaction could not be rolled back is a defect next to the reason of that. */
+const recognizedIn = (
+  { reasons }: Cause.Cause<unknown>,
+  refusalOfDefect: (defect: unknown) => HttpRefusal | undefined
+): HttpRefusal | undefined => {
+  for (const reason of reasons) {
+    const refusal = reason._tag === "Die" ? refusalOfDefect(reason.defect) : undefined
+    if (refusal !== undefined) return refusal
+  }
+  return undefined
+}
+
 /**
  * Turns every cause but an interruption (the client has gone) into an answer. `refusalOfDefect` maps the defects that a service
  * recognizes.
@@ -66,8 +78,8 @@ export const answerUnanswered = <Id extends string, Groups extends HttpApiGroup.
     if (Cause.hasInterruptsOnly(cause)) return yield* Effect.interrupt
     const request = yield* HttpServerRequest.HttpServerRequest
     const methods = methodsAt(served, request.url)
-    const defect = Cause.squash(cause)
-    const refusal = refusalOfDefect(defect) ?? refusalOf(defect, methods, request.method)
+    const refusal =
+      recognizedIn(cause, refusalOfDefect) ?? refusalOf(Cause.squash(cause), methods, request.method)
     if (refusal.code === "internal") yield* Effect.logError("a request failed", cause)
     // The server has set it.
     const { status, body } = refusalBody(refusal, request.headers["x-request-id"] as RequestId)

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { formatRelativeTime } from "../../src/ui/Time.tsx"
+import { formatRelativeTime } from "../../src/text/RelativeTime.ts"
 
-describe("relative", () => {
+describe("formatRelativeTime", () => {
   it("uses the largest unit that fits, past and future, in both languages", () => {
     const now = Date.parse("2026-06-09T12:00:00Z")
     const relativeTime = (seconds: number, language: "en" | "zh" = "en") =>
