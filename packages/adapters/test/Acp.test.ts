@@ -4,13 +4,12 @@ import type { RunMode } from "@corral/domain/run/Run"
 import type { InputResponse } from "@corral/domain/run/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
-import { existsSync, readFileSync } from "node:fs"
 import { makeAcp } from "../src/Acp.ts"
 import type { AcpAgent } from "../src/acp/AcpAgent.ts"
 import { acpAgents } from "../src/acp/AcpAgents.ts"
 import { messagesOf, modes, options, permissionRequest, plain, start, Talk, type Message } from "./AcpTalk.ts"
 import { invariantFindings, deltasJoin } from "@corral/conformance/Invariants"
-import { fixtures, load, recordings } from "@corral/testing/recordings/Fixtures"
+import { load, recordedStdin, recordings } from "@corral/testing/recordings/Fixtures"
 
 /** The recorded client answered as its person did, and cancelled where the recording is of a cancel. */
 const decisionOf = (
@@ -52,10 +51,10 @@ for (const agent of all) {
   describe(`${agent.id}, told what the recorded client was told`, () => {
     const real = recordings(agent.id).filter(({ name }) => !name.startsWith("written-"))
     for (const { name, start, stdout, inputs = [], exit } of real) {
-      const file = `${fixtures}${agent.id}/${name}/stdin.jsonl`
-      assert.isTrue(existsSync(file), file)
+      const stdin = recordedStdin(agent.id, name)
+      assert.isDefined(stdin, name)
       it(`${name}: says what it said`, () => {
-        const recorded = messagesOf(readFileSync(file, "utf8"))
+        const recorded = messagesOf(stdin ?? "")
         // The recorded clients left the project's settings on.
         const talk = new Talk(agent, { ...start, projectSettings: "enabled" })
         for (const text of inputs) talk.write(talk.protocol.input(text))

@@ -2,9 +2,8 @@ import type { RunMode } from "@corral/domain/run/Run"
 import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
-import { readFileSync } from "node:fs"
 import { claudeCode } from "../src/ClaudeCode.ts"
-import { fixtures, load } from "@corral/testing/recordings/Fixtures"
+import { load, recordedStdin } from "@corral/testing/recordings/Fixtures"
 
 const start: RunStart = { prompt: "Please do the task.", mode: "ask", workspacePath: "/workspace" }
 const send = (protocol: Protocol, value: object): ReadonlyArray<AdapterOutput> =>
@@ -71,9 +70,7 @@ describe("ClaudeCode command", () => {
 describe("ClaudeCode approvals", () => {
   it("allow gives back the input that was asked for", () => {
     const { protocol, approval } = approvalOf("approval-allowed")
-    const recorded = readFileSync(`${fixtures}claude-code/approval-allowed/stdin.jsonl`, "utf8")
-      .trim()
-      .split("\n")
+    const recorded = (recordedStdin("claude-code", "approval-allowed") ?? "").trim().split("\n")
     assert.deepStrictEqual(
       parsed(protocol.answer(approval.key, { decision: "allow", scope: "once" })),
       parsed(recorded.at(-1))

@@ -2,10 +2,9 @@ import type { RunMode } from "@corral/domain/run/Run"
 import type { AdapterOutput, ApprovalAnswer, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
-import { readFileSync } from "node:fs"
 import { codex } from "../src/Codex.ts"
 import { codexExec } from "../src/CodexExec.ts"
-import { fixtures, load } from "@corral/testing/recordings/Fixtures"
+import { load, recordedStdin } from "@corral/testing/recordings/Fixtures"
 
 const start: RunStart = { prompt: "Please do the task.", mode: "ask", workspacePath: "/workspace" }
 const allow: ApprovalAnswer = { decision: "allow", scope: "once" }
@@ -53,8 +52,7 @@ const approvalOf = (name: string) => {
   return { approval, protocol, rest: Buffer.from(text.slice(end)) }
 }
 
-const recordedAnswer = (name: string): unknown =>
-  parsed(readFileSync(`${fixtures}codex/${name}/stdin.jsonl`, "utf8")).at(-1)
+const recordedAnswer = (name: string): unknown => parsed(recordedStdin("codex", name) ?? "").at(-1)
 
 describe("Codex handshake", () => {
   it("initializes, starts a thread in its mode, and says the prompt", () => {
@@ -78,7 +76,7 @@ describe("Codex handshake", () => {
       type: "run.started",
       payload: { runtimeSessionId: "thread-1", runtimeVersion: "0.169.0", model: "m" }
     })
-    const [first] = parsed(readFileSync(`${fixtures}codex/simple-message/stdin.jsonl`, "utf8")).slice(-1)
+    const [first] = parsed(recordedStdin("codex", "simple-message") ?? "").slice(-1)
     assert.deepStrictEqual(replies(outputs), [
       { ...Object(first), params: { ...Object(first).params, threadId: "thread-1" } }
     ])
@@ -321,7 +319,7 @@ describe("Codex turns", () => {
     const protocol = codex.protocol(recording.start)
     assert.strictEqual(protocol.input("Second."), "")
     const outputs = protocol.step(recording.stdout)
-    const recorded = parsed(readFileSync(`${fixtures}codex/multi-turn/stdin.jsonl`, "utf8"))
+    const recorded = parsed(recordedStdin("codex", "multi-turn") ?? "")
     assert.deepInclude(replies(outputs), recorded.at(-1))
     const last = outputs.at(-1)
     assert(last?._tag === "Outcome")

@@ -1,10 +1,11 @@
 /**
  * Records a real program for the tests of its adapter, in the folder it is called in: what is typed goes to the program, and when it ends, or
- * at Ctrl-C, its fixture is written, but for what a person writes: `expected.json`.
+ * at Ctrl-C, its fixture is written, but for what a person writes: how the run ended.
  *
  * It needs of the adapter its line in the registry, `command` and the protocol's `open`. The folder's path is written as `/workspace`; look
  * through the files for any other private data.
  */
+import type { RecordingFacts } from "@corral/conformance/Recordings"
 import { RunMode } from "@corral/domain/run/Run"
 import { Schema } from "effect"
 import { Buffer } from "node:buffer"
@@ -38,11 +39,14 @@ child.on("close", (code, signal) => {
   const folder = `${fixtures}${id}/${scenario}`
   mkdirSync(folder, { recursive: true })
   const write = (name: string, text: string) => writeFileSync(`${folder}/${name}`, text, "latin1")
-  write("start.json", `${JSON.stringify({ prompt, mode, workspacePath: "/workspace" })}\n`)
+  const facts: Partial<RecordingFacts> = {
+    start: { ...start, workspacePath: "/workspace" },
+    chunks: stdout.map(({ length }) => length),
+    ...(code === 0 ? {} : { exit: { code, signal } }),
+    ...(stderr.length === 0 ? {} : { stderr: hidden(Buffer.concat(stderr)) })
+  }
+  write("recording.json", `${JSON.stringify(facts, null, 2)}\n`)
   write("stdout.jsonl", hidden(Buffer.concat(stdout)))
-  if (stderr.length > 0) write("stderr.txt", hidden(Buffer.concat(stderr)))
-  write("chunks.json", `${JSON.stringify(stdout.map(({ length }) => length))}\n`)
-  if (code !== 0) write("exit.json", `${JSON.stringify({ code, signal })}\n`)
-  console.error(`\nwrote ${folder}: if it did not complete, write expected.json`)
+  console.error(`\nwrote ${folder}: if it did not complete, add how it ended to recording.json, as expected`)
   process.exit()
 })

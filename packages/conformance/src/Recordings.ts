@@ -1,8 +1,8 @@
 /**
- * Recordings in a folder, one folder each: `stdout.jsonl` or `stdout.txt`, and optionally `start.json`, `inputs.json`, `chunks.json`,
- * `exit.json`, `stderr.txt`, `expected.json` and `events.json` with the expected outputs. A file that says what is usual is left out.
+ * Recordings in a folder, one folder each: `stdout.jsonl` or `stdout.txt`, the output; `recording.json`, what is known about it besides; `events.json`,
+ * the expected outputs. The last two are optional.
  */
-import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type { RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -11,41 +11,65 @@ import { replay, type Recording } from "./Replay.ts"
 
 const pathOf = (folder: string | URL): string => (typeof folder === "string" ? folder : fileURLToPath(folder))
 
-/** Of a recording without the file. */
-export const recordingDefaults: {
-  readonly "inputs.json": ReadonlyArray<string>
-  readonly "chunks.json": ReadonlyArray<number>
-  readonly "exit.json": { readonly code: number | null; readonly signal: string | null }
-  readonly "expected.json": NonNullable<Recording["expected"]>
-} = {
-  "inputs.json": [],
-  "chunks.json": [],
-  "exit.json": { code: 0, signal: null },
-  "expected.json": { outcome: "Completed" }
+/** Facts of one recording. */
+export interface RecordingFacts {
+  readonly start: Partial<RunStart>
+  /** Further messages of the user, all sent at the start. */
+  readonly inputs: ReadonlyArray<string>
+  /** Sizes of the reads, in order. */
+  readonly chunks: ReadonlyArray<number>
+  readonly exit: { readonly code: number | null; readonly signal: string | null }
+  readonly stderr: string
+  /** How the run ended. Written by a person. */
+  readonly expected: NonNullable<Recording["expected"]>
+  /** Lines that the program read while it was recorded. */
+  readonly stdin: ReadonlyArray<string>
 }
 
-const json = <A>(file: string, fallback: A): A =>
-  existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : fallback
+/** What is usual, and left out of `recording.json`. */
+export const recordingDefaults: RecordingFacts = {
+  start: {},
+  inputs: [],
+  chunks: [],
+  exit: { code: 0, signal: null },
+  stderr: "",
+  expected: { outcome: "Completed" },
+  stdin: []
+}
+
+/** Files that each had one fact, until version 0.2. */
+const EARLIER = ["start.json", "inputs.json", "chunks.json", "exit.json", "stderr.txt", "expected.json"]
 
 const outputFile = (folder: string): string | undefined =>
   ["stdout.jsonl", "stdout.txt"].map((name) => join(folder, name)).find((file) => existsSync(file))
 
+/** Facts of the recording in that folder. Throws if one is in a file of an earlier version, which would be ignored. */
+export const recordingFacts = (folder: string): RecordingFacts => {
+  const earlier = EARLIER.find((name) => existsSync(join(folder, name)))
+  if (earlier !== undefined)
+    throw new Error(
+      `${join(folder, earlier)} is not read. Write it into recording.json, as "${earlier.replace(/\..*/, "")}".`
+    )
+  const file = join(folder, "recording.json")
+  return existsSync(file)
+    ? { ...recordingDefaults, ...JSON.parse(readFileSync(file, "utf8")) }
+    : recordingDefaults
+}
+
 /** One recording. */
 export const loadRecording = (folder: string, name: string): Recording => {
   const at = join(folder, name)
-  const stdout = readFileSync(outputFile(at) ?? join(at, "stdout.jsonl"))
-  const part = <Name extends keyof typeof recordingDefaults>(file: Name): (typeof recordingDefaults)[Name] =>
-    json(join(at, file), recordingDefaults[file])
-  const stderr = join(at, "stderr.txt")
+  const { chunks, exit, expected, inputs, start, stderr } = recordingFacts(at)
+  const outputs = join(at, "events.json")
   return {
     name,
-    start: { ...startIn("ask"), ...json(join(at, "start.json"), {}) },
-    inputs: part("inputs.json"),
-    stdout,
-    chunkSizes: part("chunks.json"),
-    exit: { ...part("exit.json"), stderr: existsSync(stderr) ? readFileSync(stderr, "utf8") : "" },
-    expected: part("expected.json"),
-    outputs: json<ReadonlyArray<unknown> | undefined>(join(at, "events.json"), undefined)
+    start: { ...startIn("ask"), ...start },
+    inputs,
+    stdout: readFileSync(outputFile(at) ?? join(at, "stdout.jsonl")),
+    chunkSizes: chunks,
+    exit: { ...exit, stderr },
+    expected,
+    outputs: existsSync(outputs) ? JSON.parse(readFileSync(outputs, "utf8")) : undefined
   }
 }
 

@@ -1,10 +1,9 @@
 import type { AdapterOutput, InputResponse, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
-import { fixtures, load } from "@corral/testing/recordings/Fixtures"
+import { load, recordedStdin } from "@corral/testing/recordings/Fixtures"
 import { tries } from "@corral/testing/time/Effort"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { Buffer } from "node:buffer"
-import { readFileSync } from "node:fs"
 import { claudeCode } from "../../src/ClaudeCode.ts"
 
 const start: RunStart = { prompt: "Please do the task.", mode: "ask", workspacePath: "/workspace" }
@@ -24,7 +23,7 @@ const askedIn = (name: string) => {
   for (const line of lines) {
     const question = protocol.step(Buffer.from(`${line}\n`)).find(({ _tag }) => _tag === "InputRequested")
     if (question?._tag !== "InputRequested") continue
-    const recorded = readFileSync(`${fixtures}claude-code/${name}/stdin.jsonl`, "utf8")
+    const recorded = (recordedStdin("claude-code", name) ?? "")
       .trim()
       .split("\n")
       .filter((each) => each.includes(question.key))

@@ -1,7 +1,7 @@
 /** Recordings of the adapters' tests in `fixtures/<adapter>/<scenario>/`, as the conformance kit reads them. */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { fileURLToPath } from "node:url"
-import { loadRecording, loadRecordings } from "@corral/conformance/Recordings"
+import { loadRecording, loadRecordings, recordingFacts } from "@corral/conformance/Recordings"
 import type { Recording } from "@corral/conformance/Replay"
 import { makeJsonLines } from "@corral/adapters/JsonMapping"
 import type { JsonMap } from "@corral/adapters/one-shot/JsonMap"
@@ -17,6 +17,12 @@ const withKind = (adapter: string, recording: Recording): Recording =>
 
 export const load = (adapter: string, name: string): Recording =>
   withKind(adapter, loadRecording(`${fixtures}${adapter}`, name))
+
+/** What the recorded client wrote, if that was recorded. */
+export const recordedStdin = (adapter: string, name: string): string | undefined => {
+  const { stdin } = recordingFacts(`${fixtures}${adapter}/${name}`)
+  return stdin.length === 0 ? undefined : stdin.join("\n")
+}
 
 /** Map of a program that uses every entry. */
 const map: JsonMap = {
