@@ -154,7 +154,7 @@ const checkInput = Effect.fnUntraced(function* (
 
 /** What a turn of an agent needs: the author's authority, and the offer of the target. */
 export const requireAgentTurn = Effect.fnUntraced(function* (
-  context: Pick<SendingContext, "router" | "targets">,
+  context: SendingContext,
   { principal, proof }: Sender,
   agent: SessionAgentRow,
   turn: {
@@ -174,7 +174,7 @@ export const requireAgentTurn = Effect.fnUntraced(function* (
     return yield* invalid("text", "Expected at most 256 KiB of text")
   yield* requireChatMode(principal, mode)
   const author = authorOf(proof)
-  const refusal = yield* findTargetRefusal(context, { author, projectId, targetId, workspace })
+  const refusal = yield* findTargetRefusal(context.targets, { author, projectId, targetId, workspace })
   if (refusal !== undefined) return yield* refusal
   const tooOld = yield* findAttachmentRefusal(context.targets, targetId, attachments)
   if (tooOld !== undefined) return yield* tooOld

@@ -96,7 +96,7 @@ const deliver = Effect.fnUntraced(function* (services: DeliveryServices, due: Du
       AND task_id IS NULL AND NOT held AND (expires_at IS NULL OR expires_at > ${services.now()}) ORDER BY id LIMIT 1`)
   if (message === undefined) return idle
   const authors = [message.user_id, ...message.contributors]
-  const refusal = yield* findAuthorRefusal(services, authors, session.project_id, agent)
+  const refusal = yield* findAuthorRefusal(services.sql, services.targets, authors, session.project_id, agent)
   if (refusal !== undefined) return yield* fail(services, agent, message, refusal)
   return yield* start(services, session.project_id, agent, message)
 })

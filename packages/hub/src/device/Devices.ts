@@ -50,12 +50,12 @@ export class Devices extends Context.Service<
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       const sql = yield* SqlClient.SqlClient
-      const context: DeviceContext = { sql, now: () => clock.currentTimeMillisUnsafe() }
+      const now = () => clock.currentTimeMillisUnsafe()
       return Devices.of({
-        get: (reader, id) => findDevice(context, reader, id),
-        list: (reader, state, before, limit) => listDevices(context, reader, state, before, limit),
+        get: (reader, id) => findDevice(sql, now, reader, id),
+        list: (reader, state, before, limit) => listDevices(sql, now, reader, state, before, limit),
         update: (proof, change, sharing) =>
-          sql.withTransaction(updateDevice(context, proof, change, sharing)),
+          sql.withTransaction(updateDevice(sql, now, proof, change, sharing)),
         remove: Effect.fn("Devices.remove")(function* ({ subject }) {
           const removed = yield* sql`DELETE FROM devices WHERE id = ${subject} RETURNING id`
           if (removed.length === 0) return yield* new PermissionDenied()
@@ -67,12 +67,12 @@ export class Devices extends Context.Service<
 }
 
 const updateDevice = Effect.fn("Devices.update")(function* (
-  context: DeviceContext,
+  sql: SqlClient.SqlClient,
+  now: () => number,
   { principal, subject }: Proof<"device.manage">,
   { name, state }: Omit<UpdateDevice, "sharedWith">,
   sharing: ShareChange
 ) {
-  const { now, sql } = context
   const locked = yield* revocationRows.first(
     sql`SELECT revoked_at FROM devices WHERE id = ${subject} FOR UPDATE`
   )
@@ -81,17 +81,17 @@ const updateDevice = Effect.fn("Devices.update")(function* (
   if (locked.revoked_at !== null && (name !== undefined || isSharingChanged))
     return yield* new Conflict({ message: "You can't change a revoked device." })
   if (name !== undefined) yield* sql`UPDATE devices SET name = ${name} WHERE id = ${subject}`
-  yield* storeSharing(context, subject, sharing)
+  yield* storeSharing(sql, subject, sharing)
   if (state === "revoked" && locked.revoked_at === null) {
     yield* sql`
       UPDATE devices SET revoked_at = ${new Date(now())}, lease_until = NULL, linked = false, connection_id = NULL WHERE id = ${subject}`
     yield* notify(sql, "deviceEnded", subject)
   }
-  return yield* findDevice(context, principal, subject)
+  return yield* findDevice(sql, now, principal, subject)
 })
 
 const storeSharing = Effect.fnUntraced(function* (
-  { sql }: DeviceContext,
+  sql: SqlClient.SqlClient,
   deviceId: string,
   { added, ended }: ShareChange
 ) {
@@ -106,14 +106,13 @@ const storeSharing = Effect.fnUntraced(function* (
       ON CONFLICT DO NOTHING`
 })
 
-/** Queries for devices as one user sees them: the user's own, and those shared with a project of the user. */
-interface DeviceContext {
-  readonly sql: SqlClient.SqlClient
-  /** Unix milliseconds. */
-  readonly now: () => number
-}
-
-const findDevice = Effect.fnUntraced(function* ({ now, sql }: DeviceContext, reader: string, id: string) {
+/** A device as one user sees it: an own one, or one that is shared with a project of the user. `now` in Unix milliseconds. */
+const findDevice = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  now: () => number,
+  reader: string,
+  id: string
+) {
   const row = yield* deviceRows.first(sql`
     ${selectFor(sql, reader)} WHERE d.id = ${id} AND (${isOwn(sql, reader)} OR (${isShared(sql, reader)}))`)
   return row === undefined ? yield* new PermissionDenied() : deviceOf(row, now())
@@ -121,7 +120,8 @@ const findDevice = Effect.fnUntraced(function* ({ now, sql }: DeviceContext, rea
 
 /** Devices before `before`, newest first. */
 const listDevices = Effect.fnUntraced(function* (
-  { now, sql }: DeviceContext,
+  sql: SqlClient.SqlClient,
+  now: () => number,
   reader: string,
   state: DeviceState | undefined,
   before: string | undefined,

@@ -29,7 +29,7 @@ import { readableRows } from "../store/ReadableList.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import { type ClaimedTask, claimedTaskOf } from "./ClaimedTask.ts"
-import { type AdmissionContext, checkReferences, expiryOf, findTargetRefusal } from "./TaskAdmission.ts"
+import { checkReferences, expiryOf, findTargetRefusal } from "./TaskAdmission.ts"
 import { type ClaimContext, claimTask, markDispatched, markRefused, markUnreachable } from "./TaskClaims.ts"
 import { TASK_COLUMNS, type TaskRow, taskOf, taskRows, taskTargetRows } from "./TaskRow.ts"
 import { failUnansweredStart, findUnansweredStarts } from "./UnansweredStarts.ts"
@@ -173,8 +173,12 @@ export class Tasks extends Context.Service<
   )
 }
 
-interface TaskContext extends AdmissionContext, AssignmentContext, ClaimContext {
+interface TaskContext extends ClaimContext {
   readonly router: EdgeRouter["Service"]
+  readonly runs: Runs["Service"]
+  readonly sessions: SessionProject["Service"]
+  /** The dispatcher of this Hub. Without one, tasks wait for a claim. */
+  readonly assignment: { listener: AssignmentListener | undefined }
 }
 
 const createTask = Effect.fn("Tasks.create")(function* (
@@ -184,16 +188,16 @@ const createTask = Effect.fn("Tasks.create")(function* (
   task: CreateTask,
   givenTurn?: TaskTurn
 ) {
-  const { now, sql } = context
+  const { now, sql, targets } = context
   const createdBy = principal as UserId
   const { expiresAt: _, onOffline = "fail", projectId, targetId, ...requested } = task
   // The proof covers this project only, regardless of the request's project.
   if (projectId !== subject) return yield* new PermissionDenied()
   const expiresAt = yield* expiryOf(task, now().getTime())
-  yield* checkReferences(context, task)
+  yield* checkReferences(context.runs, context.sessions, task)
   const create: CreateRun = { ...(yield* findRunDefaults(sql, projectId)), ...requested }
   const { workspace } = task
-  const refusal = yield* findTargetRefusal(context, { author: createdBy, projectId, targetId, workspace })
+  const refusal = yield* findTargetRefusal(targets, { author: createdBy, projectId, targetId, workspace })
   if (refusal !== undefined) return yield* refusal
   const state = yield* initialState(context, targetId, onOffline, create)
   const at = now()
@@ -278,13 +282,6 @@ const findStalledTargets = ({ now, sql }: TaskContext) => {
 /** Receives a task with its run, after the commit. Must not block and must not throw. */
 type AssignmentListener = (targetId: TaskRow["target_id"], task: ClaimedTask) => void
 
-interface AssignmentContext {
-  readonly sql: SqlClient.SqlClient
-  readonly log: RunLog["Service"]
-  /** The dispatcher of this Hub. Without one, tasks wait for a claim. */
-  readonly assignment: { listener: AssignmentListener | undefined }
-}
-
 const readinessRows = storedRows(
   "tasks",
   Schema.Struct({ role: Schema.NullOr(ProjectRole), is_behind: Schema.Boolean })
@@ -294,7 +291,7 @@ type NewTask = Pick<TaskRow, "created_by" | "project_id" | "state" | "target_id"
 
 /** The id of the run that a new task can start now. */
 const findImmediateRun = Effect.fnUntraced(function* (
-  { assignment, sql }: AssignmentContext,
+  { assignment, sql }: TaskContext,
   { created_by, project_id, state, target_id }: NewTask,
   at: Date
 ) {
@@ -312,7 +309,7 @@ const findImmediateRun = Effect.fnUntraced(function* (
 
 /** Opens the log of the run, and passes the stored task to the dispatcher after the commit. */
 const openImmediateRun = Effect.fnUntraced(function* (
-  { assignment, log, sql }: AssignmentContext,
+  { assignment, log, sql }: TaskContext,
   row: TaskRow,
   runId: RunId
 ) {
