@@ -141,15 +141,15 @@ const pageOfChain = (sql: SqlClient.SqlClient, chain: string, seq: number) =>
 
 /** The user's records without a project, in the order of time. */
 const recordsOfUser = (sql: SqlClient.SqlClient, reader: UserId) =>
-  Stream.paginate({ at: "", id: "" }, (after) => {
+  Stream.paginate({ at: "", seq: 0 }, (after) => {
     const oldest = (part: Statement.Fragment) => sql`(
-      SELECT ${sql.literal(AUDIT_COLUMNS)} FROM audit WHERE chain = '' AND ${part} AND (at, id) > (${after.at}, ${after.id})
-      ORDER BY audit.at, audit.id ${limitTo(sql, PAGE)})`
+      SELECT ${sql.literal(AUDIT_COLUMNS)} FROM audit WHERE chain = '' AND ${part} AND (at, audit.seq) > (${after.at}, ${after.seq}::bigint)
+      ORDER BY audit.at, audit.seq ${limitTo(sql, PAGE)})`
     return Effect.map(
       storedAuditRows.all(sql`
         SELECT * FROM (
           ${oldest(sql`actor = ${reader}`)} UNION ALL ${oldest(sql`about = ${reader} AND actor <> ${reader}`)}
-        ) AS found ORDER BY found.at, found.id ${limitTo(sql, PAGE)}`),
+        ) AS found ORDER BY found.at, found.seq ${limitTo(sql, PAGE)}`),
       (rows) => {
         const records = rows.map(storedRecordOf)
         return [records, Option.fromNullishOr(records.at(-1))] as const
