@@ -7,7 +7,7 @@ import {
   type ErrorCode
 } from "@corral/domain/errors/ErrorTable"
 import { Schema } from "effect"
-import { isObject } from "./Json.ts"
+import { isJsonObject } from "@corral/domain/text/JsonObject"
 
 /** Names of the fields of `details`, where this code has a fixed shape for it. */
 const details = (code: ErrorCode): string => {
@@ -16,8 +16,8 @@ const details = (code: ErrorCode): string => {
   const { schema, definitions } = Schema.toJsonSchemaDocument(response)
   const body = definitions[`Error_${code}`] ?? schema
   const properties =
-    isObject(body) && isObject(body["properties"]) ? body["properties"]["details"] : undefined
-  if (!isObject(properties) || !isObject(properties["properties"])) return ""
+    isJsonObject(body) && isJsonObject(body["properties"]) ? body["properties"]["details"] : undefined
+  if (!isJsonObject(properties) || !isJsonObject(properties["properties"])) return ""
   const required = Array.isArray(properties["required"]) ? properties["required"] : []
   return Object.keys(properties["properties"])
     .map((name) => `\`${name}\`${required.includes(name) ? "" : " (optional)"}`)

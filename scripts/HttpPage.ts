@@ -4,7 +4,7 @@ import { GatewayApi } from "@corral/domain/gateway-api/GatewayApi"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { endpointAuthority } from "@corral/domain/hub-api/HubAuthorization"
 import { OpenApi } from "effect/http-api"
-import { isObject } from "./Json.ts"
+import { isJsonObject } from "@corral/domain/text/JsonObject"
 
 const head = `# HTTP
 
@@ -91,7 +91,7 @@ const section = (
       })
     return `### ${title}: ${name}\n\n| Request | Who | Takes | Answers | Refuses with |\n|---|---|---|---|---|\n${rows.join("\n")}\n`
   })
-  return `\n## ${title}\n\n${about}\n\n${isObject(spec.info) ? spec.info.description : ""}\n\n${groups.join("\n")}`
+  return `\n## ${title}\n\n${about}\n\n${isJsonObject(spec.info) ? spec.info.description : ""}\n\n${groups.join("\n")}`
 }
 
 /** The page as Markdown. */

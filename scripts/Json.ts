@@ -1,13 +1,11 @@
 /** Plain JSON values: what the generated documents are made of. */
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
+import { isJsonObject } from "@corral/domain/text/JsonObject"
 
 /** The same value with the keys of every object in order, so that the same code gives the same text. */
 export const sorted = (value: unknown): unknown =>
   Array.isArray(value)
     ? value.map(sorted)
-    : isObject(value)
+    : isJsonObject(value)
       ? Object.fromEntries(
           Object.entries(value)
             .toSorted(([a], [b]) => (a < b ? -1 : 1))

@@ -83,7 +83,7 @@ const showProgress = (): (() => void) => {
   if (stderr.isTTY !== true || process.env.TERM === "dumb") return () => {}
   const draw = (): void => {
     const seconds = Math.round((performance.now() - started) / 1_000)
-    stderr.write(`\r\u001b[2Kbuilding Corral · ${ready.size} of ${names.length} parts · ${seconds} s`)
+    stderr.write(`\r\u001b[2KBuilding Corral · ${ready.size} of ${names.length} parts · ${seconds} s`)
   }
   draw()
   const timer = setInterval(draw, 500)
@@ -111,5 +111,4 @@ await Promise.all(
 )
 writeFileSync(`${root}dist/THIRD-PARTY-NOTICES.txt`, noticesOf(root, bundler.packages))
 endProgress()
-const folders = names.map((name) => `dist/${name}`).join(", ")
-console.error(`built ${folders} in ${Math.round(performance.now() - started)} ms`)
+console.error(`Built Corral in ${Math.round((performance.now() - started) / 1_000)} s.`)

@@ -1,6 +1,6 @@
 /**
  * The documents that are derived from the code: OpenAPI of the three services, AsyncAPI of their event streams, JSON Schema of the events and of the configuration file,
- * and the pages of settings, endpoints, events, errors and metrics.
+ * the pages of settings, endpoints, events, errors and metrics, and the index of the decision records.
  *
  * Pure: path → text. `generate.ts` writes them, `generated.test.ts` finds the ones that are stale.
  */
@@ -10,6 +10,7 @@ import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { EdgeConfigFile } from "@corral/edge/runtime/ConfigSchema"
 import { Envelope, eventSchema, eventTypes } from "@corral/domain/run/RunEvent"
 import { Schema } from "effect"
+import { adrIndex } from "./AdrIndex.ts"
 import { authorizationPage } from "./AuthorizationPage.ts"
 import { clientPaths } from "./ClientPaths.ts"
 import { configurationPage } from "./ConfigurationPage.ts"
@@ -69,6 +70,7 @@ export const generated = (): ReadonlyMap<string, string> =>
     ["packages/client/src/edgePaths.ts", clientPaths("edgePaths", EdgeApi)],
     ["packages/client/src/hubPaths.ts", clientPaths("hubPaths", HubApi)],
     ["packages/service/src/settings/settingNames.ts", settingNamesModule()],
+    ["docs/adr/README.md", adrIndex()],
     ["docs/authorization.md", authorizationPage()],
     ["docs/configuration.md", configurationPage()],
     ["docs/events.md", eventsPage()],

@@ -25,7 +25,7 @@ const run = async (command: ReadonlyArray<string>): Promise<number> => {
   return code ?? 1
 }
 
-const types = start(node("scripts/types.ts"), "pipe")
+const types = start(node("scripts/checkTypes.ts"), "pipe")
 const found: Array<Buffer> = []
 for (const output of [types.stdout, types.stderr]) output?.on("data", (part: Buffer) => found.push(part))
 const typesEnd = once(types, "close")

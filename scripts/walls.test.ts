@@ -3,21 +3,24 @@ import { assert, describe, it } from "@effect/vitest"
 import { globSync } from "node:fs"
 import { ambientAccessIn } from "./walls/AmbientAccess.ts"
 import { refusedNames, refusedNamesIn } from "./walls/DeclaredNames.ts"
-import { sharedNames } from "./walls/ExportedNames.ts"
+import { equalBodies } from "./walls/EqualBodies.ts"
+import { refusedFormsOf } from "./walls/FileForms.ts"
 import { folderCycles } from "./walls/FolderCycles.ts"
 import { harnessImports } from "./walls/HarnessImports.ts"
+import { refusedImportsIn } from "./walls/ImportForms.ts"
 import { moduleOf } from "./walls/Modules.ts"
 import { packageArrows, refusedArrows } from "./walls/PackageArrows.ts"
 import { phrases, phrasesIn } from "./walls/Phrases.ts"
 import { recursiveFoldersIn } from "./walls/RecursiveFolders.ts"
 import { foreignSpansIn } from "./walls/SpanNames.ts"
+import { trackerReferencesIn } from "./walls/TrackerReferences.ts"
 import { uncheckedCastsIn } from "./walls/UncheckedCasts.ts"
 
 const hub = (path: string, text: string) => moduleOf(`packages/hub/src/${path}`, text)
 
 describe("moduleOf", () => {
   it("reads imports of types, re-exports, dynamic imports and own packages", () => {
-    const { exports, imports } = hub(
+    const { imports } = hub(
       "run/Runs.ts",
       `import type { A } from "../store/A.ts"
        export { B } from "./B.ts"
@@ -37,7 +40,6 @@ describe("moduleOf", () => {
         "packages/hub/src/log/C.ts"
       ]
     )
-    assert.sameMembers([...exports], ["layer", "Runs", "renamed"])
   })
 })
 
@@ -60,24 +62,67 @@ describe("folderCycles", () => {
   })
 })
 
-describe("sharedNames", () => {
-  it("finds a name that two modules export, and no re-export", () => {
-    const modules = [
-      hub("run/Row.ts", "export interface Row {}; export const own = 1"),
-      hub("task/Row.ts", `export type Row = string; export { own } from "../run/Row.ts"`)
+describe("equalBodies", () => {
+  const body = (input: string, local: string) => `{
+    const ${local} = ${input}.trim()
+    if (${local} === "") return undefined
+    return ${local}.length > 3 ? ${local}.slice(0, 3) : ${local}
+  }`
+  const placesIn = (...texts: ReadonlyArray<string>) =>
+    equalBodies(texts.map((text, at) => ({ path: `packages/hub/src/run/Module${at}.ts`, text }))).map(
+      (places) => places.map(({ line, path }) => `${path.slice(-10)}:${line}`)
+    )
+  const first = `const shorten = (text: string) => ${body("text", "trimmed")}`
+
+  it.each([
+    [
+      "with other names of its parameter and variable",
+      `const cut = (name: string) => ${body("name", "short")}`
+    ],
+    ["as a declaration", `export function cut(name: string | undefined) ${body("name", "short")}`],
+    ["as a method", `class Cut { static cut(name: string) ${body("name", "short")} }`],
+    ["as a property", `const all = { cut: (name: string) => ${body("name", "short")} }`],
+    [
+      "as a function in a call",
+      `const cut = traced("cut", function (name: string) ${body("name", "short")})`
+    ],
+    [
+      "with comments and other white space",
+      `const cut = (name) => ${body("name", "short").replaceAll("\n", "\n // why\n")}`
     ]
-    assert.deepStrictEqual(sharedNames(modules), [
-      { name: "Row", paths: ["packages/hub/src/run/Row.ts", "packages/hub/src/task/Row.ts"] }
-    ])
+  ])("finds the same body %s", (_, text) => {
+    assert.deepStrictEqual(placesIn(first, text), [["Module0.ts:1", "Module1.ts:1"]])
   })
 
-  it("accepts a type and a value of one name in one module", () => {
-    assert.deepStrictEqual(sharedNames([hub("Id.ts", "export const Id = 1; export type Id = string")]), [])
+  it("finds two in one module, by their lines", () => {
+    const text = `${first}\nconst cut = (name: string) => ${body("name", "short")}`
+    assert.deepStrictEqual(placesIn(text), [["Module0.ts:1", "Module0.ts:6"]])
   })
 
-  it("accepts the form of a module for browsers", () => {
-    const text = "export const answer = 1"
-    assert.deepStrictEqual(sharedNames([hub("Own.ts", text), hub("Own.browser.ts", text)]), [])
+  it.each([
+    ["another limit", `const cut = (name: string) => ${body("name", "short").replace("> 3", "> 4")}`],
+    [
+      "another function",
+      `const cut = (name: string) => ${body("name", "short").replace("slice", "substring")}`
+    ],
+    ["a variable from outside", `const cut = (name: string) => ${body("other", "short")}`],
+    ["parameters in another order", `const cut = (a: string, name: string) => ${body("name", "short")}`],
+    ["an operator", `const cut = (name: string) => ${body("name", "short").replace("===", "!==")}`]
+  ])("accepts bodies that differ in %s", (_, text) => {
+    assert.deepStrictEqual(placesIn(first, text), [])
+  })
+
+  it("accepts small bodies, callbacks, and methods that pass on what their object has", () => {
+    const small = "const f = (a: string) => a.trim()"
+    const callback = `texts.map((text) => ${body("text", "trimmed")})`
+    const method =
+      "class A { end() { this.#a.close(); this.#b.close(); this.#isOver = true; return this.#a } }"
+    assert.deepStrictEqual(placesIn(small, small, callback, callback, method, method), [])
+  })
+
+  it("names functions within equal functions once, with the outer ones", () => {
+    const text = `const f = () => { const g = (text) => ${body("text", "cut")}; return g }`
+    assert.deepStrictEqual(placesIn(text, text), [["Module0.ts:1", "Module1.ts:1"]])
   })
 })
 
@@ -229,5 +274,57 @@ describe("foreignSpansIn", () => {
   it("finds spans of another module, and of none", () => {
     const text = `Effect.fn("Runs.get")(f); Effect.fn("Run.get")(f); effect.pipe(Effect.withSpan("runs", {}))`
     assert.deepStrictEqual(foreignSpansIn("packages/hub/src/run/Runs.ts", text), ["Run.get", "runs"])
+  })
+})
+
+describe("trackerReferencesIn", () => {
+  it.each([
+    "issue 12",
+    "Issues 3",
+    "finding X14",
+    "issue #7",
+    "#123",
+    "see (K5)",
+    "H1 says",
+    "pull request 9"
+  ])("finds %s in a document, a comment and the name of a test", (text) => {
+    assert.lengthOf(trackerReferencesIn("docs/a.md", `A\n${text} b`), 1)
+    assert.deepStrictEqual(
+      trackerReferencesIn("a.ts", `const a = 1\n/**\n * Why: ${text}.\n */`).map(({ line }) => line),
+      [3]
+    )
+    assert.lengthOf(trackerReferencesIn("a.ts", `const a = 1 // ${text}`), 1)
+    assert.lengthOf(trackerReferencesIn("a.test.ts", `it("is what ${text} wants", () => {})`), 1)
+    assert.lengthOf(trackerReferencesIn("a.test.ts", `it.each([1])("is what ${text} wants", f)`), 1)
+  })
+
+  it.each([
+    ["docs/a.md", "Option `#2`, V8, C0, [a](#12-title), /x#123 and &#8217; in 0xB1, P-256 and 95 % of H2O"],
+    ["a.ts", 'const a = { S1: "#123", colour: "#112233", b: this.#a, key: "K5" }'],
+    ["a.ts", "/* an issue with 12 rows, issue `12`, the finding of 3 files */"]
+  ])("accepts in %s: %s", (path, text) => {
+    assert.deepStrictEqual(trackerReferencesIn(path, text), [])
+  })
+})
+
+describe("refusedImportsIn", () => {
+  it("accepts modules by their path, files with extensions, and a module that re-exports beside its own", () => {
+    const text = `import { a } from "@corral/domain/run/A"
+      import b from "./b.json"
+      import "./c.css"
+      import { d } from "./D.tsx"
+      export { e } from "./E.ts"
+      export const f = [a, b, d]`
+    assert.deepStrictEqual(refusedImportsIn("a.ts", text), [])
+  })
+})
+
+describe("refusedFormsOf", () => {
+  it.each([
+    "packages/edge/src/run/EventTypes.ts",
+    "packages/hub/src/typesOfRuns/A.ts",
+    "scripts/walls.test.ts"
+  ])("accepts the name %s", (path) => {
+    assert.deepStrictEqual(refusedFormsOf(path, "/** A module. */"), [])
   })
 })

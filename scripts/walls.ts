@@ -6,14 +6,18 @@
 import { globSync, readFileSync } from "node:fs"
 import { ambientAccessIn } from "./walls/AmbientAccess.ts"
 import { refusedNamesIn } from "./walls/DeclaredNames.ts"
-import { sharedNames } from "./walls/ExportedNames.ts"
+import { equalBodies } from "./walls/EqualBodies.ts"
+import { refusedFormsOf } from "./walls/FileForms.ts"
 import { folderCycles } from "./walls/FolderCycles.ts"
 import { harnessImports } from "./walls/HarnessImports.ts"
+import { refusedImportsIn } from "./walls/ImportForms.ts"
+import { moduleMocksIn } from "./walls/ModuleMocks.ts"
 import { modulesOf } from "./walls/Modules.ts"
 import { refusedArrows } from "./walls/PackageArrows.ts"
 import { phrasesIn } from "./walls/Phrases.ts"
 import { recursiveFoldersIn } from "./walls/RecursiveFolders.ts"
 import { foreignSpansIn } from "./walls/SpanNames.ts"
+import { trackerReferencesIn } from "./walls/TrackerReferences.ts"
 import { uncheckedCastsIn } from "./walls/UncheckedCasts.ts"
 
 const [folder = ""] = process.argv.slice(2)
@@ -26,7 +30,7 @@ const tests = modulesOf(".", ["packages/*/test/**/*.{ts,tsx}"])
 const EXEMPT = [
   /^docs\/contract\//,
   /gitleaksRules\.ts$/,
-  /^scripts\/walls\/Phrases/,
+  /^scripts\/walls\/(?:Phrases|TrackerReferences)/,
   /^CONTRIBUTING\.md$/,
   /\/fixtures\//,
   /node_modules/
@@ -48,9 +52,9 @@ const findings = [
   ...folderCycles(sources).map(
     ({ imports, rooms }) => `folder cycle: ${rooms.join(", ")}\n  ${imports.join("\n  ")}`
   ),
-  ...sharedNames([...sources, ...programs]).map(
-    ({ name, paths }) => `exported twice: ${name}\n  ${paths.join("\n  ")}`
-  ),
+  ...equalBodies(
+    [...sources, ...programs].map(({ path }) => ({ path, text: readFileSync(path, "utf8") }))
+  ).map((places) => `equal bodies:\n  ${places.map(({ line, path }) => `${path}:${line}`).join("\n  ")}`),
   ...refusedArrows([...sources, ...tests.filter(({ path }) => path.startsWith("packages/domain/"))]).map(
     (each) => `packages/${each.split("/")[1]} may not import this: ${each}`
   ),
@@ -66,6 +70,15 @@ const findings = [
       ...uncheckedCastsIn(text).map((line) => `${path}:${line}: say why the cast holds`)
     ]
   }),
+  ...[...sources, ...programs].flatMap(({ path }) => {
+    const text = readFileSync(path, "utf8")
+    return [...refusedFormsOf(path, text), ...refusedImportsIn(path, text)].map((each) => `${path}: ${each}`)
+  }),
+  ...tests.flatMap(({ path }) =>
+    moduleMocksIn(readFileSync(path, "utf8")).map(
+      (line) => `${path}:${line}: run the module instead of a mock`
+    )
+  ),
   ...harnessImports([...tests, ...programs]).map((each) => `test code of another package: ${each}`),
   ...[...sources, ...programs, ...tests].flatMap(({ path }) =>
     refusedNamesIn(path, readFileSync(path, "utf8")).map(
@@ -78,6 +91,11 @@ const findings = [
       : recursiveFoldersIn(path, readFileSync(path, "utf8")).map(
           (line) => `${path}:${line}: use makeFolder: Node's recursive mkdir does not end below /proc`
         )
+  ),
+  ...texts.flatMap((path) =>
+    trackerReferencesIn(path, readFileSync(path, "utf8")).map(
+      ({ line, text }) => `${path}:${line}: "${text}": say what it is, or name the ADR`
+    )
   ),
   ...texts.flatMap((path) =>
     phrasesIn(readFileSync(path, "utf8")).map(({ line, phrase }) => `${path}:${line}: "${phrase}"`)

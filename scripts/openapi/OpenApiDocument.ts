@@ -7,7 +7,7 @@
 import { DEFAULT_LIMIT } from "@corral/domain/http/Page"
 import { Schema } from "effect"
 import { HttpApi, type HttpApiGroup, OpenApi } from "effect/http-api"
-import { isObject } from "../Json.ts"
+import { isJsonObject } from "@corral/domain/text/JsonObject"
 import { discriminated } from "./TaggedUnions.ts"
 
 /** Address of a service. */
@@ -39,14 +39,14 @@ const queryTypes = <Id extends string, Groups extends HttpApiGroup.Constraint>(
       if (endpoint.query === undefined) return
       const { schema } = Schema.toJsonSchemaDocument(Schema.toType(endpoint.query))
       const { properties } = schema
-      if (isObject(properties)) found.set(`${group.identifier}.${endpoint.identifier}`, properties)
+      if (isJsonObject(properties)) found.set(`${group.identifier}.${endpoint.identifier}`, properties)
     }
   })
   return found
 }
 
 const isNumeric = (schema: unknown): schema is Readonly<Record<string, unknown>> =>
-  isObject(schema) && (schema["type"] === "integer" || schema["type"] === "number")
+  isJsonObject(schema) && (schema["type"] === "integer" || schema["type"] === "number")
 
 const typedParameter = (
   parameter: OpenApi.OpenAPISpecParameter,
@@ -85,7 +85,7 @@ const isFree = ({ properties, additionalProperties, type }: Readonly<Record<stri
 /** The value without what only Effect's clients read, and with free objects marked. */
 const forGenerators = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(forGenerators)
-  if (!isObject(value)) return value
+  if (!isJsonObject(value)) return value
   const entries = Object.entries(isFree(value) ? { ...value, additionalProperties: {} } : value)
   return Object.fromEntries(
     entries.flatMap(([key, inner]) => (key === "x-effect-stream" ? [] : [[key, forGenerators(inner)]]))

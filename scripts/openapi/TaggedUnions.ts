@@ -2,7 +2,7 @@
  * Tagged unions of an OpenAPI document: alternatives that one required field with a fixed text tells apart. They become `oneOf` with a
  * `discriminator`, and each alternative becomes a named schema, because a discriminator maps to names.
  */
-import { isObject } from "../Json.ts"
+import { isJsonObject } from "@corral/domain/text/JsonObject"
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -17,8 +17,8 @@ const capitalized = (text: string): string =>
 
 /** The fixed text of a field, if the field is required. */
 const tagOf = ({ properties, required }: Json, field: string): string | undefined => {
-  const schema = isObject(properties) ? properties[field] : undefined
-  const values = isObject(schema) ? schema["enum"] : undefined
+  const schema = isJsonObject(properties) ? properties[field] : undefined
+  const values = isJsonObject(schema) ? schema["enum"] : undefined
   const [value] = Array.isArray(values) && values.length === 1 ? values : []
   return Array.isArray(required) && required.includes(field) && typeof value === "string" ? value : undefined
 }
@@ -28,7 +28,7 @@ const discriminatorOf = (
   alternatives: ReadonlyArray<Json>
 ): { readonly field: string; readonly tags: ReadonlyArray<string> } | undefined => {
   const { properties } = alternatives[0] ?? {}
-  for (const field of isObject(properties) ? Object.keys(properties) : []) {
+  for (const field of isJsonObject(properties) ? Object.keys(properties) : []) {
     const tags = alternatives.flatMap((each) => tagOf(each, field) ?? [])
     if (tags.length === alternatives.length && new Set(tags).size === tags.length) return { field, tags }
   }
@@ -46,7 +46,7 @@ class NamedUnions {
   /** The value with its tagged unions discriminated. `name` is the name of a schema at this place. */
   convert(value: unknown, name: string): unknown {
     if (Array.isArray(value)) return value.map((each) => this.convert(each, name))
-    if (!isObject(value)) return value
+    if (!isJsonObject(value)) return value
     const inner = Object.entries(value).map(([key, each]) => [
       key,
       this.convert(each, this.nameAt(name, key))
@@ -61,7 +61,7 @@ class NamedUnions {
 
   private union(value: Json, name: string): Json {
     const { anyOf, ...rest } = value
-    if (!Array.isArray(anyOf) || anyOf.length < 2 || !anyOf.every(isObject)) return value
+    if (!Array.isArray(anyOf) || anyOf.length < 2 || !anyOf.every(isJsonObject)) return value
     const found = discriminatorOf(anyOf.map((each) => this.resolved(each)))
     if (found === undefined) return value
     const refs = anyOf.map((each, at) =>
@@ -80,7 +80,7 @@ class NamedUnions {
   private resolved(schema: Json): Json {
     const { $ref } = schema
     const target = typeof $ref === "string" ? this.components[$ref.slice(PREFIX.length)] : schema
-    return isObject(target) ? target : schema
+    return isJsonObject(target) ? target : schema
   }
 
   private referenceTo(schema: Json, name: string): string {
@@ -121,7 +121,7 @@ export const discriminated = <D extends Document>(document: D): unknown => {
   const { components, ...rest } = document
   const converted = unions.convert(rest, "")
   return {
-    ...(isObject(converted) ? converted : {}),
+    ...(isJsonObject(converted) ? converted : {}),
     components: { ...components, schemas: { ...Object.fromEntries(named), ...unions.schemas } }
   }
 }

@@ -1,4 +1,4 @@
-/** Modules of the repository: what each imports, types included, and the names it exports. */
+/** Modules of the repository: what each imports, types included. */
 import { globSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { parseSync } from "oxc-parser"
@@ -8,8 +8,6 @@ export interface SourceModule {
   readonly path: string
   /** Paths of imported modules of the repository. Packages from outside are not in it. */
   readonly imports: ReadonlyArray<string>
-  /** Names that the module itself defines. Re-exports are not in it. */
-  readonly exports: ReadonlyArray<string>
 }
 
 const OWN_PACKAGE = /^@corral\/([a-z-]+)(?:\/(.+))?$/
@@ -20,7 +18,7 @@ const resolve = (from: string, specifier: string): string | undefined => {
   return ownModule === null ? undefined : `packages/${ownModule[1]}/src/${ownModule[2] ?? "index"}.ts`
 }
 
-/** Imports and exports of one source text. */
+/** Imports of one source text. */
 export const moduleOf = (path: string, text: string): SourceModule => {
   const { staticExports, staticImports } = parseSync(path, text).module
   const entries = staticExports.flatMap((each) => each.entries)
@@ -31,12 +29,7 @@ export const moduleOf = (path: string, text: string): SourceModule => {
   ]
   return {
     path,
-    imports: [...new Set(specifiers.flatMap((specifier) => resolve(path, specifier) ?? []))],
-    exports: entries.flatMap(({ exportName, moduleRequest }) =>
-      moduleRequest === null && exportName.kind === "Name" && exportName.name !== null
-        ? [exportName.name]
-        : []
-    )
+    imports: [...new Set(specifiers.flatMap((specifier) => resolve(path, specifier) ?? []))]
   }
 }
 

@@ -50,5 +50,8 @@ export const toggle = (name: string, description: string): Flag.Flag<boolean> =>
   Flag.Boolean(name).pipe(Flag.withoutNegation, Flag.withDescription(description), Flag.withDefault(false))
 
 /** `--json` of commands that print one object or a list. */
+export const optionalText = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
+
 export const jsonObject = toggle("json", "Print one JSON object")
 export const jsonLines = toggle("json", "Print each as a JSON line")

@@ -4,6 +4,7 @@
  * The protocol has one error code for "not signed in" and none for a model service that refuses. Agents put that into other codes, into
  * `data`, or only into text. Text is read last.
  */
+import { reasonOfStatus } from "../output/ServiceStatus.ts"
 import { firstCharacters } from "@corral/domain/text/Cut"
 import type * as Acp from "@agentclientprotocol/sdk"
 import { capped } from "@corral/domain/text/CappedPattern"
@@ -78,13 +79,6 @@ export const acpFailure = (
   details: Readonly<Record<string, unknown>> = {}
 ): RunFailure => runtimeFailure(reason, sentences[reason]?.(agent) ?? `${agent.label} failed.`, details)
 
-const byStatus = (status: number): string => {
-  if (status === 401 || status === 403) return "bad_credentials"
-  if (status === 429) return "rate_limited"
-  if (status === 529) return "overloaded"
-  return status >= 500 ? "server_error" : "request_refused"
-}
-
 const reasonPatterns: ReadonlyArray<readonly [RegExp, string]> = [
   [/cannot be used with root/i, "refuses_root"],
   [/rate.?limit|too many requests|resource.?exhausted|quota/i, "rate_limited"],
@@ -131,8 +125,8 @@ const reasonIn = (text: string): string | undefined =>
   reasonPatterns.find(([pattern]) => pattern.test(text))?.[1]
 
 /** Google refuses a wrong key with 400: only the text distinguishes it from other bad requests. */
-const reasonOfStatus = (status: number, text: string): string =>
-  status === 400 && reasonIn(text) === "bad_credentials" ? "bad_credentials" : byStatus(status)
+const reasonOfResponse = (status: number, text: string): string =>
+  status === 400 && reasonIn(text) === "bad_credentials" ? "bad_credentials" : reasonOfStatus(status)
 
 const detailsOf = (status: number | undefined, message: string): Readonly<Record<string, unknown>> => ({
   ...(status === undefined ? {} : { status }),
@@ -146,7 +140,8 @@ const failureInText = (text: string, agent: AcpAgent): RunFailure => {
   if (missing !== undefined) return missing
   const status = statusIn(beginning)
   const otherwise = beginning.trim() === "" ? "agent_failed" : "request_refused"
-  const reason = status === undefined ? (reasonIn(beginning) ?? otherwise) : reasonOfStatus(status, beginning)
+  const reason =
+    status === undefined ? (reasonIn(beginning) ?? otherwise) : reasonOfResponse(status, beginning)
   return acpFailure(reason, agent, detailsOf(status, beginning))
 }
 
@@ -174,7 +169,8 @@ export const toAcpFailure = (
   const status = [error.code, data.status, data.statusCode]
     .map(countOf)
     .find((number) => number !== undefined && number >= 400 && number < 600)
-  if (status !== undefined) return acpFailure(reasonOfStatus(status, text), agent, detailsOf(status, message))
+  if (status !== undefined)
+    return acpFailure(reasonOfResponse(status, text), agent, detailsOf(status, message))
   if (error.code === AUTHENTICATION_REQUIRED) {
     const isRefused = signIn === undefined ? isPrompted : signIn !== "none"
     return acpFailure(isRefused ? "bad_credentials" : "not_signed_in", agent, detailsOf(undefined, message))
@@ -182,7 +178,7 @@ export const toAcpFailure = (
   const statusInText = statusIn(text)
   return statusInText === undefined
     ? acpFailure(reasonIn(text) ?? otherwise, agent, detailsOf(undefined, message))
-    : acpFailure(reasonOfStatus(statusInText, text), agent, detailsOf(statusInText, message))
+    : acpFailure(reasonOfResponse(statusInText, text), agent, detailsOf(statusInText, message))
 }
 
 /** Whether an error to `session/load` or `session/resume` says that the session is unknown. No new session is opened instead. */

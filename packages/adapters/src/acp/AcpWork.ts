@@ -8,14 +8,46 @@ import type { WorkKind } from "@corral/domain/run/Work"
 import type { WorkEnding } from "../output/OutstandingWork.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import { titleLine } from "../text/FirstLine.ts"
-import { defined, isJsonObject, objectOf, textOf } from "../text/Json.ts"
+import { type JsonObject, defined, isJsonObject, objectOf, textOf } from "../text/Json.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import type { AsyncTask, BackgroundMeta, TaskReport } from "./AcpExtensions.ts"
 import { ClaudeTimers } from "../claude-code/ClaudeTimers.ts"
-import { timerOfTurn, timerResult } from "./TimerWords.ts"
-import { readCallOutput, type ToolCall } from "./ToolCall.ts"
+import { type ToolCall, readCallOutput } from "./ToolCall.ts"
 import type { UnverifiedFields } from "./UnverifiedFields.ts"
 import { workEndingOf } from "./WorkEnding.ts"
+import { capped } from "@corral/domain/text/CappedPattern"
+
+// Timers of Claude Code behind the Agent Client Protocol, which has only the words of their results, and of the turns that they start.
+
+const created = capped(1_000, /^Scheduled (recurring job|one-shot task) (\S+) \(([^)]*)\)\. (Persisted)?/)
+const deleted = capped(1_000, /^Cancelled job (\S+)\.$/m)
+
+/** The result of a successful call, with the fields that Claude Code itself adds to the words; `undefined` for other tools. */
+const timerResult = (tool: string, words: string): JsonObject | undefined => {
+  switch (tool) {
+    case "ScheduleWakeup":
+      return { stopped: !words.startsWith("Next wakeup scheduled") }
+    case "CronCreate": {
+      const [, kind, id, humanSchedule, durable] = created.exec(words) ?? []
+      return id === undefined
+        ? undefined
+        : { id, humanSchedule, recurring: kind === "recurring job", durable: durable !== undefined }
+    }
+    case "CronDelete": {
+      const id = deleted.exec(words)?.[1]
+      return id === undefined ? undefined : { id }
+    }
+    default:
+      return undefined
+  }
+}
+
+/** What started a turn, by the description of its task; `undefined` if no timer did. */
+const timerOfTurn = (description: unknown): "wakeup" | "job" | undefined => {
+  if (typeof description !== "string") return undefined
+  if (description.startsWith("A scheduled wakeup fired")) return "wakeup"
+  return description.startsWith("A scheduled task fired") ? "job" : undefined
+}
 
 /** What starts and ends a turn that no prompt of ours has started. */
 export interface OwnTurns {

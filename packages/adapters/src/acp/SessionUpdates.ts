@@ -8,12 +8,12 @@ import { firstCharacters } from "@corral/domain/text/Cut"
 import type * as Acp from "@agentclientprotocol/sdk"
 import type { Usage } from "@corral/domain/run/Run"
 import { toCodexRetry } from "../codex/Retries.ts"
-import { objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { type JsonObject, objectOf, textOf } from "../text/Json.ts"
 import type { Relative } from "../files/RelativePath.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import type { AsyncTask, PromptResponse, StatusMeta, SubAgent } from "./AcpExtensions.ts"
-import { isUpdateKind, MAX_UNKNOWN_NAME } from "./AcpNames.ts"
+import { MAX_UNKNOWN_NAME, isUpdateKind } from "./AcpNames.ts"
 import type { PromptProgress } from "./AcpOutcome.ts"
 import { AcpMessages } from "./AcpMessages.ts"
 import { AcpUsage } from "./AcpUsage.ts"
@@ -22,14 +22,42 @@ import type { AcpWork } from "./AcpWork.ts"
 import { readBlock } from "../output/ContentBlocks.ts"
 import { PlanFile } from "./PlanFile.ts"
 import { parentCallIn } from "./Nesting.ts"
-import { readCompaction, readNotice } from "./Notices.ts"
-import { stepsOf } from "./PlanSteps.ts"
 import { stepsIn } from "./StepTools.ts"
 import { AgentSessions } from "./AgentSessions.ts"
 import type { ToolCall } from "./ToolCall.ts"
 import { ToolCalls } from "./ToolCalls.ts"
 import { TurnProgress } from "./TurnProgress.ts"
 import type { UnverifiedFields } from "./UnverifiedFields.ts"
+import type { Step } from "@corral/domain/run/Steps"
+import { stepsOfList } from "../output/StepLists.ts"
+import type { PayloadOf } from "@corral/domain/run/RunEvent"
+
+// Notices of an agent for people: its own, and the compaction of its conversation.
+
+type Notice = Pick<PayloadOf<"run.notice">, "kind" | "text">
+
+const readNotice = ({ description, severity, title }: UnverifiedFields<Acp.Notice>): Notice | undefined => {
+  const text = [textOf(title), textOf(description)]
+    .filter((part) => part !== undefined && part !== "")
+    .join("\n")
+  if (text === "") return undefined
+  return { kind: severity === "warning" || severity === "error" ? "warning" : "other", text }
+}
+
+/** Only the end of a compaction is of interest. */
+const readCompaction = ({ error, status }: UnverifiedFields<Acp.CompactionUpdate>): Notice | undefined => {
+  if (status === "completed") return { kind: "compacted", text: "The conversation was compacted." }
+  if (status !== "failed") return undefined
+  const reason = textOf(error) ?? ""
+  const text = "The conversation could not be compacted."
+  return { kind: "warning", text: reason === "" ? text : `${text}\n${reason}` }
+}
+
+// Steps of an agent, from its `plan` updates. Each update has the whole list.
+
+/** Steps in the order of the list. */
+const stepsOf = ({ entries }: UnverifiedFields<Acp.Plan>): ReadonlyArray<Step> =>
+  stepsOfList(entries, "content")
 
 type SessionUpdate = UnverifiedFields<Acp.SessionUpdate & AsyncTask & SubAgent>
 

@@ -4,6 +4,7 @@
  * `is_error`, `api_error_status` and `terminal_reason` count. A `subtype` counts only if it names an error: it is "success" without a sign-in.
  * Exit codes differ between versions.
  */
+import { reasonOfStatus } from "../output/ServiceStatus.ts"
 import type { RunFailure, Usage } from "@corral/domain/run/Run"
 import type { Outcome, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { endingOf } from "../text/Excerpt.ts"
@@ -43,13 +44,6 @@ const sentences: Readonly<Record<string, string>> = {
 const failure = (reason: string, details: Readonly<Record<string, unknown>> = {}): RunFailure =>
   runtimeFailure(reason, sentences[reason] ?? "Claude Code failed.", details)
 
-const byStatus = (status: number): string => {
-  if (status === 401 || status === 403) return "bad_credentials"
-  if (status === 429) return "rate_limited"
-  if (status === 529) return "overloaded"
-  return status >= 500 ? "server_error" : "request_refused"
-}
-
 const reasonByError = new Map([
   ["authentication_failed", "bad_credentials"],
   ["rate_limit", "rate_limited"],
@@ -62,7 +56,7 @@ const reasonByError = new Map([
 
 /** Failure that a failed call to the model would end the run with. */
 export const failureOfCall = (status: number | undefined, error: string | undefined): RunFailure =>
-  failure(status === undefined ? (reasonByError.get(error ?? "") ?? "unknown") : byStatus(status))
+  failure(status === undefined ? (reasonByError.get(error ?? "") ?? "unknown") : reasonOfStatus(status))
 
 const isUnknownSession = (text: string): boolean => text.includes("No conversation found with session ID")
 
@@ -95,7 +89,7 @@ const errorOf = (
       .join("; ")
   const details = resultText === "" ? {} : { said: resultText }
   if (isUnknownSession(resultText)) return failure("unknown_session", details)
-  if (status !== undefined) return failure(byStatus(status), { status, ...details })
+  if (status !== undefined) return failure(reasonOfStatus(status), { status, ...details })
   if (result["stop_reason"] === "refusal") return failure("model_refused", details)
   if (result["subtype"] === "error_max_turns") return failure("turn_limit", details)
   if (lastError === "authentication_failed") {

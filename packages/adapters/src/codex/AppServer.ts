@@ -6,18 +6,16 @@
  */
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
-import { countOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
-import { JsonLines, type JsonLine } from "../text/JsonLines.ts"
-import { relativeTo, type Relative } from "../files/RelativePath.ts"
+import { type JsonObject, countOf, defined, isJsonObject, objectOf, textOf } from "../text/Json.ts"
+import { type JsonLine, JsonLines } from "../text/JsonLines.ts"
+import { type Relative, relativeTo } from "../files/RelativePath.ts"
 import { OutputCollector } from "../output/OutputCollector.ts"
 import { ClientRequests } from "./ClientRequests.ts"
 import { codexFailureAtExit, toRequestFailure } from "./CodexFailure.ts"
-import { codexNotification, isRequestId, type CodexRequestId } from "./Frames.ts"
-import { workOfClearedGoal, workOfGoal } from "./Goals.ts"
-import { Items, type ItemOrigin } from "./Items.ts"
+import { type CodexRequestId, codexNotification, isRequestId } from "./Frames.ts"
+import { type ItemOrigin, Items } from "./Items.ts"
 import { lostItem } from "./LostLines.ts"
-import { NoticeLog } from "./NoticeLog.ts"
-import { isNotice, noticeOf, noticeOfItem } from "./Notices.ts"
+import { type CodexNotice, isNotice, noticeOf, noticeOfItem } from "./Notices.ts"
 import { isIgnored } from "./Notifications.ts"
 import { Requests } from "./Requests.ts"
 import { readCodexSessionId } from "./SessionId.ts"
@@ -26,6 +24,78 @@ import { SubAgents } from "./SubAgents.ts"
 import { Threads } from "./Threads.ts"
 import { CodexTurns } from "./CodexTurns.ts"
 import { CodexUsage } from "./CodexUsage.ts"
+import type { WorkOutput } from "../output/OutstandingWork.ts"
+import { titleLine } from "../text/FirstLine.ts"
+
+// Notices of one run, each once: threads repeat their warnings. A compaction is repeated in other turns.
+//
+// Guarantees: a notice before the start of the run follows it.
+
+interface NoticePlace {
+  readonly turn?: string
+  /** The call that started the sub-agent of the notice. */
+  readonly parent?: string
+}
+
+class NoticeLog {
+  readonly #collector: OutputCollector
+  readonly #emitted = new Set<string>()
+  /** Notices before the start; `undefined` after it. */
+  #early: Array<CodexNotice> | undefined = []
+
+  constructor(collector: OutputCollector) {
+    this.#collector = collector
+  }
+
+  /** The run has started. */
+  start(): void {
+    const early = this.#early ?? []
+    this.#early = undefined
+    for (const notice of early) this.emit(notice)
+  }
+
+  emit(notice: CodexNotice | undefined, { parent, turn = "" }: NoticePlace = {}): void {
+    if (notice === undefined) return
+    if (this.#early !== undefined) return void this.#early.push(notice)
+    const { data, kind, text } = notice
+    const key = kind === "compacted" ? `${text} ${turn}` : text
+    if (this.#emitted.has(key)) return
+    this.#emitted.add(key)
+    this.#collector.notice(kind, text, defined({ data, parentCallId: parent }))
+  }
+}
+
+// Goals that Codex follows by itself: it starts turns until the goal is reached, blocked, or stopped by a limit.
+
+const goalIdOf = (params: JsonObject): string => `goal:${textOf(params["threadId"]) ?? ""}`
+
+const states: Readonly<Record<string, WorkOutput["state"]>> = {
+  active: "running",
+  complete: "completed",
+  blocked: "failed",
+  usageLimited: "failed",
+  budgetLimited: "failed",
+  paused: "stopped"
+}
+
+/** Work of `thread/goal/updated`. A status of a later version is an end: it would wait forever otherwise. */
+const workOfGoal = (params: JsonObject): Omit<WorkOutput, "_tag"> => {
+  const { objective, status } = objectOf(params["goal"])
+  return {
+    id: goalIdOf(params),
+    kind: "goal",
+    title: titleLine(textOf(objective) ?? "Goal"),
+    state: states[textOf(status) ?? ""] ?? "stopped"
+  }
+}
+
+/** Work of `thread/goal/cleared`. */
+const workOfClearedGoal = (params: JsonObject): Omit<WorkOutput, "_tag"> => ({
+  id: goalIdOf(params),
+  kind: "goal",
+  title: "Goal",
+  state: "stopped"
+})
 
 /** Message id of one part of the reasoning. */
 const partOf = (params: JsonObject, part: "summary" | "content"): string | undefined => {

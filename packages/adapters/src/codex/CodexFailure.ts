@@ -3,6 +3,7 @@
  *
  * `app-server` reports a type and a text, `exec` only the text. Exit codes are ignored: the app-server always exits with 0.
  */
+import { reasonOfStatus } from "../output/ServiceStatus.ts"
 import { capped } from "@corral/domain/text/CappedPattern"
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
@@ -50,13 +51,6 @@ const failure = (reason: string, text: string, details: Readonly<Record<string, 
     ...(text === "" ? {} : { said: withoutUrls(text) })
   })
 
-const byStatus = (status: number): string => {
-  if (status === 401 || status === 403) return "bad_credentials"
-  if (status === 429) return "rate_limited"
-  if (status === 529) return "overloaded"
-  return status >= 500 ? "server_error" : "request_refused"
-}
-
 const reasonByType = new Map([
   ["unauthorized", "bad_credentials"],
   ["usageLimitExceeded", "usage_limit"],
@@ -90,7 +84,7 @@ const isServiceError = (text: string): boolean => isJsonObject(parseObject(text)
 /** Failure from the text of an error. */
 export const parseFailure = (text: string): RunFailure => {
   const status = Number(/\bstatus:? (\d{3})\b/.exec(text)?.[1] ?? Number.NaN)
-  if (!Number.isNaN(status)) return failure(byStatus(status), text, { status })
+  if (!Number.isNaN(status)) return failure(reasonOfStatus(status), text, { status })
   const missing = missingVariable("Codex", text, codexEnvironment)
   if (missing !== undefined) return missing
   const reason = reasonPatterns.find(([pattern]) => pattern.test(text))?.[1]
@@ -106,7 +100,7 @@ export const toCodexFailure = (error: JsonObject): RunFailure => {
   const info = error["codexErrorInfo"]
   const [type = "", fields] = isJsonObject(info) ? (Object.entries(info)[0] ?? []) : [textOf(info)]
   const status = countOf(objectOf(fields)["httpStatusCode"])
-  if (status !== undefined) return failure(byStatus(status), message, { status })
+  if (status !== undefined) return failure(reasonOfStatus(status), message, { status })
   const reason = reasonByType.get(type)
   return reason === undefined ? parseFailure(message) : failure(reason, message)
 }

@@ -4,6 +4,7 @@
  * These programs report the response of a model service as text, most with the HTTP status at a known position. Only these positions are
  * searched for a status.
  */
+import { reasonOfStatus } from "../output/ServiceStatus.ts"
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { stripVTControlCharacters } from "node:util"
@@ -60,13 +61,6 @@ export const toProgramFailure = (
     ...details,
     ...(text === "" ? {} : { said: text })
   })
-}
-
-export const reasonOfStatus = (status: number): Reason => {
-  if (status === 401 || status === 403) return "bad_credentials"
-  if (status === 429) return "rate_limited"
-  if (status === 529) return "overloaded"
-  return status >= 500 ? "server_error" : "request_refused"
 }
 
 /** HTTP status in `429 rate limited`, `[API Error: 401 …]` or `{"error":{"code":400,…`. */

@@ -1,12 +1,10 @@
 /**
  * Readers of parsed JSON. They cost less than a schema when a runtime prints thousands of lines a second. None of them throws.
  */
+import { isJsonObject, type JsonObject } from "@corral/domain/text/JsonObject"
 import { isTooDeep, MAX_DEPTH } from "@corral/domain/text/Depth"
 
-export type JsonObject = { readonly [key: string]: unknown }
-
-export const isJsonObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
+export { isJsonObject, type JsonObject }
 
 /** The value if it is an object; otherwise an empty object. */
 export const objectOf = (value: unknown): JsonObject => (isJsonObject(value) ? value : {})

@@ -3,6 +3,7 @@
  *
  * Guarantees: everything else of the file stays as it is written. The file is replaced as a whole, or not at all.
  */
+import { isJsonObject } from "@corral/domain/text/JsonObject"
 import { makeFolder } from "@corral/service/MakeFolder"
 import { Effect } from "effect"
 import {
@@ -76,9 +77,6 @@ export const withAdapter = (text: string, entry: string): string => {
   return `${content}${separator}\n${indent}"adapters": [${value}]\n${text.slice(end)}`
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 const write = (file: string, text: string, mode: number): void => {
   const temporary = `${file}.${process.pid}.new`
   try {
@@ -113,7 +111,7 @@ export const addAdapter = Effect.fnUntraced(function* (path: string, entry: stri
     try: (): unknown => JSON.parse(text),
     catch: () => refused(`${path} is not JSON. Correct it first.`)
   })
-  const listed = isObject(content) ? (content["adapters"] ?? []) : undefined
+  const listed = isJsonObject(content) ? (content["adapters"] ?? []) : undefined
   if (!Array.isArray(listed))
     return yield* refused(`${path} is not usable: adapters is not a list. Correct it first.`)
   if (listed.includes(entry)) return false

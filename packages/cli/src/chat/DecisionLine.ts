@@ -1,6 +1,7 @@
 /**
  * Answers to the approval of a chat. Only a line that is an answer and nothing else counts, so that a message never decides.
  */
+import { isJsonObject } from "@corral/domain/text/JsonObject"
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { DecisionRequest } from "../run/RunServer.ts"
 
@@ -53,11 +54,8 @@ export interface InputDraft {
   ) => { readonly input: Readonly<Record<string, unknown>> } | { readonly problem: string }
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 export const inputDraft = ({ input }: ApprovalRequest): InputDraft | undefined => {
-  if (!isObject(input)) return undefined
+  if (!isJsonObject(input)) return undefined
   const { command } = input
   if (typeof command === "string")
     return { text: command, read: (text) => ({ input: { ...input, command: text } }) }
@@ -66,7 +64,7 @@ export const inputDraft = ({ input }: ApprovalRequest): InputDraft | undefined =
     read: (text) => {
       try {
         const value: unknown = JSON.parse(text)
-        return isObject(value) ? { input: value } : { problem: "The input must be a JSON object." }
+        return isJsonObject(value) ? { input: value } : { problem: "The input must be a JSON object." }
       } catch {
         return { problem: "This is not JSON." }
       }

@@ -1,7 +1,7 @@
 /** Chat with a Hub: an earlier session, or a new one. */
 import type { Session, SessionItem } from "@corral/domain/session/Session"
 import type { SessionId } from "@corral/domain/identity/Ids"
-import { Effect, Option } from "effect"
+import { Clock, Effect, Option } from "effect"
 import { type CommandFailed, refused } from "../CommandFailed.ts"
 import type { RunServerChoice } from "../Flags.ts"
 import type { HubApiClient } from "../hub/HubClient.ts"
@@ -10,6 +10,7 @@ import { connectToSignedInHub } from "../hub/SignedInHub.ts"
 import { findProject, hubRunServer } from "../run/HubRunServer.ts"
 import { resolveSessionId } from "../run/IdArguments.ts"
 import { choose } from "../terminal/Choose.ts"
+import { relativeTime } from "../terminal/ShownTime.ts"
 import { type AgentPlace, placeOfSession, type PlaceFlags, selectPlace } from "./HubPlace.ts"
 import { HubThread } from "./HubThread.ts"
 
@@ -27,8 +28,8 @@ export const activeSessions = Effect.fnUntraced(function* (calls: HubApiClient, 
   return items.toSorted((a, b) => b.updatedAt.localeCompare(a.updatedAt))
 })
 
-const titleOf = ({ title, unread = 0, updatedAt }: SessionItem): string =>
-  `${unread > 0 ? `(${unread}) ` : ""}${title === "" ? "Untitled" : title} · ${updatedAt.slice(0, 16).replace("T", " ")}`
+const titleOf = ({ title, unread = 0, updatedAt }: SessionItem, now: number): string =>
+  `${unread > 0 ? `(${unread}) ` : ""}${title === "" ? "Untitled" : title} · ${relativeTime(updatedAt, now)}`
 
 const findSession = Effect.fnUntraced(function* (
   calls: HubApiClient,
@@ -40,6 +41,7 @@ const findSession = Effect.fnUntraced(function* (
     if (resumption.kind === "id")
       return yield* resolveSessionId(activeSessions(calls, choice))(resumption.start)
     const sessions = yield* activeSessions(calls, choice)
+    const now = yield* Clock.currentTimeMillis
     const [latest] = sessions
     if (latest === undefined)
       return yield* refused(
@@ -49,7 +51,7 @@ const findSession = Effect.fnUntraced(function* (
       ? latest.id
       : yield* choose(
           "Continue",
-          sessions.map((session) => ({ title: titleOf(session), value: session.id }))
+          sessions.map((session) => ({ title: titleOf(session, now), value: session.id }))
         )
   })
   return id === undefined ? undefined : yield* calls.sessions.get({ params: { id: id as SessionId } }) // ids of sessions

@@ -5,14 +5,11 @@ import { Argument, Command, Flag } from "effect/cli"
 import { join } from "node:path"
 import { refused } from "../CommandFailed.ts"
 import { corralHome, locateEdge } from "../edge/EdgeLocation.ts"
-import { type EdgeChoice, type RunServerChoice, runServerFlags, toggle } from "../Flags.ts"
+import { type EdgeChoice, optionalText, type RunServerChoice, runServerFlags, toggle } from "../Flags.ts"
 import { thisDevice } from "../hub/ThisDevice.ts"
 import { readSignIn } from "../hub/SignInFile.ts"
 import { idStart } from "../run/IdArguments.ts"
 import { Host } from "../terminal/Host.ts"
-
-const optionalText = (name: string, description: string) =>
-  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
 
 const flags = {
   ...runServerFlags,

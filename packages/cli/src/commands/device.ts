@@ -16,6 +16,7 @@ import { edgeFlags, jsonObject, toggle } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
 import { connectToHub } from "../hub/HubClient.ts"
 import { thisDevice } from "../hub/ThisDevice.ts"
+import { localTime } from "../terminal/ShownTime.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 
 const deviceFile = Effect.map(corralHome, (home) => join(home, "device.json"))
@@ -123,7 +124,7 @@ const status = Command.make(
     const health = Effect.flatMap(locateEdge({ url, tokenFile }), fetchEdgeHealth)
     const found = yield* Effect.result(health)
     const link = found._tag === "Success" ? found.success.link : undefined
-    const since = link?.since === undefined ? "" : ` since ${link.since}`
+    const since = link?.since === undefined ? "" : ` since ${localTime(link.since)}`
     const problem = link?.problem === undefined ? "" : `: ${escapeLine(link.problem)}`
     const state =
       found._tag === "Failure" ? found.failure.message : `${link?.state ?? "unknown"}${since}${problem}`

@@ -1,5 +1,5 @@
 /** `corral devices`: lists devices at a Hub with their state. */
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { Command } from "effect/cli"
 import { hubFlag, jsonLines } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
@@ -7,6 +7,7 @@ import { readAllPages } from "../AllPages.ts"
 import { formatItem } from "../terminal/ItemLines.ts"
 import { makePaint } from "../terminal/Paint.ts"
 import { connectToSignedInHub } from "../hub/SignedInHub.ts"
+import { listedTime } from "../terminal/ShownTime.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 
 const tints = { online: "green", offline: "dim", revoked: "red" } as const
@@ -19,9 +20,10 @@ export const devicesCommand = Command.make(
     const { calls } = yield* connectToSignedInHub(hub)
     const { items } = yield* readAllPages((query) => calls.devices.list({ query }))
     const paint = makePaint(host.colours)
+    const now = yield* Clock.currentTimeMillis
     for (const device of items) {
       const { id, lastSeenAt, name, state } = device
-      const seen = lastSeenAt === undefined ? "never seen" : `seen ${lastSeenAt}`
+      const seen = lastSeenAt === undefined ? "never seen" : `seen ${listedTime(lastSeenAt, host.width, now)}`
       const parts = [
         { text: state.padEnd(7), style: tints[state] },
         { text: escapeLine(name) },

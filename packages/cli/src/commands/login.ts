@@ -11,6 +11,7 @@ import { connectToHub } from "../hub/HubClient.ts"
 import { thisDevice } from "../hub/ThisDevice.ts"
 import { parseHubUrl, connectToSignedInHub, requireSignIn } from "../hub/SignedInHub.ts"
 import { deleteSignIn, readSignIn, writeSignIn } from "../hub/SignInFile.ts"
+import { localTime } from "../terminal/ShownTime.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 
 /** URL of the Hub that this machine has joined. */
@@ -88,7 +89,7 @@ export const whoamiCommand = Command.make(
     host.write(
       json
         ? `${JSON.stringify({ hub: url, user, kind, expiresAt })}\n`
-        : `${escapeLine(user.name)} (${user.id}) at ${url}, until ${expiresAt}\n`
+        : `${escapeLine(user.name)} (${user.id}) at ${url}, until ${localTime(expiresAt)}\n`
     )
   })
 ).pipe(Command.withDescription("Show the signed-in user and the Hub"))

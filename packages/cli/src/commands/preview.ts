@@ -15,6 +15,7 @@ import { jsonLines, jsonObject, type RunServerChoice, runServerFlags } from "../
 import { Host } from "../terminal/Host.ts"
 import { readAllPages } from "../AllPages.ts"
 import { explainMissingRun, explainMissing } from "../run/SelectRunServer.ts"
+import { localTime } from "../terminal/ShownTime.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 
 const edgeOf = ({ hub, project, ...choice }: RunServerChoice) =>
@@ -68,7 +69,7 @@ const printPreview = Effect.fnUntraced(function* (opened: OpenedPreview, json: b
   if (json) return host.write(`${JSON.stringify(opened)}\n`)
   const warning = opened.state === "unreachable" ? " No server responds there yet." : ""
   host.warn(
-    `${opened.id}, until ${opened.expiresAt}.${warning} Open this URL within a minute in a browser on this machine. It works once:\n`
+    `${opened.id}, until ${localTime(opened.expiresAt)}.${warning} Open this URL within a minute in a browser on this machine. It works once:\n`
   )
   host.write(`${opened.url}\n`)
 })

@@ -1,7 +1,7 @@
 /** `corral runs`: lists the latest runs of an Edge or a Hub, newest first. */
 import { HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import { MAX_LIMIT } from "@corral/domain/http/Page"
-import { Effect, Option, Schema } from "effect"
+import { Clock, Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { jsonLines, runServerFlags } from "../Flags.ts"
 import { formatRun } from "../run/RunLine.ts"
@@ -32,7 +32,9 @@ export const runsCommand = Command.make(
       ...(Option.isSome(state) ? { state: state.value } : {})
     })
     const paint = makePaint(host.colours)
-    for (const run of items) host.write(json ? `${JSON.stringify(run)}\n` : formatRun(run, paint, host.width))
+    const now = yield* Clock.currentTimeMillis
+    for (const run of items)
+      host.write(json ? `${JSON.stringify(run)}\n` : formatRun(run, paint, host.width, now))
     if (json) return
     if (items.length === 0) host.write("No runs found.\n")
     if (nextCursor !== null) host.write(paint("dim", "More runs available. Raise --limit to see them.\n"))

@@ -7,15 +7,12 @@ import { Argument, Command, Flag } from "effect/cli"
 import { randomUUID } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { exitCodes, exitWith, refused } from "../CommandFailed.ts"
-import { hubFlag, jsonObject, toggle } from "../Flags.ts"
+import { hubFlag, jsonObject, optionalText, toggle } from "../Flags.ts"
 import { connectToSignedInHub } from "../hub/SignedInHub.ts"
 import type { StoredSignIn } from "../hub/SignInFile.ts"
 import { idStart } from "../run/IdArguments.ts"
 import { Host } from "../terminal/Host.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
-
-const optionalText = (name: string, description: string) =>
-  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
 
 const flags = {
   ...hubFlag,

@@ -1,5 +1,5 @@
 /** `corral show`: one run of an Edge or a Hub, or one session of a Hub with its latest messages. */
-import { Effect, Schema } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
 import { jsonObject, type RunServerChoice, runServerFlags } from "../Flags.ts"
 import { memberNames } from "../hub/MemberNames.ts"
@@ -23,7 +23,7 @@ const showRun = Effect.fnUntraced(function* (choice: RunServerChoice, start: str
   const server = yield* selectRunServer(choice)
   const run = yield* server.run(yield* resolveRunId(server)(start))
   if (json) return host.write(`${JSON.stringify(run)}\n`)
-  print(host, runDetails(run, host.width ?? UNLIMITED, host.invocation))
+  print(host, runDetails(run, host.width ?? UNLIMITED, host.invocation, yield* Clock.currentTimeMillis))
 })
 
 const showSession = Effect.fnUntraced(function* (choice: RunServerChoice, start: string, json: boolean) {
@@ -38,7 +38,8 @@ const showSession = Effect.fnUntraced(function* (choice: RunServerChoice, start:
   const messages = items.toReversed()
   if (json) return host.write(`${JSON.stringify({ session, messages })}\n`)
   const names = yield* memberNames(calls, session.projectId)
-  print(host, sessionDetails(session, messages, names, host.width ?? UNLIMITED))
+  const now = yield* Clock.currentTimeMillis
+  print(host, sessionDetails(session, messages, names, host.width ?? UNLIMITED, now))
 })
 
 export const showCommand = Command.make(

@@ -6,6 +6,8 @@ import { Command, Flag } from "effect/cli"
 import { statSync } from "node:fs"
 import { resolve } from "node:path"
 import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
+import { fetchEdgeHealth } from "../edge/EdgeClient.ts"
+import { locateEdge } from "../edge/EdgeLocation.ts"
 import { toggle } from "../Flags.ts"
 import { type LocalServices, startLocalServices } from "../service/LocalServices.ts"
 import { formatWelcome } from "../service/Welcome.ts"
@@ -52,35 +54,37 @@ const stopSignal = Effect.gen(function* () {
   return Deferred.await(stop)
 })
 
+/** How the Edge confines runs. */
+const confinementOf = ({ config, edge }: LocalServices) =>
+  locateEdge({ url: Option.some(edge.url), tokenFile: Option.some(config.tokenFile) }).pipe(
+    Effect.flatMap(fetchEdgeHealth),
+    Effect.map(({ confinement }) => confinement),
+    Effect.orElseSucceed(() => undefined)
+  )
+
 /** Prints the welcome text on a terminal, otherwise one JSON line. */
-const printReady = ({
-  config,
-  edge,
-  gateway,
-  hub,
-  project,
-  signedIn = false,
-  workspaces
-}: LocalServices): Effect.Effect<void, never, Host> =>
-  Effect.map(Host, (host) => {
-    const url = hub?.publicUrl ?? edge.url
-    const gatewayUrl = gateway === undefined ? {} : { gateway: gateway.url }
-    host.write(
-      host.terminal
-        ? formatWelcome({
-            console: hub?.publicUrl,
-            owner: hub?.owner,
-            project: project?.name,
-            signedIn,
-            edge: edge.url,
-            gateway: gateway?.url,
-            tokenFile: config.tokenFile,
-            workspaces,
-            invocation: host.invocation
-          })
-        : `${JSON.stringify({ ready: true, service: "corral", url, edge: edge.url, ...gatewayUrl })}\n`
-    )
-  })
+const printReady = Effect.fnUntraced(function* (services: LocalServices) {
+  const host = yield* Host
+  const { config, edge, gateway, hub, project, signedIn = false, workspaces } = services
+  if (host.terminal) {
+    const welcome = formatWelcome({
+      console: hub?.publicUrl,
+      owner: hub?.owner,
+      project: project?.name,
+      signedIn,
+      edge: edge.url,
+      confinement: yield* confinementOf(services),
+      gateway: gateway?.url,
+      tokenFile: config.tokenFile,
+      workspaces,
+      invocation: host.invocation
+    })
+    return host.write(welcome)
+  }
+  const url = hub?.publicUrl ?? edge.url
+  const gatewayUrl = gateway === undefined ? {} : { gateway: gateway.url }
+  host.write(`${JSON.stringify({ ready: true, service: "corral", url, edge: edge.url, ...gatewayUrl })}\n`)
+})
 
 export const upCommand = Command.make(
   "up",

@@ -7,7 +7,7 @@ import { UserId } from "@corral/domain/identity/Ids"
 import { fileReason } from "@corral/edge/store/FileReason"
 import { makeFolder } from "@corral/service/MakeFolder"
 import { Effect, Option, Redacted, Schema } from "effect"
-import { chmodSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { type CommandFailed, refused } from "../CommandFailed.ts"
 import { corralHome } from "../edge/EdgeLocation.ts"
@@ -27,12 +27,14 @@ export type StoredSignIn = typeof SignInRecord.Type
 const text = Schema.fromJsonString(SignInRecord)
 const decode = Schema.decodeUnknownOption(text)
 
-const file = Effect.map(corralHome, (home) => join(home, SIGN_IN_FILE))
+/** The sign-in at the Hub of this home's `corral up`, while that Hub is stopped. */
+const RESTING_FILE = "own-sign-in.json"
 
-/** Reads the sign-in. Returns undefined if there is none. */
-export const readSignIn: Effect.Effect<StoredSignIn | undefined, CommandFailed> = Effect.flatMap(
-  file,
-  (path) => {
+const fileNamed = (name: string) => Effect.map(corralHome, (home) => join(home, name))
+const file = fileNamed(SIGN_IN_FILE)
+
+const readFrom = (path: Effect.Effect<string>): Effect.Effect<StoredSignIn | undefined, CommandFailed> =>
+  Effect.flatMap(path, (path) => {
     const read = Effect.try({
       try: () => {
         const stat = statSync(path, { throwIfNoEntry: false })
@@ -49,7 +51,19 @@ export const readSignIn: Effect.Effect<StoredSignIn | undefined, CommandFailed> 
         ? Effect.fail(refused(`${path} is damaged. Delete it and sign in again with \`corral login\`.`))
         : Effect.succeed(signIn)
     })
-  }
+  })
+
+/** Reads the sign-in. Returns undefined if there is none. */
+export const readSignIn = readFrom(file)
+
+/** Reads a sign-in that rests. */
+export const readRestingSignIn = readFrom(fileNamed(RESTING_FILE))
+
+/** Takes the sign-in away from commands, until its Hub starts again. */
+export const restSignIn: Effect.Effect<void> = Effect.flatMap(fileNamed(RESTING_FILE), (resting) =>
+  Effect.map(file, (path) => {
+    if (existsSync(path)) renameSync(path, resting)
+  })
 )
 
 export const writeSignIn = ({ hub, name, token, userId }: StoredSignIn): Effect.Effect<void, CommandFailed> =>

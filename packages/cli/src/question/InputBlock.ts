@@ -1,6 +1,7 @@
 /** Text of a question, a form or a plan in the output of a run: the whole request, and the commands that answer it from another terminal. */
 import type { RequestedInput } from "@corral/domain/input/InputRequest"
 import type { Paint } from "../terminal/Paint.ts"
+import { localTime } from "../terminal/ShownTime.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 import { paintRow } from "../terminal/WrapText.ts"
 import { answerFlags } from "./AnswerFlagsText.ts"
@@ -25,7 +26,7 @@ export const inputBlock = ({
   paint,
   request
 }: InputBlockOptions): string => {
-  const expiry = expiresAt === undefined ? "" : `, expires ${expiresAt}`
+  const expiry = expiresAt === undefined ? "" : `, expires ${localTime(expiresAt)}`
   const ways = answerFlags(request).map(
     (flags) => `    ${invocation} answer ${inputId}${named} ${escapeLine(flags)}`
   )

@@ -2,7 +2,7 @@
 import type { InputAnswer, RequestedInput } from "@corral/domain/input/InputRequest"
 import type { RunMode } from "@corral/domain/approval/RunMode"
 import { Effect } from "effect"
-import { promptLine } from "../terminal/PromptQueue.ts"
+import { promptLine, type PromptArea } from "../terminal/PromptQueue.ts"
 import type { Host } from "../terminal/Host.ts"
 import { AnswerDraft } from "./AnswerDraft.ts"
 import { questionRows } from "./QuestionLines.ts"
@@ -19,7 +19,8 @@ const questionText = (draft: AnswerDraft): string =>
 export const promptInput = (
   host: Host["Service"],
   request: RequestedInput,
-  runMode: RunMode
+  runMode: RunMode,
+  area?: PromptArea
 ): Effect.Effect<InputAnswer> =>
   Effect.suspend(() => {
     const draft = new AnswerDraft(request, runMode)
@@ -33,6 +34,7 @@ export const promptInput = (
         if (step.kind === "done") return step.answer
         before = step.kind === "problem" ? `${step.message}\n` : draft.awaitsText ? "" : questionText(draft)
         return undefined
-      }
+      },
+      area
     )
   })

@@ -6,6 +6,7 @@
 import { VALUE_INDENT } from "../terminal/Indent.ts"
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { Paint } from "../terminal/Paint.ts"
+import { localTime } from "../terminal/ShownTime.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 import { paintRow, type Row } from "../terminal/WrapText.ts"
 
@@ -82,7 +83,7 @@ export const approvalBlock = ({
 }: ApprovalBlockOptions): string =>
   [
     ...approvalLines(request).map((line) => paintRow(line, paint)),
-    paint("dim", `  ${approvalId}, expires ${expiresAt}`),
+    paint("dim", `  ${approvalId}, expires ${localTime(expiresAt)}`),
     paint(
       "dim",
       `  from another terminal: ${invocation} approve ${approvalId}${named}   or: ${invocation} deny ${approvalId}${named}`

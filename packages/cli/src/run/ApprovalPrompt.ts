@@ -25,22 +25,20 @@ export const formatQuestion = (request: ApprovalRequest): string => {
   return `Allow? [y]es${forRun} · [n]o · [c]ancel run: `
 }
 
-/** Asks about an approval. Passes the answer to `decide`, which handles its own failures. */
+/** Asks about an approval. Passes the answer to `decide`, which handles its own failures. `open`: the answer did not arrive, so it asks again. */
 export const askApproval = (
   queue: PromptQueue,
   host: Host["Service"],
   approvalId: ApprovalId,
   request: ApprovalRequest,
-  decide: (answer: TerminalAnswer) => Effect.Effect<void>
-): Effect.Effect<void> =>
-  queue.ask(
-    approvalId,
-    Effect.flatMap(
-      promptLine(
-        host,
-        () => ({ text: formatQuestion(request) }),
-        (line) => parseAnswer(line, request)
-      ),
-      decide
-    )
+  decide: (answer: TerminalAnswer) => Effect.Effect<"settled" | "open">
+): Effect.Effect<void> => {
+  const line = promptLine(
+    host,
+    () => ({ text: formatQuestion(request) }),
+    (typed) => parseAnswer(typed, request),
+    queue.area
   )
+  const answered = Effect.repeat(Effect.flatMap(line, decide), { while: (outcome) => outcome === "open" })
+  return queue.ask(approvalId, Effect.asVoid(answered))
+}

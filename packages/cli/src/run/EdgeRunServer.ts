@@ -8,6 +8,7 @@ import { connectToEdge, type EdgeApiClient } from "../edge/EdgeClient.ts"
 import { locateEdge } from "../edge/EdgeLocation.ts"
 import type { EdgeChoice } from "../Flags.ts"
 import { readAllPages } from "../AllPages.ts"
+import { textRequest } from "./TextRequest.ts"
 import type { RunServer } from "./RunServer.ts"
 
 /** Creates a run. Retries are safe because the idempotency key is the same. */
@@ -56,14 +57,7 @@ export const edgeRunServer = Effect.fn("EdgeRunServer.open")(function* (choice: 
         workspaces: workspaces.items.filter(({ available }) => available).map(({ id }) => id)
       }
     }),
-    send: (id, text) =>
-      Effect.asVoid(
-        calls.runs.input({
-          params: { id },
-          headers: { "idempotency-key": randomUUID() },
-          payload: { text }
-        })
-      ),
+    send: (id, text) => Effect.asVoid(calls.runs.input(textRequest(id, text))),
     finish: (id) => calls.runs.finish({ params: { id } }),
     cancel: (id) => calls.runs.cancel({ params: { id } }),
     pause: (id) => calls.runs.pause({ params: { id } }),

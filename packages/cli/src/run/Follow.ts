@@ -9,7 +9,7 @@ import { envelopeOf } from "@corral/domain/run/EventSequence"
 import type { RunEvent } from "@corral/domain/run/RunEvent"
 import { isTerminalType, type TerminalType } from "@corral/domain/run/RunEnd"
 import type { RunMode } from "@corral/domain/approval/RunMode"
-import { Deferred, Effect, Exit, FiberSet, Stream } from "effect"
+import { Deferred, Effect, Exit, Fiber, FiberSet, Schedule, Stream } from "effect"
 import { carryOutPlan } from "./CarryOutPlan.ts"
 import { promptInput } from "../question/InputPrompt.ts"
 import { askApproval, type TerminalAnswer } from "./ApprovalPrompt.ts"
@@ -96,7 +96,10 @@ const followToEnd = Effect.fn("Follow.followToEnd")(function* (options: FollowOp
     const { type } = envelopeOf(event.decoded)
     if (isTerminalType(type)) end = type
     const text = json ? `${event.text}\n` : renderer.render(event)
-    if (text !== "") host.write(text)
+    if (text === "") return
+    // Streamed text has no end yet.
+    if (text.endsWith("\n")) prompts.around(() => host.write(text))
+    else host.write(text)
   }
 
   const handle = Effect.fnUntraced(function* (event: TailedEvent) {
@@ -114,8 +117,11 @@ const followToEnd = Effect.fn("Follow.followToEnd")(function* (options: FollowOp
     attach: `${host.invocation} attach ${runId}${place.named}`,
     after,
     onConnection: (state) =>
-      host.warn(state === "lost" ? "Connection lost. Reconnecting.\n" : "Reconnected.\n"),
-    onMissing: ({ from, to }) => host.warn(`Events ${from} to ${to} are missing from the stream.\n`)
+      prompts.around(() =>
+        host.warn(state === "lost" ? "Connection lost. Reconnecting.\n" : "Reconnected.\n")
+      ),
+    onMissing: ({ from, to }) =>
+      prompts.around(() => host.warn(`Events ${from} to ${to} are missing from the stream.\n`))
   }).pipe(Stream.runForEach(handle))
 
   yield* host.written
@@ -126,6 +132,8 @@ const followToEnd = Effect.fn("Follow.followToEnd")(function* (options: FollowOp
 }, Effect.scoped)
 
 interface TerminalPrompts {
+  /** Prints whole lines, also while a prompt is open. */
+  readonly around: (print: () => void) => void
   readonly ask: (event: RunEvent) => Effect.Effect<void>
   readonly withdraw: (event: RunEvent) => Effect.Effect<void>
   /** The plan that was approved at this terminal, once the service has accepted it. */
@@ -137,7 +145,7 @@ const terminalPrompts = Effect.fnUntraced(function* ({ allowsAll, asks, place, r
   const host = yield* Host
   const queue = asks ? yield* openPromptQueue : undefined
   /** Answers on their way: the run can end before the response. */
-  const answering = yield* FiberSet.make<void>()
+  const answering = yield* FiberSet.make<boolean>()
   let approvedPlan: InputRequest | undefined
   const mode = yield* Effect.cached(
     place.run(runId).pipe(
@@ -146,25 +154,32 @@ const terminalPrompts = Effect.fnUntraced(function* ({ allowsAll, asks, place, r
     )
   )
   const decide = (id: ApprovalId, answer: TerminalAnswer) => sendDecision(host, place, id, answer)
-  const answerInput = (id: InputRequestId, answer: InputAnswer) =>
+  /** Whether the question is still open for this person. */
+  const answerInput = (id: InputRequestId, answer: InputAnswer): Effect.Effect<boolean> =>
     sendAnswer(host, place, id, answer).pipe(
-      Effect.map((answered) => {
-        if (answered?.approved === true) approvedPlan = answered
+      Effect.map((outcome) => {
+        if (outcome !== "open" && outcome?.approved === true) approvedPlan = outcome
+        return outcome === "open"
       }),
       // Not interrupted when the events withdraw the prompt.
-      FiberSet.run(answering),
-      Effect.asVoid
+      (sending) => FiberSet.run(answering, sending),
+      Effect.flatMap(Fiber.join)
     )
   const askInput = (id: InputRequestId, request: RequestedInput) =>
-    Effect.flatMap(mode, (runMode) => promptInput(host, request, runMode)).pipe(
-      Effect.flatMap((answer) => answerInput(id, answer))
+    Effect.flatMap(mode, (runMode) => promptInput(host, request, runMode, queue?.area)).pipe(
+      Effect.flatMap((answer) => answerInput(id, answer)),
+      Effect.repeat({ while: (isOpen: boolean) => isOpen }),
+      Effect.asVoid
     )
+  /** Decisions that no person makes. They are sent until the service has one. */
+  const deciding = yield* FiberSet.make<void>()
   return {
+    around: (print) => (queue === undefined ? print() : queue.area.around(print)),
     approvedPlan: Effect.map(FiberSet.awaitEmpty(answering), () => approvedPlan),
     ask: (event) => {
       if (event.type === "run.approval.requested") {
         const { approvalId, request } = event.payload
-        if (allowsAll === true) return decide(approvalId, { decision: "allow", scope: "once" })
+        if (allowsAll === true) return Effect.asVoid(FiberSet.run(deciding, allow(host, place, approvalId)))
         if (queue !== undefined)
           return askApproval(queue, host, approvalId, request, (answer) => decide(approvalId, answer))
       }
@@ -204,21 +219,38 @@ const exitCodeOfEndedRun = Effect.fnUntraced(function* (place: RunServer, runId:
   }
 })
 
-/** Sends a decision. An earlier decision of another user is not a failure: the event stream shows it. */
+/** Whether a decision or an answer still counts: `open` if it did not arrive, so the person is asked again. */
+type Sent<A> = A | "open"
+
+/** Shows why a decision was refused. An earlier decision of another user is not a failure: the event stream shows it. */
+const showRefusal = (host: Host["Service"], { code, message }: CommandFailed): void => {
+  if (code !== "approval_already_resolved" && code !== "approval_expired") host.warn(`${message}\n`)
+}
+
 const sendDecision = (
   host: Host["Service"],
   place: RunServer,
   id: ApprovalId,
   answer: TerminalAnswer
-): Effect.Effect<void> =>
-  place.decide(id, answer).pipe(
-    Effect.catch(({ code, message }) =>
-      Effect.sync(() => {
-        if (code !== "approval_already_resolved" && code !== "approval_expired") host.warn(`${message}\n`)
-      })
-    ),
-    Effect.asVoid
-  )
+): Effect.Effect<Sent<"settled">> =>
+  Effect.match(place.decide(id, answer), {
+    onSuccess: () => "settled",
+    onFailure: (refusal) => {
+      showRefusal(host, refusal)
+      return refusal.isTransient === true ? "open" : "settled"
+    }
+  })
+
+const SEND_AGAIN = Schedule.spaced("1 second")
+
+/** Allows an approval as soon as the service takes the decision. */
+const allow = (host: Host["Service"], place: RunServer, id: ApprovalId): Effect.Effect<void> =>
+  place
+    .decide(id, { decision: "allow", scope: "once" })
+    .pipe(
+      Effect.retry({ schedule: SEND_AGAIN, while: ({ isTransient }) => isTransient === true }),
+      Effect.match({ onSuccess: () => undefined, onFailure: (refusal) => showRefusal(host, refusal) })
+    )
 
 /** Sends an answer. An earlier answer of another user is not a failure: the event stream shows it. */
 const sendAnswer = (
@@ -226,12 +258,13 @@ const sendAnswer = (
   place: RunServer,
   id: InputRequestId,
   answer: InputAnswer
-): Effect.Effect<InputRequest | undefined> =>
+): Effect.Effect<Sent<InputRequest | undefined>> =>
   place.answer(id, answer).pipe(
-    Effect.catch(({ code, message }) =>
+    Effect.catch(({ code, isTransient, message }) =>
       Effect.sync(() => {
         if (code === "input_already_resolved") return undefined
         host.warn(`${message}\n`)
+        if (isTransient === true) return "open"
         // The question stays open.
         if (code !== "input_expired")
           host.warn(`Answer again: \`${host.invocation} answer ${id}${place.named}\`\n`)

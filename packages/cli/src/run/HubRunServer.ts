@@ -8,6 +8,7 @@ import type { Task } from "@corral/domain/task/Task"
 import { Effect, Option, Schedule, Stream } from "effect"
 import { randomUUID } from "node:crypto"
 import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
+import { textRequest } from "./TextRequest.ts"
 import type { RunServerChoice } from "../Flags.ts"
 import type { HubApiClient } from "../hub/HubClient.ts"
 import { Host } from "../terminal/Host.ts"
@@ -108,14 +109,7 @@ const cancelTask = Effect.fnUntraced(function* (calls: HubApiClient, { id }: Tas
 /** Commands to one run. */
 const runCalls = (calls: HubApiClient) =>
   ({
-    send: (id, text) =>
-      Effect.asVoid(
-        calls.runs.input({
-          params: { id },
-          headers: { "idempotency-key": randomUUID() },
-          payload: { text }
-        })
-      ),
+    send: (id, text) => Effect.asVoid(calls.runs.input(textRequest(id, text))),
     finish: (id) => calls.runs.finish({ params: { id } }),
     cancel: (id) => calls.runs.cancel({ params: { id } }),
     pause: (id) => calls.runs.pause({ params: { id } }),

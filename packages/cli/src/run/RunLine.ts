@@ -5,6 +5,7 @@ import type { ConfinementKind } from "@corral/domain/run/Confinement"
 import type { Run } from "@corral/domain/run/Run"
 import { columnsOf, fitColumns } from "../terminal/FitColumns.ts"
 import type { Paint } from "../terminal/Paint.ts"
+import { listedTime } from "../terminal/ShownTime.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 
 const tints = {
@@ -20,8 +21,10 @@ const tints = {
 } as const
 
 const PROMPT_SHOWN = 60
+/** Columns of a relative time. */
+const TIME = 12
 /** Columns of an id, a state, a time and the spaces after them. */
-const FIXED = 71
+const FIXED = 52 + TIME
 /** Columns that agent and workspace need besides, before a run takes three lines. */
 const PLACE = 24
 const INDENT = "  "
@@ -31,14 +34,15 @@ const limitsOf = (kind: ConfinementKind): string => {
   return kind === "landlock" ? "files confined" : "confined"
 }
 
-/** `width`: columns of the terminal; `undefined` where the output is not one, so nothing but the prompt is cut. */
+/** `width`: columns of the terminal; `undefined` where the output is not one, so nothing but the prompt is cut and times are absolute. */
 export const formatRun = (
   { id, state, paused, agentId, workspace, confinement, createdAt, input }: Run | HubRun,
   paint: Paint,
-  width: number | undefined
+  width: number | undefined,
+  now: number
 ): string => {
   const columns = width ?? Infinity
-  const time = `${createdAt.slice(0, 10)} ${createdAt.slice(11, 19)}`
+  const time = listedTime(createdAt, width, now)
   const limits = confinement === undefined ? "" : `, ${limitsOf(confinement.kind)}`
   const place = escapeLine(`${agentId} in ${workspace}${limits}`)
   const prompt = escapeLine(messageOfPrompt(input.text))
@@ -53,5 +57,8 @@ export const formatRun = (
   const shownPlace = fitColumns(place, columns - FIXED)
   const room = columns - FIXED - columnsOf(shownPlace) - INDENT.length
   const shown = room > 1 ? fitColumns(prompt, Math.min(PROMPT_SHOWN, room)) : ""
-  return `${id}  ${status(label.padEnd(16))}  ${time}  ${shownPlace}  ${paint("dim", shown)}`.trimEnd() + "\n"
+  return (
+    `${id}  ${status(label.padEnd(16))}  ${time.padEnd(TIME)}  ${shownPlace}  ${paint("dim", shown)}`.trimEnd() +
+    "\n"
+  )
 }

@@ -51,11 +51,16 @@ export const startHub = Effect.fnUntraced(function* (config: HubConfig) {
   const services = yield* Effect.mapError(Layer.build(hub), startFailed)
   const { publicUrl, url } = Context.get(services, HubServer)
   const owner = config.devSignInAs ?? ""
-  /** Sign-in of the user who runs this process. Needs no confirmation, because it is the user's machine. */
-  const ownerToken = Effect.gen(function* () {
+  /**
+   * Sign-in of the user who runs this process: an earlier one that is still valid, or a new one. Needs no confirmation, because it is the user's
+   * machine.
+   */
+  const ownerToken = Effect.fnUntraced(function* (earlier?: Redacted.Redacted) {
     const users = yield* Users
     const signIns = yield* SignInStore
     const { id } = yield* users.admit({ issuer: DEVELOPMENT_ISSUER, subject: owner, name: owner })
+    const active = earlier === undefined ? undefined : yield* signIns.find(Redacted.value(earlier))
+    if (earlier !== undefined && active?.userId === id) return earlier
     return Redacted.make((yield* signIns.issue(id, "cli")).token)
   })
   return {
@@ -63,7 +68,8 @@ export const startHub = Effect.fnUntraced(function* (config: HubConfig) {
     publicUrl,
     databaseUrl: yield* Effect.provideContext(storeAddress, services),
     owner: config.devSignIn === true ? owner : undefined,
-    ownerToken: Effect.orDie(Effect.provideContext(ownerToken, services))
+    ownerToken: (earlier?: Redacted.Redacted) =>
+      Effect.orDie(Effect.provideContext(ownerToken(earlier), services))
   }
 })
 export type RunningHub = Effect.Success<ReturnType<typeof startHub>>

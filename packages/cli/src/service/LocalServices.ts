@@ -5,14 +5,12 @@
  */
 import type { EdgeConfig } from "@corral/edge/config/EdgeConfig"
 import type { WorkspaceEntry } from "@corral/edge/config/WorkspaceEntries"
-import { unusableHome } from "@corral/edge/store/FileReason"
 import { Effect, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { CommandFailed, exitCodes } from "../CommandFailed.ts"
 import { ensureLocalDevice } from "../hub/LocalDevice.ts"
-import { signInLocally } from "../hub/LocalSignIn.ts"
+import { earlierToken, signInLocally } from "../hub/LocalSignIn.ts"
 import { LOCAL_DEVICE_FILE } from "../hub/ThisDevice.ts"
 import { Host } from "../terminal/Host.ts"
 import { withProgress } from "../terminal/Progress.ts"
@@ -54,7 +52,7 @@ const registerDevice = Effect.fnUntraced(function* (hub: RunningHub, file: strin
   return yield* ensureLocalDevice({
     url: hub.url,
     publicUrl: hub.publicUrl,
-    token: yield* hub.ownerToken,
+    token: yield* hub.ownerToken(),
     file,
     workspaces: workspaces.map(({ id }) => id)
   }).pipe(
@@ -69,7 +67,7 @@ const registerDevice = Effect.fnUntraced(function* (hub: RunningHub, file: strin
 /** Signs the terminals of this home in. Prints a warning if that fails. */
 const signInTerminals = Effect.fnUntraced(function* (hub: RunningHub) {
   const host = yield* Host
-  const token = yield* hub.ownerToken
+  const token = yield* hub.ownerToken(yield* earlierToken)
   return yield* signInLocally({ url: hub.url, publicUrl: hub.publicUrl, token }).pipe(
     Effect.catch(({ message }) => {
       host.warn(`The terminals of this home are not signed in to the Hub. ${message}\n`)
@@ -112,12 +110,11 @@ const startWithHub = Effect.fnUntraced(function* (
 export const startLocalServices = Effect.fn("LocalServices.start")(function* (options: LocalServicesOptions) {
   const { environment } = yield* Host
   // Loaded on demand: other commands start faster without the services.
-  const { configureEdge, startEdge } = yield* Effect.promise(() => import("./EdgeService.ts"))
+  const { configureEdge, homeFailed, startEdge } = yield* Effect.promise(() => import("./EdgeService.ts"))
   const config = yield* configureEdge(environment, options.edgePort)
   const workspaces = yield* Effect.try({
     try: () => workspacesOf(config, options.workspaces),
-    catch: (cause) =>
-      new CommandFailed({ message: unusableHome(config.home, cause), exitCode: exitCodes.failed })
+    catch: (cause) => homeFailed(config.home, cause)
   })
   const hasJoinedHub = existsSync(join(config.home, "device.json"))
   if (!options.isEdgeOnly && !hasJoinedHub) return yield* startWithHub(config, workspaces, options.hubPort)

@@ -1,4 +1,5 @@
 /** Welcome text of `corral up`: URLs, workspaces and a first command. */
+import type { ConfinementReadiness } from "@corral/domain/http/Health"
 import type { WorkspaceEntry } from "@corral/edge/config/WorkspaceEntries"
 import { SAMPLE_ID } from "./SampleWorkspace.ts"
 
@@ -11,6 +12,8 @@ export interface Welcome {
   /** Whether the terminals of this home are signed in to the Hub. */
   readonly signedIn: boolean
   readonly edge: string
+  /** Of runs. Undefined if the Edge does not say. */
+  readonly confinement: ConfinementReadiness | undefined
   readonly gateway: string | undefined
   readonly tokenFile: string
   readonly workspaces: ReadonlyArray<WorkspaceEntry>
@@ -19,6 +22,13 @@ export interface Welcome {
 
 const line = (what: string, value: string | undefined): ReadonlyArray<string> =>
   value === undefined ? [] : [`  ${what.padEnd(12)}${value}`]
+
+/** What is missing to confine runs. `undefined` if nothing is. */
+const confinementGap = ({ confinement, invocation }: Welcome): string | undefined => {
+  if (confinement?.problem === undefined) return undefined
+  const means = confinement.kind === "none" ? "none" : `in part, by ${confinement.kind}`
+  return `${means}. ${confinement.problem} \`${invocation} doctor\` shows what to do.`
+}
 
 const FIRST = "Read the notes and write a summary"
 
@@ -44,6 +54,7 @@ export const formatWelcome = (content: Welcome): string => {
     ...line("Edge", content.edge),
     ...line("Edge token", tokenFile),
     ...line("Gateway", gateway),
+    ...line("confinement", confinementGap(content)),
     "",
     `Start a run in another terminal${isShown ? "" : " (the console won't show it)"}, or chat:`,
     `  ${run}`,

@@ -7,6 +7,7 @@ import { backgroundText } from "../run/BackgroundText.ts"
 import { protectedLine } from "../run/ProtectedLine.ts"
 import { unknownChangesLine } from "../run/UnknownChangesLine.ts"
 import { MarkdownRows } from "../chat/MarkdownRows.ts"
+import { datedTime } from "../terminal/ShownTime.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 import { type Row, wrapIndented } from "../terminal/WrapText.ts"
 
@@ -32,7 +33,13 @@ export const textRows = (text: string, columns: number): ReadonlyArray<Row> => {
   return [...lines.flatMap((line) => markdown.line(line)), ...markdown.end()]
 }
 
-export const runDetails = (run: Run | HubRun, columns: number, invocation: string): ReadonlyArray<Row> => {
+/** `now`: milliseconds since 1970. */
+export const runDetails = (
+  run: Run | HubRun,
+  columns: number,
+  invocation: string,
+  now: number
+): ReadonlyArray<Row> => {
   const {
     agentId,
     changesUnknown,
@@ -68,8 +75,8 @@ export const runDetails = (run: Run | HubRun, columns: number, invocation: strin
     ...detail("life", endsWithEdge && ENDS_WITH_EDGE, columns),
     ...detail("session", sessionId, columns),
     ...detail("continues", run.resume, columns),
-    ...detail("started", createdAt, columns),
-    ...detail("ended", endedAt, columns),
+    ...detail("started", datedTime(createdAt, now), columns),
+    ...detail("ended", endedAt && datedTime(endedAt, now), columns),
     ...detail("failure", failure, columns),
     ...detail("warning", protectedChanges && protectedLine(protectedChanges), columns),
     ...detail("warning", changesUnknown && unknownChangesLine(changesUnknown), columns),

@@ -2,6 +2,7 @@
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
 import { fileRows } from "../attachment/FileText.ts"
+import { datedTime, localTime } from "../terminal/ShownTime.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 import { type Row, wrapSpans } from "../terminal/WrapText.ts"
 import { detail, textRows } from "./ShowRun.ts"
@@ -23,19 +24,20 @@ const stateOf = ({ author, delivery, error, outcome }: Message): string => {
     : ` · ${delivery.state}${delivery.error === undefined ? "" : `: ${delivery.error.message}`}`
 }
 
-/** `messages`: oldest first. */
+/** `messages`: oldest first. `now`: milliseconds since 1970. */
 export const sessionDetails = (
   session: Session,
   messages: ReadonlyArray<Message>,
   names: ReadonlyMap<string, string>,
-  columns: number
+  columns: number,
+  now: number
 ): ReadonlyArray<Row> => {
   const { agents, defaultAgentInstanceId, id, state, title, updatedAt } = session
   return [
     [{ text: id, style: "bold" }],
     ...detail("title", title, columns),
     ...detail("state", state, columns),
-    ...detail("changed", updatedAt, columns),
+    ...detail("changed", datedTime(updatedAt, now), columns),
     ...agents.flatMap((agent) =>
       detail(
         agent.id === defaultAgentInstanceId ? "agent ›" : "agent",
@@ -45,7 +47,10 @@ export const sessionDetails = (
     ),
     ...messages.flatMap((message): ReadonlyArray<Row> => [
       [],
-      ...heading(`${authorOf(message, session, names)} · ${message.createdAt}${stateOf(message)}`, columns),
+      ...heading(
+        `${authorOf(message, session, names)} · ${localTime(message.createdAt)}${stateOf(message)}`,
+        columns
+      ),
       ...textRows(message.text, columns),
       ...fileRows(message.attachments ?? [], columns)
     ])

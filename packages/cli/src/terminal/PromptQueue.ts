@@ -6,7 +6,35 @@
 import { Effect, FiberMap, Semaphore, type Scope } from "effect"
 import { Host } from "./Host.ts"
 
+/** The line of the open prompt. Other output starts below it, and the prompt is shown again after that output. */
+export class PromptArea {
+  readonly #host: Host["Service"]
+  #shown: string | undefined
+
+  constructor(host: Host["Service"]) {
+    this.#host = host
+  }
+
+  show(text: string): void {
+    this.#shown = text.slice(text.lastIndexOf("\n") + 1)
+    this.#host.write(text)
+  }
+
+  close(): void {
+    this.#shown = undefined
+  }
+
+  /** Runs `print`, whose output consists of whole lines. */
+  around(print: () => void): void {
+    if (this.#shown === undefined) return print()
+    this.#host.write("\n")
+    print()
+    this.#host.write(this.#shown)
+  }
+}
+
 export interface PromptQueue {
+  readonly area: PromptArea
   /** Asks when earlier prompts are answered. `id`: of the approval or the question. */
   readonly ask: (id: string, prompt: Effect.Effect<void>) => Effect.Effect<void>
   /** Withdraws the prompt after an answer, here or elsewhere. */
@@ -24,6 +52,7 @@ export const openPromptQueue: Effect.Effect<PromptQueue, never, Host | Scope.Sco
     )
     const oneAtATime = yield* Semaphore.make(1)
     return {
+      area: new PromptArea(host),
       ask: (id, prompt) => prompt.pipe(oneAtATime.withPermit, FiberMap.run(open, id), Effect.asVoid),
       withdraw: (id) => FiberMap.remove(open, id)
     }
@@ -34,28 +63,31 @@ export const openPromptQueue: Effect.Effect<PromptQueue, never, Host | Scope.Sco
 export const promptLine = <A>(
   host: Host["Service"],
   prompt: () => { readonly text: string; readonly isHidden?: boolean },
-  read: (line: string) => A | undefined
+  read: (line: string) => A | undefined,
+  area = new PromptArea(host)
 ): Effect.Effect<A> =>
   Effect.callback<A>((resume) => {
     let stop = (): void => undefined
     let wasHidden: boolean | undefined
     const ask = (): void => {
       const { isHidden = false, text } = prompt()
-      if (isHidden === wasHidden) return host.write(text)
+      if (isHidden === wasHidden) return area.show(text)
       stop()
       wasHidden = isHidden
       stop = (isHidden ? host.onSecret : host.onLine)((line) => {
         const answer = read(line)
+        area.close()
         if (answer === undefined) return ask()
         stop()
         resume(Effect.succeed(answer))
       })
       // After the terminal hides what is typed.
-      host.write(text)
+      area.show(text)
     }
     ask()
     return Effect.sync(() => {
       stop()
+      area.close()
       // The prompt was withdrawn: the next output starts on a new line.
       host.write("\n")
     })

@@ -1,40 +1,61 @@
 /** The built `corral` command as real processes, each with a home of the test's own. */
 import { RunningProgram } from "@corral/testing/process/RunningProgram"
 import { TerminalProgram } from "@corral/testing/process/TerminalProgram"
-import { existsSync, mkdtempSync, rmSync } from "node:fs"
+import { chownSync, existsSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 const dist = fileURLToPath(new URL("../../../../dist/", import.meta.url))
+/** The built command as users start it, on any Node. */
+const command = join(dist, "corral")
 /** The built command. */
-export const program = join(dist, "corral/main.mjs")
-const players = fileURLToPath(new URL("../../../adapters/test/fixtures/bin", import.meta.url))
+export const program = join(command, "main.mjs")
+/** Programs that speak as recorded agents did. */
+export const players = fileURLToPath(new URL("../../../adapters/test/fixtures/bin", import.meta.url))
 /** Compiled code of all commands: without it, each start compiles the program again. */
 const compiled = fileURLToPath(new URL("../../../../node_modules/.cache/node-compile", import.meta.url))
 
 if (!existsSync(program)) throw new Error("dist/corral is missing: npm run build")
 
+/** How a machine differs from the one of the tests. */
+export interface Machine {
+  /** Without a setting for confinement, as users start Corral. */
+  readonly hasDefaultConfinement?: boolean
+  /** Runs outlive their Edge, as for users. */
+  readonly hasLastingRuns?: boolean
+  /** Folders of programs, instead of those of this machine and of recorded agents. */
+  readonly path?: string
+  /** The Node that `node` means. */
+  readonly node?: string
+  /** Words that start a command as another user, who then owns the home. */
+  readonly as?: { readonly words: ReadonlyArray<string>; readonly uid: number; readonly gid: number }
+}
+
 /** A home, an Edge in it where `up` was called, and commands that find it. */
 export class Corral {
-  readonly home = join(mkdtempSync(join(tmpdir(), "corral-e2e-")), "home")
+  readonly home: string
   readonly #running: Array<RunningProgram | TerminalProgram> = []
-  readonly #hasDefaultConfinement: boolean
+  readonly #machine: Machine
 
-  /** `hasDefaultConfinement`: without a setting for it, as users start Corral. */
-  constructor({ hasDefaultConfinement = false } = {}) {
-    this.#hasDefaultConfinement = hasDefaultConfinement
+  constructor(machine: Machine = {}) {
+    this.#machine = machine
+    const { as } = machine
+    // The folder of the tests is private.
+    const folder = mkdtempSync(join(as === undefined ? tmpdir() : "/tmp", "corral-e2e-"))
+    if (as !== undefined) chownSync(folder, as.uid, as.gid)
+    this.home = join(folder, "home")
   }
 
   get environment(): NodeJS.ProcessEnv {
-    const path = [players, dirname(process.execPath), process.env.PATH].join(":")
+    const { hasDefaultConfinement, hasLastingRuns, path } = this.#machine
     return {
-      PATH: path,
+      PATH: path ?? [players, dirname(process.execPath), process.env.PATH].join(":"),
       HOME: dirname(this.home),
       CORRAL_HOME: this.home,
       NODE_COMPILE_CACHE: compiled,
-      CORRAL_EDGE_ORPHAN_MS: "0",
-      ...(this.#hasDefaultConfinement ? {} : { CORRAL_EDGE_CONFINEMENT: "off" })
+      ...(hasLastingRuns === true ? {} : { CORRAL_EDGE_ORPHAN_MS: "0" }),
+      ...(hasDefaultConfinement === true ? {} : { CORRAL_EDGE_CONFINEMENT: "off" })
     }
   }
 
@@ -45,7 +66,8 @@ export class Corral {
   /** A command in a terminal of that width. */
   inTerminal(columns: number, ...args: ReadonlyArray<string>): TerminalProgram {
     const env = { ...this.environment, NO_COLOR: "1" }
-    const running = new TerminalProgram([process.execPath, program, ...args], { columns, env })
+    const { as, node = process.execPath } = this.#machine
+    const running = new TerminalProgram([...(as?.words ?? []), node, command, ...args], { columns, env })
     this.#running.push(running)
     return running
   }

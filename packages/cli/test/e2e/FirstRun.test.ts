@@ -47,7 +47,10 @@ describe("corral up", () => {
   it("rejects a second Edge in the same home with one message", async () => {
     const { exit, out, stderr } = await corral.run("up", "--edge-only")
     assert.deepStrictEqual({ exit, out }, { exit: 1, out: [] })
-    assert.match(stderr, /^\S.* is in use by another Edge\. Stop it, or choose another home\.\n$/)
+    assert.match(
+      stderr,
+      /^Corral is already running in \S+\. Use it from another terminal, stop it first, or set CORRAL_HOME to another folder\.\n$/
+    )
   })
 })
 

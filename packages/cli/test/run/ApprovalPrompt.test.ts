@@ -2,6 +2,7 @@ import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { ApprovalId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Queue } from "effect"
+import * as fc from "fast-check"
 import {
   type TerminalAnswer,
   parseAnswer,
@@ -45,16 +46,19 @@ const terminal = Effect.gen(function* () {
   return { host, written, type, listening: () => listeners.size }
 })
 
-const waiting = Effect.gen(function* () {
+/** `outcomes`: what becomes of the decisions, in order; then all are settled. */
+const waitingWith = Effect.fnUntraced(function* (...outcomes: Array<"settled" | "open">) {
   const person = yield* terminal
   const decisions = yield* Queue.unbounded<readonly [ApprovalId, TerminalAnswer]>()
   const decide = (approvalId: ApprovalId, answer: TerminalAnswer) =>
-    Effect.asVoid(Queue.offer(decisions, [approvalId, answer] as const))
+    Effect.as(Queue.offer(decisions, [approvalId, answer] as const), outcomes.shift() ?? "settled")
   const queue = yield* openPromptQueue.pipe(Effect.provideService(Host, person.host))
   const ask = (approvalId: ApprovalId, approval: ApprovalRequest) =>
     askApproval(queue, person.host, approvalId, approval, (answer) => decide(approvalId, answer))
-  return { ...person, ask, settled: queue.withdraw, decisions }
+  return { ...person, ask, area: queue.area, settled: queue.withdraw, decisions }
 })
+
+const waiting = waitingWith()
 
 describe("ApprovalPrompt", () => {
   it("accepts the answers that the approval offers", () => {
@@ -106,6 +110,42 @@ describe("ApprovalPrompt", () => {
       assert.strictEqual(yield* Queue.size(decisions), 0)
       type("n")
       assert.strictEqual((yield* Queue.take(decisions))[1].decision, "deny")
+    })
+  )
+
+  it("asks again until a decision arrives", () =>
+    fc.assert(
+      fc.asyncProperty(fc.nat(5), fc.constantFrom("y", "a", "n", "c"), (losses, key) =>
+        Effect.gen(function* () {
+          const { ask, decisions, type, written } = yield* waitingWith(
+            ...Array.from({ length: losses }, () => "open" as const)
+          )
+          yield* ask(first, request)
+          for (let sent = 0; sent <= losses; sent++) {
+            assert.strictEqual(yield* Queue.take(written), formatQuestion(request))
+            type(key)
+            assert.deepStrictEqual((yield* Queue.take(decisions))[1], parseAnswer(key, request))
+          }
+          yield* Effect.yieldNow
+          assert.strictEqual(yield* Queue.size(written), 0)
+        }).pipe(Effect.scoped, Effect.runPromise)
+      )
+    ))
+
+  it.effect("starts other output on a new line, and shows the question again after it", () =>
+    Effect.gen(function* () {
+      const { area, ask, decisions, host, type, written } = yield* waiting
+      area.around(() => host.write("before\n"))
+      yield* ask(first, request)
+      const question = formatQuestion(request)
+      assert.deepStrictEqual(yield* Queue.takeN(written, 2), ["before\n", question])
+      area.around(() => host.write("Connection lost. Reconnecting.\n"))
+      const texts = yield* Queue.takeN(written, 3)
+      assert.deepStrictEqual(texts, ["\n", "Connection lost. Reconnecting.\n", question])
+      type("n")
+      yield* Queue.take(decisions)
+      area.around(() => host.write("after\n"))
+      assert.strictEqual(yield* Queue.take(written), "after\n")
     })
   )
 })

@@ -1,6 +1,7 @@
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { ApprovalId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
+import { localTime } from "../../src/terminal/ShownTime.ts"
 import { Renderer } from "../../src/run/Render.ts"
 import { approvalId, frame, runId, tailed } from "./Tailed.ts"
 
@@ -101,7 +102,7 @@ describe("Render", () => {
       "  action: shell, risk: high",
       "  command: rm -r build",
       "  folder: .",
-      `  ${approvalId}, expires 2026-01-01T00:30:00.000Z`,
+      `  ${approvalId}, expires ${localTime("2026-01-01T00:30:00.000Z")}`,
       `  from another terminal: corral approve ${approvalId}   or: corral deny ${approvalId}`,
       `approved for this run by local (${approvalId})`,
       "tool: rm -r build: failed, exit code 1",

@@ -28,11 +28,13 @@ const anyRun = fc
     // Lists use these fields only.
   })) as fc.Arbitrary<unknown> as fc.Arbitrary<Run>
 
+const now = Date.parse("2026-11-23T07:26:33.000Z")
+
 describe("formatRun", () => {
   it("is never wider than the terminal, from 44 columns on", () => {
     fc.assert(
       fc.property(anyRun, fc.integer({ min: 44, max: 240 }), (run, width) => {
-        const lines = formatRun(run, makePaint(false), width).split("\n")
+        const lines = formatRun(run, makePaint(false), width, now).split("\n")
         assert.strictEqual(lines.pop(), "")
         for (const line of lines) assert.isAtMost(columnsOf(line), width, JSON.stringify(line))
         assert.include(lines[0], run.id)
@@ -52,8 +54,8 @@ describe("formatRun", () => {
       workspace: "site",
       input: { text: "say hello" }
     } as Run
-    const text = formatRun(plain, makePaint(false), undefined)
-    assert.match(text, /^run_0+ {2}\w+ +2026-11-23 07:21:33 {2}scripted in site {2}say hello\n$/)
+    const text = formatRun(plain, makePaint(false), undefined, now)
+    assert.match(text, /^run_0+ {2}\w+ +2026-11-2\d \d\d:\d1 {2}scripted in site {2}say hello\n$/)
   })
 
   it.each([
@@ -64,6 +66,6 @@ describe("formatRun", () => {
   ] as const)("says whether the run is confined: %s", (kind, expected) => {
     const [run] = fc.sample(anyRun, 1)
     const plain = { ...run, agentId: "scripted", workspace: "site", input: { text: "say hello" } } as Run
-    assert.include(formatRun({ ...plain, confinement: { kind } }, makePaint(false), undefined), expected)
+    assert.include(formatRun({ ...plain, confinement: { kind } }, makePaint(false), undefined, now), expected)
   })
 })

@@ -5,6 +5,7 @@
  * break its reader. Checks only these fields, because Effect's schemas would double the size of a page. Programs with Effect decode with the
  * whole schemas.
  */
+import { fieldOf } from "@corral/domain/text/JsonObject"
 import type { DecodedEvent } from "@corral/domain/run/EventSequence"
 import type { Envelope, EventType, RunEvent } from "@corral/domain/run/RunEvent"
 
@@ -27,38 +28,36 @@ const optionalText = optional(text)
 const optionalNumber = optional(number)
 const usage = optional(object)
 
-const failure: Check = (value) => object(value) && text(field(value, "code")) && text(field(value, "message"))
-
-const field = (value: unknown, name: string): unknown =>
-  typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined
+const failure: Check = (value) =>
+  object(value) && text(fieldOf(value, "code")) && text(fieldOf(value, "message"))
 
 const texts: Check = (value) => Array.isArray(value) && value.every(text)
 const request: Check = (value) =>
   object(value) &&
-  ["action", "risk", "title"].every((name) => text(field(value, name))) &&
-  ["tool", "command", "cwd", "patch", "url", "reason"].every((name) => optionalText(field(value, name))) &&
-  optional(texts)(field(value, "files")) &&
-  texts(field(value, "scopes")) &&
-  optional((of) => Array.isArray(of) && of.every((segment) => text(field(segment, "text"))))(
-    field(value, "segments")
+  ["action", "risk", "title"].every((name) => text(fieldOf(value, name))) &&
+  ["tool", "command", "cwd", "patch", "url", "reason"].every((name) => optionalText(fieldOf(value, name))) &&
+  optional(texts)(fieldOf(value, "files")) &&
+  texts(fieldOf(value, "scopes")) &&
+  optional((of) => Array.isArray(of) && of.every((segment) => text(fieldOf(segment, "text"))))(
+    fieldOf(value, "segments")
   )
 
 const isFileChange = (file: unknown): boolean =>
-  text(field(file, "path")) && oneOf("created", "modified", "deleted")(field(file, "change"))
+  text(fieldOf(file, "path")) && oneOf("created", "modified", "deleted")(fieldOf(file, "change"))
 
 const eventFields = {
   "run.created": {
     workspace: text,
     mode: text,
-    input: (of) => text(field(of, "text")),
-    confinement: optional((of) => text(field(of, "kind")) && optionalText(field(of, "reason"))),
+    input: (of) => text(fieldOf(of, "text")),
+    confinement: optional((of) => text(fieldOf(of, "kind")) && optionalText(fieldOf(of, "reason"))),
     endsWithEdge: optional((value) => value === true)
   },
   "run.started": {
     model: optionalText,
     runtimeVersion: optionalText,
     projectSettings: optional(
-      (of) => oneOf("ignored", "enabled")(field(of, "use")) && texts(field(of, "files"))
+      (of) => oneOf("ignored", "enabled")(fieldOf(of, "use")) && texts(fieldOf(of, "files"))
     )
   },
   "run.completed": { text: optionalText, usage },
@@ -99,7 +98,7 @@ const eventFields = {
   },
   "run.repository.changed": {
     count: number,
-    refs: (of) => Array.isArray(of) && of.every((ref) => text(field(ref, "name"))),
+    refs: (of) => Array.isArray(of) && of.every((ref) => text(fieldOf(ref, "name"))),
     files: optional((of) => Array.isArray(of) && of.every(isFileChange))
   },
   "run.patch.proposed": { path: text, patch: text, callId: optionalText },
@@ -138,11 +137,11 @@ const eventFields = {
 } as const satisfies Record<EventType, Readonly<Record<string, Check>>>
 
 const isEnvelope = (value: unknown): value is Envelope =>
-  text(field(value, "id")) &&
-  Number.isSafeInteger(field(value, "seq")) &&
-  text(field(value, "type")) &&
-  text(field(value, "createdAt")) &&
-  object(field(value, "payload"))
+  text(fieldOf(value, "id")) &&
+  Number.isSafeInteger(fieldOf(value, "seq")) &&
+  text(fieldOf(value, "type")) &&
+  text(fieldOf(value, "createdAt")) &&
+  object(fieldOf(value, "payload"))
 
 const isKnown = ({ payload, type }: Envelope): boolean => {
   if (payload["v"] !== 1 || !Object.hasOwn(eventFields, type)) return false

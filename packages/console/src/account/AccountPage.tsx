@@ -2,7 +2,7 @@
 import { useCurrentUser } from "../api/CurrentUser.ts"
 import { NotificationToggle } from "../notification/NotificationToggle.tsx"
 import { notificationMessages } from "../notification/messages.ts"
-import { useMessages } from "../text/Language.tsx"
+import { sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
 import { CopyButton } from "../ui/CopyButton.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { ApiKeyList } from "./ApiKeys.tsx"
@@ -13,6 +13,7 @@ import "./account.css"
 
 export const AccountPage = () => {
   const messages = useMessages(accountMessages)
+  const { language } = useLanguage()
   const notifications = useMessages(notificationMessages)
   const { user } = useCurrentUser()
   return (
@@ -32,7 +33,9 @@ export const AccountPage = () => {
         <CopyButton text={user.id} label={messages.copyId} />
       </div>
       <p className="quiet">
-        {messages.idHint} {messages.devicesHint} <a href="/device">{messages.deviceCode}</a>
+        {messages.idHint}
+        {sentenceSpace[language]}
+        {messages.devicesHint} <a href="/device">{messages.deviceCode}</a>
       </p>
       <section aria-label={notifications.title}>
         <h2>{notifications.title}</h2>

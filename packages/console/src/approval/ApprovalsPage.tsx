@@ -10,6 +10,8 @@ import { oldestFirst } from "../api/OldestFirst.ts"
 import { useMessages } from "../text/Language.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { UnsentText } from "../ui/UnsentText.ts"
+import { useKeptTexts } from "../ui/useKeptTexts.tsx"
 import { ApprovalCard } from "./ApprovalCard.tsx"
 import { PendingApprovals } from "./PendingApprovals.tsx"
 import { approvalMessages } from "./messages.ts"
@@ -38,6 +40,7 @@ export const ApprovalsPage = ({ above, approvalId }: Props) => {
   const navigate = useNavigate()
   const card = useRef<HTMLDivElement>(null)
   const list = usePendingApprovals()
+  const { keep, notes } = useKeptTexts()
   const { items } = list
   // The open approval stays open, so that the next one can't move under the pointer of a user who decides this one.
   const [lastOpen, setLastOpen] = useState<string>()
@@ -66,9 +69,12 @@ export const ApprovalsPage = ({ above, approvalId }: Props) => {
       <div className="approvals">
         <PendingApprovals list={list} open={open} />
         <div ref={card}>
+          {notes}
           {/* On a phone the card stands below the list. */}
           {!list.isLoading && one.data !== undefined && (
-            <ApprovalCard key={one.data.id} approval={one.data} />
+            <UnsentText value={keep}>
+              <ApprovalCard key={one.data.id} approval={one.data} />
+            </UnsentText>
           )}
           {isUnknown(one.error) ? (
             <p className="empty">

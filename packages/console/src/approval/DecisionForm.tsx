@@ -5,6 +5,7 @@
  */
 import { firstCharacters } from "@corral/domain/text/Cut"
 import { Menu } from "@base-ui/react/menu"
+import { isJsonObject } from "@corral/domain/text/JsonObject"
 import type { ApprovalRequest, DecisionScope } from "@corral/domain/approval/Approval"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { type FormEvent, type ReactNode, useState } from "react"
@@ -12,10 +13,8 @@ import { useCanDecide } from "../api/ProjectsAndTargets.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { useUnsentText } from "../ui/UnsentText.ts"
-import { CopyButton } from "../ui/CopyButton.tsx"
-import { uiMessages } from "../ui/messages.ts"
 import { useRemainingTime } from "./Countdown.tsx"
-import { EditForm, isEditable } from "./EditForm.tsx"
+import { type EditedTexts, EditForm } from "./EditForm.tsx"
 import { FullRequest } from "./FullRequest.tsx"
 import type { DecisionMutation } from "./useDecide.ts"
 import type { SeenWhole } from "./useSeenWhole.ts"
@@ -67,7 +66,7 @@ const DecisionButtons = ({ decide, isBusy, more, onDeny, onEdit, request, seen }
           {messages.allow.run}
         </button>
       )}
-      {request.editable && isEditable(request.input) && (
+      {request.editable && isJsonObject(request.input) && (
         <button
           type="button"
           className="button"
@@ -161,20 +160,6 @@ const DenyForm = ({ decide, isBusy, onBack, onReason, reason }: DenyProps) => {
   )
 }
 
-/** What was typed before the request expired. */
-const UnsentReason = ({ reason }: { readonly reason: string }) => {
-  const messages = useMessages(approvalMessages)
-  const { copy } = useMessages(uiMessages)
-  if (reason.trim() === "") return null
-  return (
-    <div className="notice" role="status">
-      <p>{messages.unsentReason}</p>
-      <p className="said">{reason}</p>
-      <CopyButton label={copy} text={reason} />
-    </div>
-  )
-}
-
 interface Props {
   readonly decide: DecisionMutation
   readonly projectId: HubRun["projectId"] | undefined
@@ -186,16 +171,16 @@ interface Props {
   readonly more?: ReactNode
 }
 
-export const DecisionForm = ({ decide, expiresAt, more, projectId, request, seen }: Props) => {
+/** The answer that the user is writing. Its texts go to `UnsentText` if the request ends, however it ends. */
+const OpenDecision = ({ decide, more, projectId, request, seen }: Props) => {
   const messages = useMessages(approvalMessages)
   const mayDecide = useCanDecide(projectId)
   const [step, setStep] = useState<"choose" | "deny" | "edit">("choose")
   const [reason, setReason] = useState("")
-  const isExpired = useRemainingTime(expiresAt) <= 0
+  const [edited, setEdited] = useState<EditedTexts>({})
   const isBusy = decide.isPending || decide.isSuccess
   const back = () => setStep("choose")
-  useUnsentText(reason, isBusy)
-  if (isExpired && !decide.isPending) return <UnsentReason reason={reason} />
+  useUnsentText([reason, ...Object.values(edited)].filter((text) => text.trim() !== "").join("\n\n"), isBusy)
   if (!mayDecide) return <p className="quiet">{messages.notYours}</p>
   return (
     <div className="decision" role="group" aria-label={firstCharacters(request.title, 200)}>
@@ -207,10 +192,12 @@ export const DecisionForm = ({ decide, expiresAt, more, projectId, request, seen
         />
       )}
       {step === "deny" && <DenyForm {...{ decide, isBusy, reason }} onReason={setReason} onBack={back} />}
-      {step === "edit" && isEditable(request.input) && (
+      {step === "edit" && isJsonObject(request.input) && (
         <EditForm
           input={request.input}
+          edited={edited}
           busy={isBusy}
+          onEdit={setEdited}
           onBack={back}
           onSend={(updatedInput) => decide.mutate({ decision: "allow", scope: "once", updatedInput })}
         />
@@ -218,4 +205,9 @@ export const DecisionForm = ({ decide, expiresAt, more, projectId, request, seen
       {decide.isPending && <p role="status">{messages.sending}</p>}
     </div>
   )
+}
+
+export const DecisionForm = (props: Props) => {
+  const isExpired = useRemainingTime(props.expiresAt) <= 0
+  return isExpired && !props.decide.isPending ? null : <OpenDecision {...props} />
 }

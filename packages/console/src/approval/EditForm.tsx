@@ -6,23 +6,23 @@ import { approvalMessages } from "./messages.ts"
 import "./approval.css"
 
 type Input = Readonly<Record<string, unknown>>
+/** Texts of the fields that the user has changed. */
+export type EditedTexts = Readonly<Record<string, string>>
 
 interface Props {
   readonly input: Input
+  readonly edited: EditedTexts
   readonly busy: boolean
+  readonly onEdit: (edited: EditedTexts) => void
   readonly onSend: (updated: Record<string, unknown>) => void
   readonly onBack: () => void
 }
 
-export const isEditable = (input: unknown): input is Input =>
-  typeof input === "object" && input !== null && !Array.isArray(input)
-
 const textOf = (value: unknown): string =>
   typeof value === "string" ? value : JSON.stringify(value, null, 2)
 
-export const EditForm = ({ busy, input, onBack, onSend }: Props) => {
+export const EditForm = ({ busy, edited, input, onBack, onEdit, onSend }: Props) => {
   const messages = useMessages(approvalMessages)
-  const [edited, setEdited] = useState<Readonly<Record<string, string>>>({})
   const [broken, setBroken] = useState<string>()
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -52,7 +52,7 @@ export const EditForm = ({ busy, input, onBack, onSend }: Props) => {
               spellCheck={false}
               rows={Math.min(16, text.split("\n").length + 1)}
               value={text}
-              onChange={({ target }) => setEdited((now) => ({ ...now, [name]: target.value }))}
+              onChange={({ target }) => onEdit({ ...edited, [name]: target.value })}
             />
             {visibleText(text) !== text.replaceAll(/\r\n?/g, "\n") && (
               <span className="segment-why">⚠ {messages.editInvisible}</span>

@@ -4,7 +4,7 @@
  * Guarantees: a line counts once it was inside the window and every area that scrolls it, and not below the answers that a phone keeps in view.
  * Text that waits behind a button to show more does not count. Another width or more text starts from what is on the screen then.
  */
-import { type RefObject, useEffect, useRef, useState } from "react"
+import { type RefObject, useLayoutEffect, useRef, useState } from "react"
 import { type ScreenSpan, unseenHeight, withSpan } from "./SeenSpans.ts"
 
 const clips = (element: Element): boolean => getComputedStyle(element).overflowY !== "visible"
@@ -48,6 +48,7 @@ const observe = (request: HTMLElement, onUnseen: (lines: number) => void): (() =
     const lineHeight = Number.parseFloat(getComputedStyle(request).lineHeight) || 20
     onUnseen(Math.ceil(unseen / lineHeight) + clippedLines(request))
   }
+  measure()
   const resize = new ResizeObserver(measure)
   resize.observe(request)
   // Scrolling does not bubble, but every area is below the document.
@@ -75,7 +76,8 @@ export const useSeenWhole = (): SeenWhole => {
   // Until it is measured, the request counts as hidden.
   const [hiddenLines, setHiddenLines] = useState(1)
   const isSeen = hiddenLines === 0
-  useEffect(() => {
+  // Before it is painted: a key that a person presses at once must not find the buttons of a request that is hidden.
+  useLayoutEffect(() => {
     if (isSeen || ref.current === null) return undefined
     return observe(ref.current, setHiddenLines)
   }, [isSeen])

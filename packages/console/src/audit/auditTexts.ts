@@ -225,7 +225,7 @@ const zh: AuditTexts = {
       "更改",
       (subject) =>
         subject.kind === "dev_"
-          ? sentence`${zhInProject(subject)}${zhThe("设备")(subject)}的工作区`
+          ? sentence`${zhInProject(subject)}${zhThe("设备")(subject)}${subject.resource === undefined ? "" : " "}的工作区`
           : zhTheProject(subject)
     ],
     "project.delete": ["删除了", "删除", zhTheProject],

@@ -1,5 +1,6 @@
 /** What the last events of a run say: its latest line, and the counts of its changes. Pure. */
 import type { Envelope } from "@corral/domain/run/RunEvent"
+import { plainLine } from "../markdown/plainLine.ts"
 import { type ActionKind, kindOfTool, targetOfLabel } from "../thread/ActionKind.ts"
 
 export interface RunTail {
@@ -22,6 +23,15 @@ const lastLine = (text: string): string | undefined =>
     .split("\n")
     .findLast((line) => line.trim() !== "")
     ?.trim()
+
+/** The last line of an agent's text, without the marks of Markdown. */
+const lastSentence = (text: string): string | undefined => {
+  const line = text.split("\n").findLast((line) => plainLine(line).replaceAll(NO_WORDS, "") !== "")
+  return line === undefined ? undefined : plainLine(line).trim()
+}
+
+/** A line of these only is a rule, or the end of code or of a table. */
+const NO_WORDS = /[\s`~*_=|:-]/g
 
 /** Text of the message whose last part is at the end of the events. */
 const streamedText = (events: ReadonlyArray<Envelope>): string => {
@@ -46,9 +56,9 @@ const lineAt = (events: ReadonlyArray<Envelope>, at: number): string | undefined
     case "run.tool.call":
       return lastLine(textIn(payload, "label"))
     case "run.message.completed":
-      return payload["role"] === "assistant" ? lastLine(textIn(payload, "text")) : undefined
+      return payload["role"] === "assistant" ? lastSentence(textIn(payload, "text")) : undefined
     case "run.message.delta":
-      return lastLine(streamedText(events.slice(0, at + 1)))
+      return lastSentence(streamedText(events.slice(0, at + 1)))
     default:
       return undefined
   }

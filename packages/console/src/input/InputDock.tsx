@@ -1,11 +1,13 @@
 /**
- * Open questions above the composer, one at a time, oldest first. After an answer here, the focus goes to the next one, or to the text field
+ * Open questions above the composer, one at a time, oldest first. Texts for a question that ends go to `UnsentText`. After an answer here, the focus goes to the next one, or to the text field
  * below.
  */
 import type { HubInput } from "@corral/domain/hub-api/HubRun"
-import { useEffect, useRef, useState } from "react"
+import { useContext, useEffect, useRef, useState } from "react"
 import { AnsweredNote } from "./AnsweredNote.tsx"
+import { UnsentText } from "../ui/UnsentText.ts"
 import { InputCard } from "./InputCard.tsx"
+import { takeUnsentTexts } from "./useFormDraft.ts"
 
 interface Props {
   readonly inputs: ReadonlyArray<HubInput>
@@ -20,16 +22,20 @@ export const InputDock = ({ inputs, isHidden }: Props) => {
   const before = useRef<HubInput>(undefined)
   const [left, setLeft] = useState<HubInput>()
   const [current] = inputs
+  const keep = useContext(UnsentText)
   useEffect(() => {
     const previous = before.current
     before.current = current
     if (previous === undefined || previous.id === current?.id) return
     setLeft(previous)
-    if (!answeredHere.current.has(previous.id)) return
+    if (!answeredHere.current.has(previous.id)) {
+      const text = takeUnsentTexts(previous.id)
+      return text === "" ? undefined : keep?.(text)
+    }
     // The button that was pressed has left with its card.
     const next = current === undefined ? dock.current?.parentElement?.querySelector("textarea") : card.current
     next?.focus()
-  }, [current])
+  }, [current, keep])
   return (
     <div ref={dock} className="approval-dock" hidden={isHidden}>
       {left !== undefined && <AnsweredNote key={left.id} input={left} onDismiss={() => setLeft(undefined)} />}

@@ -10,6 +10,14 @@ const withoutSecrets = (draft: FormDraft, questions: HubInput["questions"] = [])
   return Object.fromEntries(Object.entries(draft).filter(([id]) => !secrets.has(id)))
 }
 
+/** Takes the texts that a person wrote for a question which another person answered, or which has ended. */
+export const takeUnsentTexts = (id: HubInput["id"]): string => {
+  const draft = unsentDrafts.get(id) ?? emptyDraft
+  unsentDrafts.delete(id)
+  const texts = Object.values(draft).map(({ text }) => text)
+  return texts.filter((text) => text.trim() !== "").join("\n\n")
+}
+
 interface KeptDraft {
   readonly draft: FormDraft
   readonly setDraft: (draft: FormDraft) => void

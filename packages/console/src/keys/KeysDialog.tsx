@@ -1,5 +1,6 @@
 /** Dialog with the keys of the console, and the switch for single letters. */
 import { Dialog } from "@base-ui/react/dialog"
+import { useRef } from "react"
 import { useMessages } from "../text/Language.tsx"
 import { keysMessages } from "./messages.ts"
 import { useSingleKeys } from "./useShortcuts.ts"
@@ -13,6 +14,8 @@ interface Props {
 export const KeysDialog = ({ onClose, open }: Props) => {
   const messages = useMessages(keysMessages)
   const [singleKeys, setSingleKeys] = useSingleKeys()
+  // The first control is below all keys: its focus would scroll them out of sight.
+  const heading = useRef<HTMLHeadingElement>(null)
   return (
     <Dialog.Root
       open={open}
@@ -22,8 +25,10 @@ export const KeysDialog = ({ onClose, open }: Props) => {
     >
       <Dialog.Portal>
         <Dialog.Backdrop className="backdrop" />
-        <Dialog.Popup className="dialog">
-          <Dialog.Title className="dialog-title">{messages.title}</Dialog.Title>
+        <Dialog.Popup className="dialog" initialFocus={heading}>
+          <Dialog.Title ref={heading} tabIndex={-1} className="dialog-title">
+            {messages.title}
+          </Dialog.Title>
           {messages.groups.map(([name, keys]) => (
             <section key={name} className="keys-group">
               <h3>{name}</h3>

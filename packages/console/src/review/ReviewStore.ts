@@ -4,6 +4,7 @@
  * Guarantees: bounded in runs, files and comments; the oldest ones go first. Data of another version or from outside is ignored. Without
  * storage, it lasts as long as the page.
  */
+import { fieldOf } from "@corral/domain/text/JsonObject"
 import type { LineComment, LineRef } from "./LineComment.ts"
 
 export interface StoredReview {
@@ -25,18 +26,16 @@ const emptyReview: StoredReview = { viewed: new Map(), comments: [] }
 
 const isText = (value: unknown): value is string => typeof value === "string"
 
-const field = (value: unknown, name: string): unknown =>
-  typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined
-
 const isLine = (value: unknown): value is LineRef =>
-  Number.isSafeInteger(field(value, "line")) && ["old", "new"].some((side) => side === field(value, "side"))
+  Number.isSafeInteger(fieldOf(value, "line")) &&
+  ["old", "new"].some((side) => side === fieldOf(value, "side"))
 
 const isComment = (value: unknown): value is LineComment => {
-  const quote = field(value, "quote")
+  const quote = fieldOf(value, "quote")
   return (
-    ["id", "path", "text"].every((name) => isText(field(value, name))) &&
-    isLine(field(value, "from")) &&
-    isLine(field(value, "to")) &&
+    ["id", "path", "text"].every((name) => isText(fieldOf(value, name))) &&
+    isLine(fieldOf(value, "from")) &&
+    isLine(fieldOf(value, "to")) &&
     Array.isArray(quote) &&
     quote.every(isText)
   )
@@ -79,8 +78,8 @@ export class ReviewStore {
       value === null
         ? emptyReview
         : {
-            viewed: new Map(listOf(field(value, "viewed"), isMark)),
-            comments: listOf(field(value, "comments"), isComment).slice(-MAX_COMMENTS)
+            viewed: new Map(listOf(fieldOf(value, "viewed"), isMark)),
+            comments: listOf(fieldOf(value, "comments"), isComment).slice(-MAX_COMMENTS)
           }
     this.reviews.set(runId, review)
     return review

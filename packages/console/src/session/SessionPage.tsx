@@ -8,6 +8,7 @@ import { Link } from "@tanstack/react-router"
 import { useCallback } from "react"
 import { hubApi, messageLimit } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
+import { sessionQuery } from "../api/Sessions.ts"
 import { useCanWork } from "../api/ProjectsAndTargets.ts"
 import { QueuedMessages } from "../composer/QueuedMessages.tsx"
 import { visibleLine } from "../markdown/visible.ts"
@@ -174,14 +175,7 @@ export const SessionPage = ({ at, panel, run, sessionId }: Props) => {
   const messages = useMessages(sessionMessages)
   const id = sessionId as SessionId
   const threadPanel = useThreadPanel(panel, run as HubRun["id"] | undefined)
-  const {
-    data: session,
-    error,
-    isLoading
-  } = useQuery({
-    queryKey: ["sessions", "one", id],
-    queryFn: ({ signal }) => hubApi.sessions.get({ params: { id }, signal })
-  })
+  const { data: session, error, isLoading } = useQuery(sessionQuery(id))
   if (session === undefined)
     return (
       <PageFrame title={messages.title} above={<Link to="/projects">{messages.project}</Link>}>

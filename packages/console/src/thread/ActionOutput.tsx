@@ -55,15 +55,12 @@ export const ActionOutput = ({
     return content === undefined ? <p className="quiet">{messages.noOutput}</p> : null
   return (
     <>
-      <Clipped
-        text={cleaned(output.text)}
-        className="code terminal"
-        isEnd={output.skipped > 0 || !isClipped(output)}
-        copies={copyOutput}
-      >
+      <Clipped text={cleaned(output.text)} className="code terminal" isEnd copies={copyOutput}>
         {pieces}
       </Clipped>
-      {isClipped(output) && <p className="quiet">{output.skipped > 0 ? messages.earlier : messages.rest}</p>}
+      {isClipped(output) && (
+        <p className="quiet">{output.skipped > 0 ? messages.earlier : messages.middle}</p>
+      )}
       {isClipped(output) && artifactId === undefined && (
         <WholeText runId={runId} bounded={output} name={`out ${seq}`} of={outputOf(callId)} />
       )}

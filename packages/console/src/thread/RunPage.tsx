@@ -38,6 +38,8 @@ import { useTurnSummary } from "./useTurnSummary.ts"
 import { Loading } from "../ui/Loading.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { UnsentText } from "../ui/UnsentText.ts"
+import { useKeptTexts } from "../ui/useKeptTexts.tsx"
 import { RunDetails } from "./RunDetails.tsx"
 import { RunMessageForm } from "./RunMessageForm.tsx"
 import { runMessages } from "../run/messages.ts"
@@ -95,61 +97,67 @@ const RunThread = ({ approvals, inputs, panel, run }: ThreadProps) => {
   const summary = useTurnSummary(isOver ? run : undefined)
   const status = usePersonalStatus(statusOf(run, approvals.length + inputs.length > 0), { approvals, inputs })
   const isOffline = useDevice(targetId)?.state === "offline"
+  const { keep, notes } = useKeptTexts()
   return (
-    <ThreadFrame
-      title={visibleLine(messageOfPrompt(input.text), 90)}
-      head={
-        <>
-          <ThreadState status={heardStatus(status, isOffline)} since={createdAt} />
-          <DeviceName deviceId={targetId} workspace={workspace} />
-          {sessionId !== undefined && (
-            <Link to="/sessions/$sessionId" params={{ sessionId }} className="button small">
-              {messages.toSession}
-            </Link>
-          )}
-          {mayWork && !isOver && <TurnButtons control={control} />}
-          <PanelButtons tab={panel.tab} onTab={panel.open} />
-        </>
-      }
-      banner={
-        <>
-          <StateAnnouncement status={status} />
-          <DeviceBanner deviceId={targetId} isWorking={!isOver} />
-        </>
-      }
-      dock={
-        isOver ? undefined : (
+    <UnsentText value={keep}>
+      <ThreadFrame
+        title={visibleLine(messageOfPrompt(input.text), 90)}
+        head={
           <>
-            <RefusalNote error={control.error} />
-            <ApprovalDock approvals={approvals} />
-            <InputDock inputs={inputs} isHidden={approvals.length > 0} />
-            {mayWork && <RunMessageForm id={id} />}
+            <ThreadState status={heardStatus(status, isOffline)} since={createdAt} />
+            <DeviceName deviceId={targetId} workspace={workspace} />
+            {sessionId !== undefined && (
+              <Link to="/sessions/$sessionId" params={{ sessionId }} className="button small">
+                {messages.toSession}
+              </Link>
+            )}
+            {mayWork && !isOver && <TurnButtons control={control} />}
+            <PanelButtons tab={panel.tab} onTab={panel.open} />
           </>
-        )
-      }
-      onClosePanel={() => panel.open(undefined)}
-      panel={
-        panel.tab === undefined ? undefined : (
-          <SidePanel
-            run={run}
-            runs={[run]}
-            tab={panel.tab}
-            onTab={panel.open}
-            onRun={panel.show}
-            onClose={() => panel.open(undefined)}
+        }
+        banner={
+          <>
+            <StateAnnouncement status={status} />
+            <DeviceBanner deviceId={targetId} isWorking={!isOver} />
+          </>
+        }
+        dock={
+          isOver ? (
+            notes
+          ) : (
+            <>
+              {notes}
+              <RefusalNote error={control.error} />
+              <ApprovalDock approvals={approvals} />
+              <InputDock inputs={inputs} isHidden={approvals.length > 0} />
+              {mayWork && <RunMessageForm id={id} />}
+            </>
+          )
+        }
+        onClosePanel={() => panel.open(undefined)}
+        panel={
+          panel.tab === undefined ? undefined : (
+            <SidePanel
+              run={run}
+              runs={[run]}
+              tab={panel.tab}
+              onTab={panel.open}
+              onRun={panel.show}
+              onClose={() => panel.open(undefined)}
+            />
+          )
+        }
+      >
+        <section className="turn">
+          <RunDetails run={run} />
+          <TypedMessage author={messages.you} at={createdAt} text={input.text} />
+          <FollowedWork
+            place={place}
+            after={isOver && <RunEnd run={run} diff={summary?.diff} onPanel={panel.open} />}
           />
-        )
-      }
-    >
-      <section className="turn">
-        <RunDetails run={run} />
-        <TypedMessage author={messages.you} at={createdAt} text={input.text} />
-        <FollowedWork
-          place={place}
-          after={isOver && <RunEnd run={run} diff={summary?.diff} onPanel={panel.open} />}
-        />
-      </section>
-    </ThreadFrame>
+        </section>
+      </ThreadFrame>
+    </UnsentText>
   )
 }
 

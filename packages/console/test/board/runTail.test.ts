@@ -24,6 +24,15 @@ describe("runTail", () => {
     assert.isUndefined(lineOf(event("run.started", {})))
   })
 
+  it("says a line of Markdown without its marks, and skips lines without words", () => {
+    const said = (text: string) => lineOf(delta("a", text))
+    assert.strictEqual(
+      said("- The hours are in `hours.js`. **Two things** are [open](x).\n\n---\n"),
+      "The hours are in hours.js. Two things are open."
+    )
+    assert.strictEqual(said("Run this:\n```sh\nnpm test\n```\n"), "npm test")
+  })
+
   it("says which call has no result yet, by kind and target", () => {
     const call = event("run.tool.call", { callId: "1", tool: "execute", label: "Run npm test" })
     const text = delta("a", "I wait for the tests.")

@@ -215,6 +215,33 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     await Promise.all([first, second].map((page) => page.context().close()))
   })
 
+  it.each([
+    ["a reason", "a run", "Deny and say why…", /^Reason/],
+    ["a reason", "an approval", "Deny and say why…", /^Reason/],
+    ["an edited action", "a run", "Edit", /^content/],
+    ["an edited action", "an approval", "Edit", /^content/]
+  ])(
+    "keeps %s that was typed on the page of %s when another person decides first",
+    async (what, place, open, field) => {
+      const runId = await run(`/write ${what.split(" ").at(-1)}-${place.split(" ").at(-1)}.txt x`)
+      const approval = await pendingOf(runId)
+      const page = await at(place === "a run" ? `/runs/${runId}` : `/approvals/${approval}`)
+      await page.getByRole("button", { name: open }).click()
+      await page.getByLabel(field).fill("Put it in src instead.")
+      const decided = await joined.owner.ask("POST", `/client/approvals/${approval}/decide`, {
+        body: { decision: "allow", scope: "once" }
+      })
+      assert.strictEqual(decided.status, 200, decided.text)
+      await ended(runId, "completed")
+      const note = page.locator(".unsent-text")
+      await note.getByText("Put it in src instead.").waitFor()
+      assert.deepStrictEqual(await seriousOf(page), [])
+      await note.getByRole("button", { name: "Dismiss" }).click()
+      await note.waitFor({ state: "detached" })
+      await page.context().close()
+    }
+  )
+
   it("is decided by keyboard, never by a single key", async () => {
     const runId = await run("/write keys.txt x")
     await pendingOf(runId)

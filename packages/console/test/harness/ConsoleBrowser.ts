@@ -97,6 +97,15 @@ export const seriousOf = async (
     resultTypes: ["violations"],
     ...(only === undefined ? { rules: { "target-size": { enabled: true } } } : { runOnly: only })
   }
+  // A color that is still changing has another contrast.
+  await page.evaluate(() =>
+    Promise.allSettled(
+      document
+        .getAnimations()
+        .filter(({ effect }) => Number.isFinite(effect?.getComputedTiming().endTime))
+        .map(({ finished }) => finished)
+    ).then(() => undefined)
+  )
   // The page's policy lets no foreign script in: this one comes by the debugger.
   const found = (await page.evaluate(
     `(async () => { ${axe}; return (await axe.run(document, ${JSON.stringify(options)})).violations })()`

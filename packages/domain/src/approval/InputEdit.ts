@@ -1,6 +1,7 @@
 /**
  * Comparison of the requested input of an approval with the allowed input: the fields that a user changed, added or removed.
  */
+import { isJsonObject } from "../text/JsonObject.ts"
 import { Equal } from "effect"
 
 /** One changed field. `undefined` on a side where the field is absent. */
@@ -13,15 +14,12 @@ export interface InputChange {
 
 type Fields = Readonly<Record<string, unknown>>
 
-const isFields = (input: unknown): input is Fields =>
-  typeof input === "object" && input !== null && !Array.isArray(input)
-
 const ownField = (fields: Fields, name: string): unknown =>
   Object.hasOwn(fields, name) ? fields[name] : undefined
 
 /** Changed fields in the order of the requested input, added fields last. Empty if both inputs are equal. */
 export const inputChanges = (requested: unknown, allowed: unknown): ReadonlyArray<InputChange> => {
-  if (!isFields(requested) || !isFields(allowed))
+  if (!isJsonObject(requested) || !isJsonObject(allowed))
     return Equal.equals(requested, allowed) ? [] : [{ name: "", requested, allowed }]
   return [...new Set([...Object.keys(requested), ...Object.keys(allowed)])].flatMap((name) => {
     const change = { name, requested: ownField(requested, name), allowed: ownField(allowed, name) }

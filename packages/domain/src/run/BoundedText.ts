@@ -1,7 +1,7 @@
 /**
  * Bounded text of a display block: the stored part, and the events that contain the rest.
  */
-import { charactersFrom, firstCharacters } from "../text/Cut.ts"
+import { charactersFrom, firstCharacters, joinEnds } from "../text/Cut.ts"
 
 export interface BoundedText {
   /** The stored part. */
@@ -30,6 +30,20 @@ export const boundText = (text: string, seq: number, size = text.length): Bounde
 export const boundTextEnd = (bounded: BoundedText, most = MAX_KEPT_TEXT): BoundedText => {
   const text = charactersFrom(bounded.text, Math.max(0, bounded.text.length - most))
   return { ...bounded, text, skipped: bounded.skipped + bounded.text.length - text.length }
+}
+
+/** Units of both ends. An event has more of each, so they end before the line that is between its ends. */
+const KEPT_START = 4_096
+const KEPT_END = 20_480
+
+/** Both ends of a text of `totalBytes` whose middle is left out in its event. */
+export const boundTextEnds = (text: string, seq: number, totalBytes: number): BoundedText => {
+  const shown =
+    text.length <= MAX_KEPT_TEXT
+      ? text
+      : joinEnds(firstCharacters(text, KEPT_START), charactersFrom(text, text.length - KEPT_END), totalBytes)
+  // A text that is cut is never as long as its whole.
+  return { text: shown, size: Math.max(totalBytes, shown.length + 1), from: seq, to: seq, skipped: 0 }
 }
 
 /** Appends to a growing text. Readers follow its end, so a text that grows too long loses its start, up to the end of a line. */

@@ -10,7 +10,7 @@ import { firstCharacters } from "../text/Cut.ts"
 import { BlockList } from "./BlockList.ts"
 import { confinementFailure } from "./ConfinementText.ts"
 import { editedLabel } from "./EditedLabel.ts"
-import { appendText, boundText, boundTextEnd, type BoundedText } from "./BoundedText.ts"
+import { appendText, boundText, boundTextEnd, boundTextEnds, type BoundedText } from "./BoundedText.ts"
 import { envelopeOf, type MissingEvents, type SequencedEvent } from "./EventSequence.ts"
 import { type EventHandlers, handleEvent } from "./EventTable.ts"
 import { approvalResolution, inputResolution } from "./Resolution.ts"
@@ -417,11 +417,11 @@ const approvalKey = (approvalId: string): string => `approval ${approvalId}`
 const payloadText = (text: string, seq: number, totalBytes = 0): BoundedText =>
   boundText(text, seq, Math.max(text.length, totalBytes))
 
-/** An output is read from its end. Of one that is cut in its event, the end is in its artifact only. */
+/** An output is read from its end. One that is cut in its event has its start, too; the rest is in its artifact only. */
 const outputText = (text: string, seq: number, totalBytes: number | undefined): BoundedText =>
   totalBytes === undefined
     ? boundTextEnd({ text, size: text.length, from: seq, to: seq, skipped: 0 })
-    : payloadText(text, seq, totalBytes)
+    : boundTextEnds(text, seq, totalBytes)
 
 const jsonText = (value: unknown, seq: number): BoundedText | undefined =>
   value === undefined ? undefined : boundText(JSON.stringify(value, null, 2) ?? "", seq)

@@ -16,3 +16,26 @@ export const firstCharacters = (text: string, most: number): string => {
 /** The text from that place on, or from the next character if the place is inside of one. */
 export const charactersFrom = (text: string, at: number): string =>
   text.slice(dividesPair(text, at) ? at + 1 : at)
+
+/** Most units by which a cut moves to the end of a line. */
+const MAX_PART_LINE = 2_048
+
+/** The start without a part of a line at its end. */
+const wholeLinesAtStart = (start: string): string => {
+  const line = start.lastIndexOf("\n")
+  return line === -1 || start.length - line > MAX_PART_LINE ? start : start.slice(0, line)
+}
+
+/** The end without a part of a line at its start. */
+const wholeLinesAtEnd = (end: string): string => {
+  const line = end.indexOf("\n")
+  return line === -1 || line > MAX_PART_LINE ? end : end.slice(line + 1)
+}
+
+const bytesOf = (text: string): number => new TextEncoder().encode(text).length
+
+/** Start and end of a text of `totalBytes`, in whole lines where they are not too long, with a line between them that counts what is left out. */
+export const joinEnds = (start: string, end: string, totalBytes: number): string => {
+  const [first, last] = [wholeLinesAtStart(start), wholeLinesAtEnd(end)]
+  return `${first}\n⋯ ${totalBytes - bytesOf(first) - bytesOf(last)} bytes ⋯\n${last}`
+}

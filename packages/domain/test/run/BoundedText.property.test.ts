@@ -2,9 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import * as fc from "fast-check"
 import { encodeUlid, eventIdOf, type RunId } from "../../src/identity/Ids.ts"
-import { boundText, boundTextEnd, excerptOfEnd, isClipped } from "../../src/run/BoundedText.ts"
+import { boundText, boundTextEnd, excerptOfEnd, isClipped, MAX_KEPT_TEXT } from "../../src/run/BoundedText.ts"
 import { decodeEvent } from "../../src/run/RunEvent.ts"
 import { RunView } from "../../src/run/RunView.ts"
+import { joinEnds } from "../../src/text/Cut.ts"
 
 const runId = `run_${encodeUlid(1, new Uint8Array(10))}` as RunId // made as ids are made
 const envelope = { id: eventIdOf(runId, 1), seq: 1, runId, createdAt: "2026-01-01T00:00:00.000Z" }
@@ -47,9 +48,27 @@ describe("the output of a call in a view", () => {
     assert.isAbove(output?.skipped ?? 0, 0)
   })
 
-  it("has the start of an output whose end is not in the event", () => {
-    const output = outputOf(long, 1_000_000)
-    assert.deepStrictEqual([output?.skipped, output?.size], [0, 1_000_000])
-    assert.isTrue(output?.text.startsWith("line 0\n"))
+  it("has both ends of an output that is cut in its event, and says how much is between them", () => {
+    const line = fc.string({ unit: "grapheme", maxLength: 80 }).filter((text) => !text.includes("\n"))
+    fc.assert(
+      fc.property(fc.array(line, { minLength: 2, maxLength: 9 }), fc.nat(9), (lines, times) => {
+        const part = `${lines.join("\n")}\n`
+        // The least that an event has of an end.
+        const whole = `first\n${part.repeat(Math.ceil(22_528 / part.length) + times)}last`
+        const bytes = (text: string): number => new TextEncoder().encode(text).length
+        const total = bytes(whole) + 1_000_000
+        const output = outputOf(joinEnds(`${whole}\n`, `\n${whole}`, total), total)
+        assert.strictEqual(output?.size, total)
+        const text = output?.text ?? ""
+        assert.isAtMost(text.length, MAX_KEPT_TEXT)
+        assert.isTrue(text.startsWith("first\n"))
+        assert.isTrue(text.endsWith("\nlast"))
+        const between = [...text.matchAll(/\n⋯ (\d+) bytes ⋯\n/gu)]
+        assert.lengthOf(between, 1)
+        const [shown = "", missing] = between[0] ?? []
+        assert.strictEqual(Number(missing), total - bytes(text) + bytes(shown))
+      }),
+      { numRuns: 50 }
+    )
   })
 })

@@ -5,25 +5,70 @@
  * Does not: recognize every risk.
  */
 import type { ActionClass, ApprovalRequest, Risk } from "@corral/domain/approval/Approval"
-import { interpreters, privilegePrograms, shells, grantabilityOf } from "./Interpreters.ts"
-import { programOf } from "./ProgramName.ts"
+import { grantabilityOf, interpreters, privilegePrograms, shells } from "./Interpreters.ts"
+import { programOf, systemProgramOf } from "./ProgramName.ts"
 import {
-  deployCommands,
   MAX_WORDS,
+  type SubcommandTable,
+  deployCommands,
+  deployName,
   destructiveCommands,
   fetchCommands,
   networkCommands,
   publishCommands,
-  runners,
-  deployName,
   publishName,
-  type SubcommandTable
+  runners
 } from "./RiskyWords.ts"
 import { editAnswer, operandAnswer } from "./OrdinaryFiles.ts"
 import type { WorkspacePaths } from "./PathTarget.ts"
-import { releaseOf } from "./ReleaseWords.ts"
 import type { ParsedSegment } from "./ParsedSegment.ts"
 import { inFolder } from "./ShellCommand.ts"
+import { takesFiles } from "./CarriedCommand.ts"
+import { operandUseOf } from "./PrefixPrograms.ts"
+
+// Words with which any program publishes or deploys: `nerdctl push`, `yarn workspace x publish`, `argocd app sync x`.
+//
+// A word counts at any position. An existing file with that name makes no difference, because an agent can create one. Programs whose operands
+// are files or names are exempt.
+
+const publishes = new Set(["publish", "push", "upload", "release", "submit", "deliver", "trunk"])
+const deploys = new Set(["deploy", "apply", "sync", "reconcile", "promote", "rollout"])
+
+/** By program: words that stay local. */
+const local: Readonly<Record<string, RegExp>> = {
+  // `RiskyWords` lists git's network commands.
+  git: /^/,
+  cd: /^/,
+  gh: /^(release (list|view|download)|repo sync)\b/,
+  glab: /^release (list|view|download)\b/,
+  uv: /^sync\b/,
+  poetry: /^sync\b/,
+  pdm: /^sync\b/,
+  rye: /^sync\b/,
+  go: /^work sync\b/,
+  mix: /^release\b/,
+  npm: /^test\b/,
+  pnpm: /^test\b/,
+  yarn: /^test\b/
+}
+
+const staysLocal = (words: ReadonlyArray<string>, rest: string): boolean => {
+  const program = systemProgramOf(words) ?? ""
+  if (Object.hasOwn(local, program) && local[program]?.test(rest) === true) return true
+  if (takesFiles(words)) return true
+  return operandUseOf(words) !== undefined && !runners.has(program)
+}
+
+/** Actions of a command's words. `rest` are the words after the program and its first options. */
+const releaseOf = (words: ReadonlyArray<string>, rest: string): "publish" | "deploy" | undefined => {
+  const args = words.slice(1)
+  const found = args.some((word) => deploys.has(word))
+    ? "deploy"
+    : args.some((word) => publishes.has(word))
+      ? "publish"
+      : undefined
+  return found === undefined || staysLocal(words, rest) ? undefined : found
+}
 
 const classes: ReadonlyArray<ActionClass> = ["write", "shell", "network", "publish", "deploy"]
 const risks: ReadonlyArray<Risk> = ["low", "medium", "high"]

@@ -14,14 +14,37 @@ import type { Write } from "../store/Store.ts"
 import type { ProgramPolicy } from "./EdgeApprovalPolicy.ts"
 import { isConfinedAction } from "./ConfinedActions.ts"
 import { covers, coversFile, ruleKey, withoutWrites } from "./GrantRules.ts"
-import { isRememberable, type Need, needsOf } from "./Needs.ts"
+import { type Need, isRememberable, needsOf } from "./Needs.ts"
 import { editAnswer } from "./OrdinaryFiles.ts"
 import type { RequestPaths, WorkspacePaths } from "./PathTarget.ts"
-import { decideByPolicy, type WorkspaceGrants, type PolicyVerdict } from "./Policy.ts"
+import { type PolicyVerdict, type WorkspaceGrants, decideByPolicy } from "./Policy.ts"
 import { readsOnlyIn } from "./ReadableFolder.ts"
 import { assessRisk } from "./Risk.ts"
 import { segmentsOf } from "./ShellCommand.ts"
-import { shownSegments } from "./ShownSegments.ts"
+import { programOf } from "./ProgramName.ts"
+import type { ParsedSegment } from "./ParsedSegment.ts"
+import { unshownAsSymbols } from "./UnshownText.ts"
+
+// Segments of a command line as users see them before they decide. Characters that are not seen are named.
+//
+// They are read from the request without secrets, since a part of a secret is not recognized as one.
+
+const SHOWN = 500
+
+/** `segments` are those of the original request. */
+const shownSegments = (
+  { command }: ApprovalRequest,
+  redacted: ApprovalRequest,
+  segments: ReadonlyArray<ParsedSegment>
+): Pick<ApprovalRequest, "segments"> =>
+  redacted.command === undefined
+    ? {}
+    : { segments: (redacted.command === command ? segments : segmentsOf(redacted.command)).map(segmentShown) }
+
+const segmentShown = ({ inner, opaque, text }: ParsedSegment) => ({
+  text: unshownAsSymbols(text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text),
+  ...(opaque === undefined ? { program: programOf(inner) } : { opaque })
+})
 
 /** A request: for the decision, for storage and display, and with the needs of a grant. */
 export interface AssessedRequest {

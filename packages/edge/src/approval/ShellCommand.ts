@@ -87,6 +87,9 @@ class Reader {
       case "AndOr":
         return this.andOr(node, around)
       case "Pipeline":
+        // `!(x)` is a pattern in some shells, and `! (x)` the opposite of a command.
+        if (node.prefixes.some(({ end }) => around.source[end] === "("))
+          this.push(around.source.slice(node.pos, node.end), "shells differ in what it does", around)
         if (node.commands.length === 1) {
           this.children(node, around)
           // `time` is a keyword of some shells and a program of others.
@@ -215,6 +218,8 @@ class Reader {
     const segment = segmentOf(node, around, this.cwd)
     this.segments.push(segment)
     const { input, inner } = segment
+    if (!isReadWhole(node, around.source))
+      this.push(around.source.slice(node.pos, node.end), "it cannot be parsed", around)
     for (const child of [...node.prefix, ...(node.name === undefined ? [] : [node.name]), ...node.suffix])
       this.apart(() => this.read(child, { ...around, input }))
     if (inner[0] === "cd") this.move(segment)
@@ -229,6 +234,19 @@ class Reader {
   private push(text: string, opaque: string, { input, writes }: OuterRedirections): void {
     this.segments.push({ ...opaqueSegment(text, opaque), input, writes })
   }
+}
+
+/** Whether the parser has passed over nothing between the words of a command: it reads `a (b` as `a b`. */
+const isReadWhole = ({ name, pos, prefix, redirects, suffix }: Command, source: string): boolean => {
+  const parts = [...prefix, ...(name === undefined ? [] : [name]), ...suffix, ...redirects]
+  let at = pos
+  return parts
+    .toSorted((a, b) => a.pos - b.pos)
+    .every((part) => {
+      const isBlank = part.pos <= at || /^(?:\s|\\\n)*$/.test(source.slice(at, part.pos))
+      at = Math.max(at, part.end)
+      return isBlank
+    })
 }
 
 /** Values of loops and conditions must be known before they run. A case's patterns only select among shown commands. */

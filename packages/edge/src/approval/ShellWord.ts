@@ -39,11 +39,15 @@ const recalls = /![^\s"]/
 /** Whether the text of a here-document, or between double quotes, is literal. */
 export const isPlainText = (text: string): boolean => !/[$`]/.test(unescaped(text))
 
-/** The word with a letter instead of each quoted part. */
+const isEmptyQuote = ({ text }: WordPart): boolean => text === "''" || text === '""'
+
+/** The word with a letter instead of each quoted part, and nothing instead of an empty one: `''~` is a home folder in zsh. */
 const bare = ({ parts, text }: Word): string =>
   parts === undefined
     ? unescaped(text)
-    : parts.map((part) => (part.type === "Literal" ? unescaped(part.text) : "x")).join("")
+    : parts
+        .map((part) => (part.type === "Literal" ? unescaped(part.text) : isEmptyQuote(part) ? "" : "x"))
+        .join("")
 
 /** Whether a word has only characters that every shell passes on, and quoted or escaped ones. */
 export const isLiteral = (word: Word): boolean => {

@@ -74,7 +74,9 @@ export const unwrapCommand = (words: ReadonlyArray<string>): ReadonlyArray<strin
     const look = startsNothing(inner) ? undefined : wrappers.get(systemProgramOf(inner) ?? "")
     if (look === undefined) return inner
     const rest = look(inner.slice(1))
-    if (rest === undefined || rest.length === 0 || rest[0] === "") return undefined
+    const [first = ""] = rest ?? []
+    // After `time`, which is a keyword in some shells, an assignment is one; a program of that name runs in the others.
+    if (rest === undefined || first === "" || first.includes("=")) return undefined
     inner = rest
   }
   return undefined

@@ -3,6 +3,7 @@
  *
  * Does not: understand patches, or an input with other fields that say what to write. Such an edit has no known content.
  */
+import { isJsonObject } from "@corral/domain/text/JsonObject"
 
 /** Largest file that is written this way, in characters. */
 export const MAX_CONTENT = 1_048_576
@@ -25,9 +26,6 @@ const OTHER = [
 
 type Input = Readonly<Record<string, unknown>>
 
-const isInput = (value: unknown): value is Input =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 const fieldOf = (input: Input, names: ReadonlyArray<string>): unknown =>
   names.map((name) => input[name]).find((value) => value !== undefined && value !== null)
 
@@ -44,7 +42,7 @@ const replaced = (text: string | undefined, edit: Input): string | undefined => 
 
 /** `before`: the content so far; `undefined` if the file does not exist. The result is `undefined` if it is not known. */
 export const approvedContent = (input: unknown, before: string | undefined): string | undefined => {
-  if (!isInput(input) || fieldOf(input, OTHER) !== undefined) return undefined
+  if (!isJsonObject(input) || fieldOf(input, OTHER) !== undefined) return undefined
   const [whole, edits] = [fieldOf(input, WHOLE), input["edits"]]
   const isReplacing = fieldOf(input, BEFORE) !== undefined
   if ([whole !== undefined, edits !== undefined, isReplacing].filter(Boolean).length !== 1) return undefined
@@ -54,7 +52,7 @@ export const approvedContent = (input: unknown, before: string | undefined): str
   else {
     if (!Array.isArray(edits) || edits.length === 0 || edits.length > MAX_EDITS) return undefined
     for (const edit of edits as ReadonlyArray<unknown>) {
-      content = isInput(edit) ? replaced(content, edit) : undefined
+      content = isJsonObject(edit) ? replaced(content, edit) : undefined
       if (content === undefined || content.length > MAX_CONTENT) return undefined
     }
   }

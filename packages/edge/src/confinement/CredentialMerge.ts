@@ -6,9 +6,8 @@
  *
  * Does not: know whether a token is valid, or whose it is.
  */
+import { isJsonObject, type JsonObject } from "@corral/domain/text/JsonObject"
 import type { JsonPath, RenewedToken } from "@corral/domain/run/RuntimeFolders"
-
-type Json = Record<string, unknown>
 
 const MAX_TEXT = 32_768
 const DAY_MS = 86_400_000
@@ -17,13 +16,10 @@ const MAX_SKEW_MS = 300_000
 /** Times before it are in seconds. */
 const FIRST_MILLIS = 100_000_000_000
 
-const isObject = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-const parsed = (text: string): Json | undefined => {
+const parsed = (text: string): JsonObject | undefined => {
   try {
     const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
+    return isJsonObject(value) ? value : undefined
   } catch {
     return undefined
   }
@@ -33,14 +29,15 @@ const parsed = (text: string): Json | undefined => {
 export const isCredentialFile = (text: string): boolean => parsed(text) !== undefined
 
 const member = (value: unknown, name: string): unknown =>
-  isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+  isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 
 const valueAt = (document: unknown, path: JsonPath): unknown => path.reduce<unknown>(member, document)
 
-const setAt = (document: Json, path: JsonPath, value: unknown): void => {
+const setAt = (document: JsonObject, path: JsonPath, value: unknown): void => {
   const around = valueAt(document, path.slice(0, -1))
   const name = path.at(-1)
-  if (isObject(around) && name !== undefined && Object.hasOwn(around, name)) around[name] = value
+  if (isJsonObject(around) && name !== undefined && Object.hasOwn(around, name))
+    Reflect.set(around, name, value)
 }
 
 /** Unix milliseconds. */
@@ -56,11 +53,11 @@ const millisOf = (value: unknown): number | undefined => {
 const withName = (path: JsonPath, name: string): JsonPath => path.map((part) => (part === "*" ? name : part))
 
 /** The token's paths in the document: one for each member where a path has a star. */
-const tokensIn = (document: Json, token: RenewedToken): ReadonlyArray<RenewedToken> => {
+const tokensIn = (document: JsonObject, token: RenewedToken): ReadonlyArray<RenewedToken> => {
   const star = token.time.indexOf("*")
   if (star === -1) return [token]
   const around = valueAt(document, token.time.slice(0, star))
-  return Object.keys(isObject(around) ? around : {}).map((name) => ({
+  return Object.keys(isJsonObject(around) ? around : {}).map((name) => ({
     ...token,
     values: token.values.map((path) => withName(path, name)),
     time: withName(token.time, name)
@@ -71,7 +68,12 @@ const isText = (value: unknown): value is string =>
   typeof value === "string" && value !== "" && value.length <= MAX_TEXT
 
 /** Takes over one token, if it is newer. Returns whether it was. */
-const takeOver = (into: Json, from: Json, { time, timeIs, values }: RenewedToken, now: number): boolean => {
+const takeOver = (
+  into: JsonObject,
+  from: JsonObject,
+  { time, timeIs, values }: RenewedToken,
+  now: number
+): boolean => {
   const [before, after] = [valueAt(into, time), valueAt(from, time)]
   const [old, renewed] = [millisOf(before), millisOf(after)]
   if (old === undefined || renewed === undefined || typeof before !== typeof after) return false

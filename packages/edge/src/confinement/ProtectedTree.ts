@@ -6,8 +6,9 @@
  *
  * Does not: follow links, look into another file system, or see a file that exists only between two scans.
  */
-import { type BigIntStats, type Dir, lstatSync, opendirSync } from "node:fs"
+import { type BigIntStats, lstatSync } from "node:fs"
 import { foldedName } from "../approval/FoldedName.ts"
+import { openFolder } from "./FileLook.ts"
 import {
   type FolderKind,
   holdsRepository,
@@ -91,14 +92,6 @@ const entryOf = (stat: BigIntStats): ProtectedEntry => {
   return stat.isDirectory()
     ? { kind: "folder", stamp: `folder ${ino}`, changedMs }
     : { kind: "file", stamp: `${mode} ${ino} ${size} ${ctimeNs}`, changedMs }
-}
-
-const openFolder = (path: string): Dir | undefined => {
-  try {
-    return opendirSync(path, { bufferSize: STEP })
-  } catch {
-    return undefined
-  }
 }
 
 export class ProtectedTree {
@@ -207,7 +200,7 @@ export class ProtectedTree {
   /** Up to `room` names of a folder, with whether each is a folder; `undefined` if they cannot be read. */
   *#namesOf(path: string, room: number): Steps<ReadonlyMap<string, boolean> | undefined> {
     const names = new Map<string, boolean>()
-    const folder = openFolder(this.#absolute(path))
+    const folder = openFolder(this.#absolute(path), STEP)
     if (folder === undefined) return undefined
     try {
       for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {

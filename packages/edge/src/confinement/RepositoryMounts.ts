@@ -8,19 +8,12 @@
  * Does not: prevent files with other names that Git obeys, such as `commondir`.
  */
 import { makeFolder } from "@corral/service/MakeFolder"
-import { lstatSync, readFileSync, realpathSync, type Stats, writeFileSync } from "node:fs"
+import { readFileSync, realpathSync, writeFileSync } from "node:fs"
 import { basename, dirname, join, resolve } from "node:path"
+import { statOf } from "./FileLook.ts"
 import type { IsolatedFolders } from "../workspace/GitIsolation.ts"
 import type { ObjectFolder } from "../workspace/WorkspaceRepository.ts"
 import type { Mount } from "./Mount.ts"
-
-const statOf = (path: string): Stats | undefined => {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false })
-  } catch {
-    return undefined
-  }
-}
 
 const isFolder = (path: string): boolean => statOf(path)?.isDirectory() === true
 const isMissing = (path: string): boolean => statOf(path) === undefined

@@ -7,16 +7,8 @@
  *
  * Does not: follow links, or find what is made after the search. Sockets of another network namespace are found by their folder only.
  */
-import {
-  accessSync,
-  constants,
-  type Dir,
-  type Dirent,
-  lstatSync,
-  opendirSync,
-  readFileSync,
-  type Stats
-} from "node:fs"
+import { accessSync, constants, type Dirent, readFileSync, type Stats } from "node:fs"
+import { openFolder, statOf } from "./FileLook.ts"
 import { isWithin } from "../workspace/PathContainment.ts"
 import { outermost } from "./Mount.ts"
 
@@ -44,14 +36,6 @@ interface ReadFolder {
   readonly isSettled: boolean
   readonly folders: ReadonlyArray<string>
   readonly special: ReadonlyArray<string>
-}
-
-const statOf = (path: string): Stats | undefined => {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false })
-  } catch {
-    return undefined
-  }
 }
 
 const isSpecial = (entry: Dirent | Stats): boolean =>
@@ -161,7 +145,7 @@ export class SpecialFiles {
     const stamp = `${stat.ino} ${stat.ctimeMs}`
     const earlier = this.#folders.get(path)
     if (earlier?.stamp === stamp && earlier.isSettled) return earlier
-    const folder = openFolder(path)
+    const folder = openFolder(path, STEP)
     if (folder === undefined) return undefined
     const [folders, special] = [Array<string>(), Array<string>()]
     let count = 0
@@ -179,14 +163,6 @@ export class SpecialFiles {
     const read: ReadFolder = { stamp, isSettled, folders, special }
     this.#folders.set(path, read)
     return read
-  }
-}
-
-const openFolder = (path: string): Dir | undefined => {
-  try {
-    return opendirSync(path, { bufferSize: STEP })
-  } catch {
-    return undefined
   }
 }
 

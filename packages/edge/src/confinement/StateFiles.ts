@@ -3,9 +3,10 @@
  *
  * Guarantees: only folders on the way of a pattern are read, and at most a number of entries.
  */
-import { lstatSync, type Stats } from "node:fs"
+import type { Stats } from "node:fs"
 import { lstat, readdir } from "node:fs/promises"
 import { join } from "node:path"
+import { statOf } from "./FileLook.ts"
 import type { PatternBindings, StatePattern } from "./StatePattern.ts"
 
 export interface StateEntry {
@@ -39,14 +40,6 @@ const namesIn = async (folder: string, { depth, reached }: Visit): Promise<Reado
 
 /** Number of entries that are looked at without other threads, which cost ten times as much. */
 const FEW = 64
-
-const statOf = (path: string): Stats | undefined => {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false })
-  } catch {
-    return undefined
-  }
-}
 
 const statsOf = (paths: ReadonlyArray<string>): Promise<ReadonlyArray<Stats | undefined>> =>
   paths.length <= FEW

@@ -5,8 +5,9 @@
  *
  * Does not: show `/run`, `/var`, `/sys` and `/home`, which hold sockets, data and other users' files.
  */
-import { lstatSync, readdirSync, readlinkSync, realpathSync, type Stats } from "node:fs"
+import { readdirSync, readlinkSync, realpathSync } from "node:fs"
 import { join } from "node:path"
+import { statOf } from "./FileLook.ts"
 import { isWithin } from "../workspace/PathContainment.ts"
 import type { Mount } from "./Mount.ts"
 
@@ -29,14 +30,6 @@ const FOLDERS = [
 
 /** Larger trees than any system has. */
 const MAX_ENTRIES = 50_000
-
-const statOf = (path: string): Stats | undefined => {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false })
-  } catch {
-    return undefined
-  }
-}
 
 const folderMount = (path: string): ReadonlyArray<Mount> => {
   const stat = statOf(path)

@@ -9,13 +9,38 @@
 import { VERSION } from "@corral/service/Version"
 import { Context, Effect, Layer, Schedule, type Scope, Semaphore } from "effect"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
-import { setDamagedAside } from "./DamagedFolder.ts"
 import { CONNECTION_LOST, HeldRunConnection } from "./HeldRunConnection.ts"
-import { connectControl, type HolderControl, KEY_FAILURE } from "./HolderControl.ts"
+import { type HolderControl, KEY_FAILURE, connectControl } from "./HolderControl.ts"
 import { HolderFailed, type HolderIncompatible } from "./HolderFailures.ts"
 import type { HeldRunSummary } from "./HolderMessages.ts"
-import { holderPlaceOf } from "./HolderPlace.ts"
+import { type HolderPlace, holderPlaceOf } from "./HolderPlace.ts"
 import { startHolder } from "./HolderStart.ts"
+import { chmodSync, lstatSync, renameSync } from "node:fs"
+import { isOurFolder } from "../process/PrivateFolder.ts"
+
+// Folder of held runs that is not a private folder of this user: it is moved away, so that the next holder can make its own.
+
+/** A path with this beginning that does not exist. */
+const freeName = (path: string): string => {
+  for (let number = 1; ; number++) {
+    const name = `${path}.damaged-${number}`
+    if (lstatSync(name, { throwIfNoEntry: false }) === undefined) return name
+  }
+}
+
+/** Where a damaged folder is now; `undefined` if there was none. A folder without permissions gets them back. */
+const setDamagedAside = ({ folder }: Pick<HolderPlace, "folder">): string | undefined => {
+  if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) return undefined
+  try {
+    if (isOurFolder(folder)) return void chmodSync(folder, 0o700)
+    const name = freeName(folder)
+    renameSync(folder, name)
+    return name
+  } catch {
+    // The home is not writable, which the Edge reports.
+    return undefined
+  }
+}
 
 /** Milliseconds after which the holder ends all runs if no Edge returns. */
 const ORPHAN_MS = 1_800_000

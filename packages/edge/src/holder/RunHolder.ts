@@ -6,14 +6,41 @@
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { killGroup } from "../process/ControlGroup.ts"
-import { findAllSurvivors, type MarkedProcesses, type Survivors } from "../process/MarkSearch.ts"
+import { type MarkedProcesses, type Survivors, findAllSurvivors } from "../process/MarkSearch.ts"
 import { signalGroup } from "../process/MarkSweep.ts"
 import { sweepTarget } from "../process/ProcessTarget.ts"
 import { HeldRun, type HeldRunListener } from "./HeldRun.ts"
 import type { HolderConnection, HolderRegistry } from "./HolderConnection.ts"
-import { frameTypes, HOLDER_FORMAT, jsonFrame } from "./HolderFrames.ts"
+import { HOLDER_FORMAT, frameTypes, jsonFrame } from "./HolderFrames.ts"
 import type { HolderHello } from "./HolderMessages.ts"
-import { Launchers } from "./Launchers.ts"
+import { randomUUID } from "node:crypto"
+import { join } from "node:path"
+import { Launcher } from "../process/Launcher.ts"
+import { PreparedLauncher } from "../process/PreparedLauncher.ts"
+
+// The launcher of the holder's next run, in a control group of the Edge that is connected.
+
+class Launchers {
+  #folder: string | undefined
+  #prepared: PreparedLauncher | undefined
+  #closing: Promise<unknown> = Promise.resolve()
+
+  /** The launcher, if it is ready and its group is in this folder. */
+  take(folder: string): Launcher | undefined {
+    if (folder !== this.#folder) void this.close()
+    this.#folder = folder
+    this.#prepared ??= new PreparedLauncher(() => Launcher.start(join(folder, `ready-${randomUUID()}`)))
+    return this.#prepared.take()
+  }
+
+  /** Ends the launcher, and removes its group. Resolves when nothing is left of earlier ones either. */
+  async close(): Promise<void> {
+    const prepared = this.#prepared
+    this.#prepared = undefined
+    this.#closing = Promise.all([this.#closing, prepared?.close()])
+    await this.#closing
+  }
+}
 
 /** Milliseconds in which the Edge that started the holder connects. */
 const FIRST_WITHIN = 30_000

@@ -4,24 +4,33 @@
  * Guarantees: a Hub reaches only the runs that it started as this device.
  */
 import type { DecisionScope } from "@corral/domain/approval/Approval"
-import type {
-  CommandAttachments,
-  CommandName,
-  CommandPayload,
-  CommandSuccess,
-  EdgeCommand
+import {
+  type CommandAttachments,
+  type CommandName,
+  type CommandPayload,
+  type CommandSuccess,
+  type EdgeCommand,
+  MAX_CHUNK_BYTES
 } from "@corral/domain/link/EdgeCommand"
 import {
+  type ChangesUnknown,
   Conflict,
   type Failure,
   NotFound,
   PayloadTooLarge,
   SchemaValidationFailed
 } from "@corral/domain/errors/Failures"
-import type { AttachmentId, DeviceId, RequestId, RunId, SessionId } from "@corral/domain/identity/Ids"
+import type {
+  ArtifactId,
+  AttachmentId,
+  DeviceId,
+  RequestId,
+  RunId,
+  SessionId
+} from "@corral/domain/identity/Ids"
 import type { InputRequest } from "@corral/domain/input/InputRequest"
 import type { Run } from "@corral/domain/run/Run"
-import { Effect } from "effect"
+import { Effect, Stream } from "effect"
 import { Artifacts } from "../artifact/Artifacts.ts"
 import { Attachments, type TurnAttachments } from "../attachment/Attachments.ts"
 import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
@@ -35,11 +44,50 @@ import { Snapshots } from "../workspace/Snapshots.ts"
 import { listFolder, previewFile } from "../workspace/WorkspaceFiles.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
-import { readChunk } from "./ArtifactChunk.ts"
 import { HubAttachments } from "./HubAttachments.ts"
 import { MAX_ANSWER_BYTES } from "./CommandOutcome.ts"
-import { isOwned, insertHubRun } from "./HubRuns.ts"
-import { wholeDiff } from "./WholeDiff.ts"
+import { insertHubRun, isOwned } from "./HubRuns.ts"
+import type { Diff, FileDiff } from "@corral/domain/edge-api/Diff"
+import { MAX_LIMIT } from "@corral/domain/http/Page"
+
+// A run's diff in one piece, read page by page, up to the size that can be sent.
+
+type WholeDiff = Omit<Diff, "runId" | "nextCursor" | "requestId">
+
+/** Up to `maxBytes` of JSON. */
+const wholeDiff = Effect.fn("CommandHandlers.readDiff")(function* (
+  snapshots: Snapshots["Service"],
+  runId: RunId,
+  root: string,
+  maxBytes: number
+): Effect.fn.Return<WholeDiff, ChangesUnknown | PayloadTooLarge> {
+  const items: Array<FileDiff> = []
+  let size = 0
+  for (;;) {
+    const page = yield* snapshots.diff(runId, root, items.at(-1)?.path, MAX_LIMIT)
+    items.push(...page.items)
+    size += Buffer.byteLength(JSON.stringify(page.items))
+    if (size > maxBytes) return yield* new PayloadTooLarge({ message: "The diff is too large to be sent." })
+    if (page.items.length < MAX_LIMIT) return { ...page, items }
+  }
+})
+
+// Chunk of an artifact for one answer.
+
+/** The chunk from `offset`; empty at or beyond the end. Artifacts of other runs are not found. */
+const readChunk = Effect.fn("CommandHandlers.readArtifact")(function* (
+  artifacts: Artifacts["Service"],
+  runId: RunId,
+  artifactId: ArtifactId,
+  offset: number
+): Effect.fn.Return<CommandSuccess<"ReadArtifact">, NotFound> {
+  const { artifact, bytes } = yield* artifacts.open(artifactId)
+  if (artifact.runId !== runId) return yield* new NotFound()
+  const { size } = artifact
+  const end = Math.min(offset + MAX_CHUNK_BYTES, size) - 1
+  const parts = offset >= size ? [] : yield* Stream.runCollect(bytes({ start: offset, end }))
+  return { artifact, base64: Buffer.concat([...parts]).toString("base64"), size }
+})
 
 /** Maximum number of entries of a folder, or artifacts of a run. A longer list is too large for an answer. */
 const MAX_ITEMS = 10_000

@@ -3,7 +3,7 @@
  *
  * Synchronous. Collects the actions to perform after the batch's events are durable; nothing leaves the run before that.
  */
-import { Conflict } from "@corral/domain/errors/Failures"
+import { Conflict, SchemaValidationFailed } from "@corral/domain/errors/Failures"
 import type { RunFailure } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
 import { finishRefusal } from "@corral/domain/run/RunFinish"
@@ -15,11 +15,52 @@ import { applyDecision } from "./ApprovalDecisions.ts"
 import { requestApproval } from "./ApprovalRequests.ts"
 import { withNote } from "./AttachedFiles.ts"
 import { BatchState } from "./BatchState.ts"
-import { applyAnswer } from "./InputAnswers.ts"
 import { askAgain } from "./InputRequests.ts"
 import { chargeBudget, dispatch } from "./OutputDispatch.ts"
 import { endFreeze, requestPause, requestResume } from "./RunPause.ts"
-import { isOutput, type RunMessage, type RunMessageOf } from "./RunMessage.ts"
+import { AnswerRefused, type RunMessage, type RunMessageOf, isOutput } from "./RunMessage.ts"
+import { endsWithPlan } from "@corral/domain/approval/RunMode"
+import { answerIssues } from "@corral/domain/input/AnswerCheck"
+import type { InputAnswer, RequestedInput } from "@corral/domain/input/InputRequest"
+import { secretTexts, shownAnswers } from "../input/SecretAnswers.ts"
+
+// Answers to open questions. The first valid answer wins; later ones are refused.
+
+const applyAnswer = (batch: BatchState, message: RunMessageOf<"AnswerInput">): void => {
+  const { recorder, redaction } = batch.context
+  const { answer, by, inputId, keep, origin, reply, stored } = message
+  const request = recorder.state.pendingInputs.get(inputId)
+  const issues = request === undefined ? [] : answerIssues(request, answer)
+  if (issues.length > 0) {
+    batch.replies.push(Deferred.fail(reply, new SchemaValidationFailed({ details: { issues } })))
+    return
+  }
+  if (request !== undefined) {
+    if ("answers" in answer) redaction.learn(secretTexts(request, answer.answers))
+    if (keep !== undefined) recorder.addAnswer(inputId, keep)
+    if (stored !== undefined) batch.storedAnswers.set(inputId, stored)
+  }
+  const actions = recorder.apply({
+    _tag: "InputAnswered",
+    inputId,
+    answer,
+    shown: redaction.value(request === undefined ? {} : shownOf(request, answer)),
+    by,
+    origin,
+    endsRun: request?.kind === "plan" && endsWithPlan(recorder.run.mode)
+  })
+  if (actions.some(({ _tag }) => _tag === "Refuse")) {
+    batch.replies.push(Deferred.fail(reply, new AnswerRefused()))
+    return
+  }
+  batch.act(actions)
+  batch.replies.push(Deferred.succeed(reply, undefined))
+}
+
+const shownOf = (request: RequestedInput, answer: InputAnswer) => ({
+  ...("answers" in answer ? { answers: shownAnswers(request, answer.answers) } : {}),
+  ...(answer.comment === undefined ? {} : { comment: answer.comment })
+})
 
 const holderLost: RunFailure = {
   code: "runtime_unavailable",

@@ -2,8 +2,9 @@
  * Limit of an event's payload: at most 256 KiB of JSON.
  *
  * Streamed text is split into several deltas without loss. The long text of other events is cut at a character boundary, with `truncated`
- * and the `totalBytes` of the whole. Other long fields are shortened. An event never changes its type: a terminal one stays terminal.
+ * and the `totalBytes` of the whole; of an output, whose errors stand at its end, the middle is left out. Other long fields are shortened. An event never changes its type: a terminal one stays terminal.
  */
+import { isJsonObject } from "@corral/domain/text/JsonObject"
 import {
   draft,
   MAX_PAYLOAD_BYTES,
@@ -11,6 +12,7 @@ import {
   type EventDraft,
   type EventType
 } from "@corral/domain/run/RunEvent"
+import { joinEnds } from "@corral/domain/text/Cut"
 
 /** Every UTF-16 unit may take six bytes of JSON. */
 const PIECE = 32_768
@@ -47,6 +49,26 @@ export const cutText = (text: string, bytes: number): string => {
   return at === text.length ? text : text.slice(0, at)
 }
 
+/** As `cutText`, with the end of `text` instead of its start. */
+const cutTextBefore = (text: string, bytes: number): string => {
+  let at = text.length
+  for (let taken = 2; at > 0;) {
+    const isPair = isLowSurrogate(text.charCodeAt(at - 1)) && isHighSurrogate(text, at - 2)
+    taken += isPair ? 4 : unitBytes(text.charCodeAt(at - 1))
+    if (taken > bytes) break
+    at -= isPair ? 2 : 1
+  }
+  return text.slice(at)
+}
+
+/** Both ends of an output, with the larger part for its end. */
+const cutMiddle = (text: string, bytes: number): string => {
+  const start = Math.floor(bytes / 4)
+  // The line between the ends needs some room.
+  const end = bytes - start - 64
+  return joinEnds(cutText(text, start), cutTextBefore(text, end), Buffer.byteLength(text))
+}
+
 const pieces = (text: string): ReadonlyArray<string> => {
   const parts: Array<string> = []
   for (let at = 0; at < text.length;) {
@@ -60,14 +82,11 @@ const pieces = (text: string): ReadonlyArray<string> => {
 
 type Fields = Readonly<Record<string, unknown>>
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 /** Cuts every text in a value to `bytes` of JSON, and every list to `items`. */
 const shortened = (value: unknown, bytes: number, items: number): unknown => {
   if (typeof value === "string") return cutText(value, bytes)
   if (Array.isArray(value)) return value.slice(0, items).map((item) => shortened(item, bytes, items))
-  if (!isFields(value)) return value
+  if (!isJsonObject(value)) return value
   return Object.fromEntries(
     Object.entries(value)
       .slice(0, items)
@@ -98,11 +117,11 @@ const longText: { readonly [T in EventType]?: string } = {
 }
 
 /** Sets `truncated` only if the text was cut. */
-const cut = (value: unknown): { readonly text: unknown; readonly flags: Fields } => {
+const cut = (type: EventType, value: unknown): { readonly text: unknown; readonly flags: Fields } => {
   if (jsonBytes(value) <= TEXT_BYTES) return { text: value, flags: {} }
   const whole = typeof value === "string" ? value : JSON.stringify(value)
   return {
-    text: cutText(whole, TEXT_BYTES),
+    text: (type === "run.tool.result" ? cutMiddle : cutText)(whole, TEXT_BYTES),
     flags: { truncated: true, totalBytes: Buffer.byteLength(whole) }
   }
 }
@@ -159,7 +178,7 @@ export const fitPayload = (event: EventDraft): ReadonlyArray<EventDraft> => {
     }))
   }
   if (long === undefined || text === undefined) return [{ ...event, payload: rest } as EventDraft] // the same fields, shorter
-  const whole = cut(text)
+  const whole = cut(event.type, text)
   // A text that was cut before says how long it was.
   const { totalBytes } = rest
   const flags = totalBytes === undefined ? whole.flags : { ...whole.flags, totalBytes }

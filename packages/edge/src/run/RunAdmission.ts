@@ -19,7 +19,7 @@ import { continuationRefusal } from "@corral/domain/run/Continuation"
 import type { CreateRun, Run } from "@corral/domain/run/Run"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import type { WorktreeStart } from "@corral/domain/run/Worktree"
-import type { AnyProtocol, RunStart, AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type { AnyProtocol, AnyRuntimeAdapter, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { Effect, type Scope } from "effect"
 import { existsSync } from "node:fs"
 import { existingAttachmentFolder } from "../attachment/AttachmentFolder.ts"
@@ -27,7 +27,7 @@ import type { TurnAttachments } from "../attachment/Attachments.ts"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import type { Confinement } from "../confinement/Confinement.ts"
 import { mint } from "@corral/service/Identifiers"
-import { agentModes, isolationRefusal, modeRefusal, type OfferedAgent } from "../runtime/OfferedAgent.ts"
+import { type OfferedAgent, agentModes, isolationRefusal, modeRefusal } from "../runtime/OfferedAgent.ts"
 import type { Runtimes } from "../runtime/Runtimes.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import type { Write } from "../store/Store.ts"
@@ -36,8 +36,40 @@ import type { Worktrees } from "../workspace/Worktrees.ts"
 import { attachmentNote, imagesFor, withNote } from "./AttachedFiles.ts"
 import { ProjectFiles } from "./ProjectFiles.ts"
 import { admitWithKeys, checkKeys, keyEntryOf } from "./KeyAdmission.ts"
-import { folderOf } from "./RunFolder.ts"
 import { callAdapter, runtimeCommandOf } from "./RuntimeCommand.ts"
+
+// Folder of a run: the workspace, a new worktree, or the folder of the run that it resumes. A request cannot change the folder of a resumed
+// run, because runtimes find their conversations by it.
+
+interface RunFolder {
+  /** Real path. The path of a new worktree does not exist yet. */
+  readonly path: string
+  readonly worktree?: WorktreeStart
+  /** Rows to commit together with the run. */
+  readonly rows: ReadonlyArray<Write>
+}
+
+/** `workspace` is the workspace's real path. Until the scope closes, no other run can use a resumed worktree. */
+const folderOf = Effect.fnUntraced(function* (
+  id: RunId,
+  request: CreateRun,
+  workspace: string,
+  resumed: Run | undefined,
+  worktrees: Worktrees["Service"]
+): Effect.fn.Return<RunFolder, SchemaValidationFailed, Scope.Scope> {
+  const { isolation = resumed?.isolation ?? "none" } = request
+  if (resumed !== undefined && isolation !== (resumed.isolation ?? "none")) {
+    const message = "A run that resumes another works where that one worked."
+    return yield* new SchemaValidationFailed({ details: { issues: [{ path: "isolation", message }] } })
+  }
+  if (resumed?.worktree !== undefined) {
+    const worktree = yield* worktrees.enter(resumed.worktree)
+    return { path: worktrees.pathOf(resumed.worktree), worktree, rows: [] }
+  }
+  if (isolation === "none") return { path: workspace, rows: [] }
+  const { row, start } = yield* worktrees.plan(id, request.workspace, workspace)
+  return { path: worktrees.pathOf(id), worktree: start, rows: [row] }
+})
 
 export type AdmissionFailure =
   | InvalidAgentId

@@ -1,6 +1,5 @@
 /** State that the fibers of one live run share. Owned by the run's actor. */
-import type { Fiber, Effect, Scope } from "effect"
-import { Deferred } from "effect"
+import { Deferred, type Effect, type Fiber, type Scope } from "effect"
 import type { Run, RunFailure } from "@corral/domain/run/Run"
 import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import type { AnyProtocol } from "@corral/domain/run/RuntimeAdapter"
@@ -19,7 +18,6 @@ import { Mailbox } from "./Mailbox.ts"
 import type { OutputRedaction } from "./OutputRedaction.ts"
 import type { RunProcess } from "./RunProcess.ts"
 import type { RunRecorder } from "./RunRecorder.ts"
-import { RuntimeStdin } from "./RuntimeStdin.ts"
 import type { RunMessage } from "./RunMessage.ts"
 import { StdoutReader } from "./StdoutReader.ts"
 import type { TurnCommits } from "./TurnCommits.ts"
@@ -29,6 +27,45 @@ import type { RunReported } from "./BatchState.ts"
 import type { ClockState } from "./RunClocks.ts"
 import type { AdoptedRun } from "./AdoptedRun.ts"
 import type { RunHold } from "./RunHold.ts"
+import type { RunChild } from "../process/RunChild.ts"
+
+// Stdin of a run's process. What is written before the process may read waits, and goes out with the protocol's opening.
+//
+// For a process that an earlier Edge started, the same texts are written again from the first one on, and the bytes that the process has
+// received already are left out. So it receives each byte once, also if the earlier Edge ended within a text.
+
+class RuntimeStdin {
+  #child: RunChild | undefined
+  #waiting: Array<string>
+  /** Bytes that the process has received before. */
+  #received: number
+
+  constructor(opening: string, received = 0) {
+    this.#waiting = [opening]
+    this.#received = received
+  }
+
+  write(text: string): void {
+    if (this.#child === undefined) this.#waiting.push(text)
+    else if (this.#received === 0) this.#child.write(text)
+    else this.#writeRest(this.#child, Buffer.from(text))
+  }
+
+  /** Writes the pending texts. Later texts go directly to the process. */
+  open(child: RunChild, stdin: SubprocessSpec["stdin"]): void {
+    this.#child = child
+    const text = this.#waiting.join("")
+    this.#waiting = []
+    this.write(text)
+    if (stdin === "once") child.closeInput()
+  }
+
+  #writeRest(child: RunChild, bytes: Buffer): void {
+    const before = Math.min(this.#received, bytes.length)
+    this.#received -= before
+    if (before < bytes.length) child.write(bytes.subarray(before))
+  }
+}
 
 export interface RunActorOptions {
   readonly recorder: RunRecorder

@@ -7,6 +7,7 @@ import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Data, Effect, type Scope } from "effect"
 import { dirname, resolve } from "node:path"
 import { locateAdapter } from "./AdapterFiles.ts"
+import { causeLine } from "./CauseLine.ts"
 import { openThreadedAdapter, type ThreadedAdapterOptions } from "./ThreadedAdapter.ts"
 import { distrustReason } from "./TrustedFiles.ts"
 
@@ -27,11 +28,6 @@ export interface LoadedAdapters {
   readonly problems: () => ReadonlyArray<string>
 }
 
-const printedBy = (cause: unknown): string =>
-  String(cause instanceof Error ? cause.message : cause)
-    .split("\n", 1)[0]
-    ?.slice(0, 300) ?? ""
-
 /** Loads an entry of `adapters`, relative to a folder, until the scope closes. */
 export const loadAdapter = Effect.fnUntraced(function* (
   specifier: string,
@@ -46,7 +42,7 @@ export const loadAdapter = Effect.fnUntraced(function* (
         ? undefined
         : { ...found, distrusted: distrustReason(found.file, found.root) }
     },
-    catch: (cause) => refused(`it cannot be read (${printedBy(cause)})`)
+    catch: (cause) => refused(`it cannot be read (${causeLine(cause)})`)
   })
   if (located === undefined) return yield* refused("it is not there")
   if (located.distrusted !== undefined) return yield* refused(located.distrusted)

@@ -5,6 +5,7 @@
  * Does not: protect files or the network. The thread has the rights of the Edge.
  */
 import { type MessagePort, workerData } from "node:worker_threads"
+import { causeLine } from "./CauseLine.ts"
 
 export interface AdapterWorkerData {
   /** URL of the module. */
@@ -51,11 +52,6 @@ let adapter: unknown
 let loading: Promise<unknown> | undefined
 const conversations = new Map<number, object>()
 const MAX_DEPTH = 8
-
-const messageOf = (cause: unknown): string =>
-  String(cause instanceof Error ? cause.message : cause)
-    .split("\n", 1)[0]
-    ?.slice(0, 300) ?? ""
 
 const call = (target: unknown, method: string, args: ReadonlyArray<unknown>): unknown => {
   const found: unknown = Reflect.get(Object(target), method)
@@ -150,7 +146,7 @@ const send = ({ isBlocking }: AdapterRequest, answer: AdapterAnswer): void => {
 
 const handle = (request: AdapterRequest): void => {
   const { call: requested, id } = request
-  const fail = (cause: unknown) => send(request, { id, error: messageOf(cause) })
+  const fail = (cause: unknown) => send(request, { id, error: causeLine(cause) })
   try {
     if (requested._tag === "Load")
       loading = load()

@@ -3,9 +3,47 @@
  * folder above belongs to the Edge's user or root, and others cannot write to it. A parent folder with the sticky bit is allowed: others
  * cannot replace its entries.
  */
-import { type Stats, lstatSync, readdirSync, realpathSync, statSync } from "node:fs"
+import { type Stats, existsSync, lstatSync, readFileSync, readdirSync, realpathSync, statSync } from "node:fs"
 import { basename, dirname, join, sep } from "node:path"
-import { dependencyFolders } from "./AdapterDependencies.ts"
+
+// Packages that the module of an external adapter can import: the dependencies of its package, as Node finds them, and theirs.
+//
+// Does not: read modules. An import of a package that no manifest names is not found.
+
+/** Maximum number of packages, more than an adapter needs. */
+const MAX_PACKAGES = 1_000
+
+const namesIn = (root: string): ReadonlyArray<string> => {
+  try {
+    const manifest: unknown = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
+    return ["dependencies", "peerDependencies", "optionalDependencies"].flatMap((field) =>
+      Object.keys(Object(Reflect.get(Object(manifest), field)))
+    )
+  } catch {
+    // Node cannot import such a package either.
+    return []
+  }
+}
+
+/** The folder of a package as a module in another folder finds it. */
+const folderOf = (name: string, from: string): string | undefined => {
+  const place = join(from, "node_modules", name)
+  if (existsSync(join(place, "package.json"))) return realpathSync(place)
+  return from === dirname(from) ? undefined : folderOf(name, dirname(from))
+}
+
+/** Real paths of the folders, without the package itself. */
+const dependencyFolders = (root: string): ReadonlyArray<string> => {
+  const found = new Set([realpathSync(root)])
+  for (const folder of found) {
+    for (const name of namesIn(folder)) {
+      const place = folderOf(name, folder)
+      if (place !== undefined) found.add(place)
+    }
+    if (found.size > MAX_PACKAGES) break
+  }
+  return [...found].slice(1)
+}
 
 /** Maximum number of files, more than a package of code has. */
 const MAX_FILES = 20_000

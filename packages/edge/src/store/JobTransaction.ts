@@ -1,6 +1,7 @@
 /** Jobs and their transaction, the same on the writer thread and on the event loop. */
 import type { CommitTimes } from "@corral/service/CommitTimes"
 import type Database from "better-sqlite3"
+import { preparedStatements } from "./PreparedStatements.ts"
 
 /** One statement and its parameters. */
 export type Write = readonly [
@@ -19,12 +20,7 @@ export const jobTransaction = (
   db: Database.Database,
   commitTimes: CommitTimes
 ): ((jobs: ReadonlyArray<Job>) => void) => {
-  const statements = new Map<string, Database.Statement>()
-  const statement = (sql: string): Database.Statement => {
-    let prepared = statements.get(sql)
-    if (prepared === undefined) statements.set(sql, (prepared = db.prepare(sql)))
-    return prepared
-  }
+  const statement = preparedStatements(db)
   const begin = db.prepare("BEGIN IMMEDIATE")
   const commit = db.prepare("COMMIT")
   const rollback = db.prepare("ROLLBACK")

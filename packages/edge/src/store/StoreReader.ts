@@ -1,14 +1,10 @@
 /** Synchronous reads of one SQLite connection. Damage that a read finds is reported, and thrown as `StoreDamaged`. */
 import type Database from "better-sqlite3"
+import { preparedStatements } from "./PreparedStatements.ts"
 import { isDamage, StoreDamaged, unreadable } from "./StoreDamage.ts"
 
 export const storeReader = (db: Database.Database, report: (damage: StoreDamaged) => void) => {
-  const statements = new Map<string, Database.Statement>()
-  const statement = (sql: string): Database.Statement => {
-    let prepared = statements.get(sql)
-    if (prepared === undefined) statements.set(sql, (prepared = db.prepare(sql)))
-    return prepared
-  }
+  const statement = preparedStatements(db)
   const guarded = <A>(read: () => A): A => {
     try {
       return read()

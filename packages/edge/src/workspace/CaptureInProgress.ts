@@ -3,9 +3,7 @@
  *
  * Guarantees: a file that the Edge replaces has a time that is not newer than what it says, because git trusts entries that are older than it.
  */
-import { Effect } from "effect"
 import { existsSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from "node:fs"
-import { GitFailed } from "./Git.ts"
 import { type IndexEntry, readIndex, writeIndex } from "./IndexFile.ts"
 import type { ShadowRepository } from "./ShadowRepository.ts"
 import type { SnapshotTree } from "./SnapshotTree.ts"
@@ -19,10 +17,6 @@ export interface CaptureInProgress {
 
 /** The mode of a repository in an index, 160000 in octal. */
 const REPOSITORY = Buffer.from([0, 0, 0xe0, 0])
-
-/** Fails with the error of the operating system. */
-export const attemptStep = <A>(run: () => A): Effect.Effect<A, GitFailed> =>
-  Effect.try({ try: run, catch: (cause) => new GitFailed({ message: String(cause) }) })
 
 export const entriesIn = (index: string): ReadonlyArray<IndexEntry> =>
   existsSync(index) ? (readIndex(readFileSync(index)) ?? []) : []

@@ -18,6 +18,10 @@ export class GitFailed extends Data.TaggedError("GitFailed")<{
   readonly end?: "slow" | "stalled" | undefined
 }> {}
 
+/** Work on git's files. Its failures are reported like git's failures. */
+export const attemptFiles = <A>(work: () => A): Effect.Effect<A, GitFailed> =>
+  Effect.try({ try: work, catch: (cause) => new GitFailed({ message: String(cause) }) })
+
 export interface GitCall {
   /** Absolute path of the program. */
   readonly program: string

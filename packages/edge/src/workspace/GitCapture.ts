@@ -6,7 +6,6 @@
 import { Effect } from "effect"
 import { existsSync, lstatSync, writeFileSync } from "node:fs"
 import {
-  attemptStep,
   type CaptureInProgress,
   entriesIn,
   mayHaveInner,
@@ -14,7 +13,7 @@ import {
   ignoreOptions,
   secondsOf
 } from "./CaptureInProgress.ts"
-import { GitFailed, MAX_WARNINGS } from "./Git.ts"
+import { attemptFiles, GitFailed, MAX_WARNINGS } from "./Git.ts"
 import { writeIndex } from "./IndexFile.ts"
 import { innerRepositories, withInnerFolders, withoutInner } from "./InnerRepositories.ts"
 import { zeroTerminated } from "./ShadowRepository.ts"
@@ -78,7 +77,7 @@ export const captureWithGit = Effect.fnUntraced(function* (
     if (hasUnreadFolder(warnings)) return yield* new GitFailed({ message: "a folder could not be read" })
     const isPartial = code !== 0
     // git writes no index for an empty folder.
-    if (!existsSync(work)) yield* attemptStep(() => writeFileSync(work, writeIndex([])))
+    if (!existsSync(work)) yield* attemptFiles(() => writeFileSync(work, writeIndex([])))
     const hasInner = mayHaveInner(work)
     if (!isPartial && !hasInner) return []
     const { folders, missing, unread } = isPartial
@@ -91,7 +90,7 @@ export const captureWithGit = Effect.fnUntraced(function* (
     const isLast = fresh.length === 0 || level === MAX_NESTING
     const next = isLast ? withoutInner(entries) : withInnerFolders(entries, inner)
     if (missing.size > 0 || inner.length > 0)
-      yield* attemptStep(() => replaceEntries(work, next, secondsOf(work)))
+      yield* attemptFiles(() => replaceEntries(work, next, secondsOf(work)))
     if (!isLast) continue
     // A repository without a file leaves nothing out.
     return [

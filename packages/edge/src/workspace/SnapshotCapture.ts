@@ -9,7 +9,6 @@ import { randomUUID } from "node:crypto"
 import { existsSync, linkSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import {
-  attemptStep,
   type CaptureInProgress,
   entriesIn,
   mayHaveInner,
@@ -19,7 +18,7 @@ import {
 } from "./CaptureInProgress.ts"
 import { captureCarefully } from "./CarefulCapture.ts"
 import { firstEntries } from "./FirstIndex.ts"
-import type { GitFailed } from "./Git.ts"
+import { attemptFiles, type GitFailed } from "./Git.ts"
 import { captureWithGit } from "./GitCapture.ts"
 import { changedNs, entryMode, type IndexEntry, oidOf, plainEntry, writeIndex } from "./IndexFile.ts"
 import { innerRepositories, withoutInner } from "./InnerRepositories.ts"
@@ -36,7 +35,7 @@ export interface Captured {
 const chooseTree = Effect.fnUntraced(function* (
   shadow: ShadowRepository
 ): Effect.fn.Return<SnapshotTree, GitFailed> {
-  const tree = yield* attemptStep(() => shadow.open())
+  const tree = yield* attemptFiles(() => shadow.open())
   if (tree.prefix === "") return tree
   const args = ["check-ignore", "-q", "--no-index", "--", `./${tree.prefix.slice(0, -1)}`]
   const isPart = yield* shadow
@@ -45,7 +44,7 @@ const chooseTree = Effect.fnUntraced(function* (
       Effect.as(true),
       Effect.orElseSucceed(() => false)
     )
-  return isPart ? tree : yield* attemptStep(() => shadow.openApart())
+  return isPart ? tree : yield* attemptFiles(() => shadow.openApart())
 })
 
 /** Longer than a git process lives. */
@@ -70,13 +69,13 @@ const begin = Effect.fnUntraced(function* ({
 }: CaptureInProgress): Effect.fn.Return<void, GitFailed> {
   const newest = shadow.newest(tree)
   const nowMs = yield* Clock.currentTimeMillis
-  yield* attemptStep(() => removeUnfinished(join(shadow.objects, "pack"), nowMs))
+  yield* attemptFiles(() => removeUnfinished(join(shadow.objects, "pack"), nowMs))
   if (!existsSync(newest)) {
     const first = yield* firstEntries(shadow, tree)
-    if (first !== undefined) yield* attemptStep(() => replaceEntries(work, first.entries, first.seconds))
+    if (first !== undefined) yield* attemptFiles(() => replaceEntries(work, first.entries, first.seconds))
     return
   }
-  yield* attemptStep(() => {
+  yield* attemptFiles(() => {
     // A link, not a copy: git uses the time of an index to decide which entries it may trust.
     linkSync(newest, work)
     // git would run inside a repository that the index has. Indexes of earlier versions have some.
@@ -127,7 +126,7 @@ const captureAlone = Effect.fnUntraced(function* ({
       )
     }
   })
-  yield* attemptStep(() => {
+  yield* attemptFiles(() => {
     replaceEntries(work, state.entries, seconds)
     shadow.setHostile(state.isHostile || !shadow.borrowsFrom(tree))
   })
@@ -177,7 +176,7 @@ export const captureState = Effect.fn("SnapshotCapture.capture")(function* (
   const capture: CaptureInProgress = { shadow, tree, work }
   const taken = Effect.gen(function* () {
     const leftOut = yield* fill(capture)
-    yield* attemptStep(() => publish(capture, indexOf()))
+    yield* attemptFiles(() => publish(capture, indexOf()))
     const texts = leftOut.map((path) => pathText(path))
     const inside = texts.flatMap((path) =>
       path.startsWith(tree.prefix) ? [path.slice(tree.prefix.length)] : []

@@ -12,7 +12,7 @@ import { chmodSync, existsSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { makeFolder } from "@corral/service/MakeFolder"
 import { removeFolder } from "../process/TemporaryFolder.ts"
-import { git, GitFailed } from "./Git.ts"
+import { attemptFiles, git, GitFailed } from "./Git.ts"
 import { copyPart, earlierPart, headOfPart, removePart } from "./EarlierWorktree.ts"
 import { keepCommits } from "./KeptCommits.ts"
 import { packedRefs, type RefTable, refsOfText } from "./RefTable.ts"
@@ -35,7 +35,7 @@ import {
   type RunRepositoryPlace
 } from "./RunRepository.ts"
 import { smallFile } from "./SmallFile.ts"
-import { attemptFiles, WorktreeGit, type WorktreePlace } from "./WorktreeGit.ts"
+import { WorktreeGit, type WorktreePlace } from "./WorktreeGit.ts"
 
 export const branchOf = (runId: RunId): string => `corral/${runId}`
 export const savedRefOf = (runId: RunId): string => `refs/corral/${runId}`

@@ -9,7 +9,7 @@ import { makeFolder } from "@corral/service/MakeFolder"
 import { Effect } from "effect"
 import { existsSync, lstatSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { git, type GitCall, GitFailed, type GitOutput } from "./Git.ts"
+import { attemptFiles, git, type GitCall, type GitFailed, type GitOutput } from "./Git.ts"
 import { EdgeRefRecord } from "./EdgeRefs.ts"
 import type { GitIsolation } from "./GitIsolation.ts"
 import { objectFoldersOf, type ObjectFormat, type WorkspaceRepository } from "./WorkspaceRepository.ts"
@@ -32,10 +32,6 @@ export interface WorktreePlace {
   /** Environment that marks git's processes, so that the next Edge finds them after a crash. */
   readonly mark?: Readonly<Record<string, string>>
 }
-
-/** Work on git's files. Its failures are reported like git's failures. */
-export const attemptFiles = <A>(work: () => A): Effect.Effect<A, GitFailed> =>
-  Effect.try({ try: work, catch: (cause) => new GitFailed({ message: String(cause) }) })
 
 const QUESTION_MS = 60_000
 const FILES_MS = 600_000

@@ -1,6 +1,7 @@
 /** 300 SIGKILLs and 30 upgrades of an Edge under 100 live runs. */
 import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { holderOf } from "@corral/testing/edge/Survivors"
+import { VERSION } from "@corral/service/Version"
 import { until } from "@corral/testing/time/Until"
 import { assert, it, onTestFinished } from "@effect/vitest"
 import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -14,8 +15,8 @@ const otherBuild = (entry: string): string => {
   onTestFinished(() => rmSync(copy, { recursive: true, force: true }))
   cpSync(dirname(entry), copy, { recursive: true })
   const program = join(copy, "main.cjs")
-  const text = readFileSync(program, "utf8").replaceAll('"0.2.0"', '"0.2.1"')
-  assert.include(text, '"0.2.1"')
+  const text = readFileSync(program, "utf8").replaceAll(`"${VERSION}"`, `"${VERSION}-other"`)
+  assert.include(text, `"${VERSION}-other"`)
   writeFileSync(program, text)
   return join(copy, "index.js")
 }

@@ -1,4 +1,5 @@
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import { VERSION } from "@corral/service/Version"
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -145,7 +146,7 @@ describe("Holder", () => {
     other.write(jsonFrame(frameTypes.hello, { format: 99, key }))
     await once(other, "close")
     const pid = edge.holder.pid()
-    assert.deepInclude(answers[0], { format: HOLDER_FORMAT, build: "0.2.0", pid, runs: [] })
+    assert.deepInclude(answers[0], { format: HOLDER_FORMAT, build: VERSION, pid, runs: [] })
     run.child.write("still\n")
     await run.record.ended.promise
     assert.strictEqual(run.record.output.toString(), "still\n")

@@ -145,7 +145,7 @@ describe("fit", () => {
   )
 
   it.prop(
-    "a cut text is a beginning of the whole, says so, and tears no pair",
+    "a cut output has both ends of the whole, says how much is missing, and tears no pair",
     [Recipe],
     ([recipe]) => {
       const text = huge(recipe)
@@ -155,9 +155,20 @@ describe("fit", () => {
       )) {
         assert(event.type === "run.tool.result")
         const { output: stored = "", truncated, totalBytes } = event.payload
-        assert.isTrue(output.startsWith(stored))
+        const [, start = stored, bytes, end = ""] =
+          /^([^]*)\n⋯ (\d+) bytes ⋯\n([^]*)$/u.exec(truncated === true ? stored : "") ?? []
+        assert.isTrue(output.startsWith(start))
+        assert.isTrue(output.endsWith(end))
+        if (truncated === true) {
+          assert.isNotEmpty(start)
+          assert.isNotEmpty(end)
+          assert.strictEqual(
+            Number(bytes),
+            Buffer.byteLength(output) - Buffer.byteLength(start) - Buffer.byteLength(end)
+          )
+        }
         assert.deepInclude(event.payload, { callId: "c", tool: "Bash", status: "completed", exitCode: 1 })
-        const isCut = stored.length < output.length
+        const isCut = stored !== output
         assert.strictEqual(truncated, isCut ? true : undefined)
         assert.strictEqual(totalBytes, isCut ? Buffer.byteLength(output) : undefined)
         if (wellFormed(output)) assert.isTrue(wellFormed(stored))

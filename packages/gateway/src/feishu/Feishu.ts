@@ -1,10 +1,9 @@
 /**
  * Feishu, or Lark, as a chat platform: signed and encrypted webhooks or a long connection, and messages through the platform's library.
  */
-import { Effect } from "effect"
-import type { ChatPlatform } from "../platform/ChatPlatform.ts"
+import { Effect, Option, Schema } from "effect"
+import type { ChatPlatform, Inbound, MessageChange } from "../platform/ChatPlatform.ts"
 import type { LocalizedText } from "../platform/LocalizedText.ts"
-import { feishuChangeOf } from "./Changes.ts"
 import { makeFeishuCall } from "./FeishuApi.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
 import { makeLongConnection } from "./LongConnection.ts"
@@ -12,6 +11,24 @@ import { feishuFormValues, normalizeFeishuEvent } from "./Normalization.ts"
 import { limits, makeOutbound } from "./Outbound.ts"
 import { makeBotId, makeUserLookup } from "./FeishuUsers.ts"
 import { makeFeishuVerifier } from "./Verification.ts"
+import { PlatformId } from "../platform/PlatformId.ts"
+
+// Recalled messages of Feishu. The platform has no event for an edited message.
+
+const Recalled = Schema.Struct({
+  message_id: PlatformId,
+  chat_id: PlatformId,
+  /** Others than the author, such as the owner of a group, recall what a reader should not see. */
+  recall_type: Schema.Literal("message_owner")
+})
+
+const asRecalled = Schema.decodeUnknownOption(Schema.fromJsonString(Recalled))
+
+const feishuChangeOf = ({ body }: Pick<Inbound, "body">): MessageChange | undefined =>
+  Option.match(asRecalled(body), {
+    onNone: () => undefined,
+    onSome: ({ chat_id, message_id }) => ({ chatId: chat_id, messageId: message_id, text: undefined })
+  })
 
 const ID = "feishu"
 

@@ -3,6 +3,7 @@
  *
  * Guarantees: a message contains a status or a code, and nothing of the request, the credentials or the response.
  */
+import { fieldOf } from "@corral/domain/text/JsonObject"
 import { Data } from "effect"
 import { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { retryAfterMsOf } from "../platform/RateHold.ts"
@@ -30,37 +31,34 @@ export const failureOfCode = (code: number): FeishuFailure | undefined => {
   return new NotSent({ message: `The platform refused the call (${code}).` })
 }
 
-const field = (value: unknown, name: string): unknown =>
-  typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined
-
 /** The code in a response body; undefined for a body that is not the platform's. */
 export const responseCodeOf = (body: unknown): number | undefined => {
-  const code = field(body, "code")
+  const code = fieldOf(body, "code")
   return typeof code === "number" ? code : undefined
 }
 
 /** Code from the library's message about a response without a token. */
 const tokenCode = (error: unknown): number | undefined => {
-  const found = /^failed to get tenant_access_token, code: (\d{1,12})/.exec(String(field(error, "message")))
+  const found = /^failed to get tenant_access_token, code: (\d{1,12})/.exec(String(fieldOf(error, "message")))
   return found === null ? undefined : Number(found[1])
 }
 
 /** Seconds until a limit ends, as the platform's gateway or any other server in between says it. */
 const resetOf = (headers: unknown): unknown =>
-  field(headers, "x-ogw-ratelimit-reset") ?? field(headers, "retry-after")
+  fieldOf(headers, "x-ogw-ratelimit-reset") ?? fieldOf(headers, "retry-after")
 
 /** Failure for a value that the library threw. */
 export const toFeishuFailure = (thrown: unknown): FeishuFailure => {
-  const response = field(thrown, "response")
-  const status = field(response, "status")
+  const response = fieldOf(thrown, "response")
+  const status = fieldOf(response, "status")
   const httpStatus = typeof status === "number" ? status : undefined
   // Includes redirects, which are not followed.
   if (httpStatus !== undefined && (httpStatus < 400 || httpStatus >= 500 || httpStatus === 429))
     return unavailable(
       `The platform answers ${httpStatus}.`,
-      retryAfterMsOf(resetOf(field(response, "headers")))
+      retryAfterMsOf(resetOf(fieldOf(response, "headers")))
     )
-  const code = responseCodeOf(field(response, "data")) ?? tokenCode(thrown)
+  const code = responseCodeOf(fieldOf(response, "data")) ?? tokenCode(thrown)
   const failure = code === undefined ? undefined : failureOfCode(code)
   if (failure !== undefined) return failure
   return httpStatus === undefined

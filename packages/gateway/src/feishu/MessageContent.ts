@@ -2,6 +2,7 @@
  * Parser of Feishu message content into plain text and attachments: text, post, image, file and audio. Any other type becomes a file, with
  * the type as its key if the content has none. Never throws.
  */
+import { isJsonObject } from "@corral/domain/text/JsonObject"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 
 type Attachment = NonNullable<PayloadOf<"integration.message.received">["attachments"]>[number]
@@ -16,15 +17,12 @@ export type Mentions = ReadonlyMap<string, string>
 
 type Json = Readonly<Record<string, unknown>>
 
-const isJson = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "")
 
 const parsed = (content: string): Json => {
   try {
     const value: unknown = JSON.parse(content)
-    return isJson(value) ? value : {}
+    return isJsonObject(value) ? value : {}
   } catch {
     return {}
   }
@@ -44,7 +42,7 @@ const plain = (text: string): string => text.replaceAll("\0", "").toWellFormed()
 
 const elementsOf = (post: Json): ReadonlyArray<ReadonlyArray<Json>> =>
   Array.isArray(post["content"])
-    ? post["content"].map((line: unknown) => (Array.isArray(line) ? line.filter(isJson) : []))
+    ? post["content"].map((line: unknown) => (Array.isArray(line) ? line.filter(isJsonObject) : []))
     : []
 
 const elementText = (element: Json, mentions: Mentions): string => {

@@ -8,14 +8,45 @@
 import { Option, Redacted, Schema } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
 import type { InboundKind, PlatformRequest, Verification } from "../platform/ChatPlatform.ts"
-import { parseJson, decodeUtf8 } from "../platform/JsonBytes.ts"
-import { isSameSecret } from "../platform/SecretComparison.ts"
+import { decodeUtf8, parseJson } from "../platform/JsonBytes.ts"
+import { isSameSecret } from "@corral/service/SecretComparison"
 import { decrypt } from "./Encryption.ts"
 import { Encrypted, FeishuEnvelope, FeishuUrlVerification } from "./Envelope.ts"
-import { inboundOf, inboundKindOf, makeOriginCheck } from "./Events.ts"
+import { inboundKindOf, inboundOf, makeOriginCheck } from "./Events.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
-import { hasSignature, isSignatureValid, timestampOf } from "./Signature.ts"
 import { createdMillis, headerMillis } from "./Timestamp.ts"
+import { createHash } from "node:crypto"
+
+// Feishu's signature: a hash of the unchanged headers, the Encrypt Key and the bytes of the body.
+
+const TIMESTAMP = "x-lark-request-timestamp"
+const NONCE = "x-lark-request-nonce"
+const SIGNATURE = "x-lark-signature"
+
+/** Whether a request has a signature. A URL verification may have none. */
+const hasSignature = (headers: IncomingHttpHeaders): boolean => headers[SIGNATURE] !== undefined
+
+/** The signed timestamp, unchanged. */
+const timestampOf = (headers: IncomingHttpHeaders): string => headerOf(headers, TIMESTAMP)
+
+/** Header values are hashed as Latin-1, which is how Node reads them. */
+const feishuSignature = (timestamp: string, nonce: string, key: string, body: Uint8Array): string =>
+  createHash("sha256")
+    .update(Buffer.from(timestamp + nonce, "latin1"))
+    .update(key, "utf8")
+    .update(body)
+    .digest("hex")
+
+const isSignatureValid = (headers: IncomingHttpHeaders, key: string, body: Uint8Array): boolean =>
+  isSameSecret(
+    headerOf(headers, SIGNATURE),
+    feishuSignature(headerOf(headers, TIMESTAMP), headerOf(headers, NONCE), key, body)
+  )
+
+const headerOf = (headers: IncomingHttpHeaders, name: string): string => {
+  const value = headers[name]
+  return typeof value === "string" ? value : ""
+}
 
 /** Tolerance for clocks that differ. */
 const CLOCK_SKEW_MS = 5 * 60_000

@@ -10,9 +10,33 @@
 import { Context, Effect, Layer, Queue, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { queryRows } from "../store/RowQueries.ts"
-import { timedStore, type TimedStore } from "../store/TimedStore.ts"
-import { type ClaimedEvent, type ClaimLimits, makeClaim, QUEUE_LEASE_MS } from "./ClaimedEvents.ts"
-import { moveToDeadLetters } from "./DeadLetters.ts"
+import { type TimedStore, timedStore } from "../store/TimedStore.ts"
+import { type ClaimLimits, type ClaimedEvent, QUEUE_LEASE_MS, makeClaim } from "./ClaimedEvents.ts"
+
+// Dead letters: failed events that are not retried. Their senders are sent a notice, up to `NOTICES_PER_HOUR`.
+
+/** Per sender and chat. */
+const NOTICES_PER_HOUR = 10
+const HOUR_MS = 3_600_000
+
+/** Copies an event to the dead letters. `reason` repeats nothing of the event. */
+const moveToDeadLetters = (
+  { at, sql }: TimedStore,
+  { arrival, attempts, inbound }: ClaimedEvent,
+  reason: string
+) =>
+  sql`
+  INSERT INTO dead_letters (platform, app, upstream_id, tenant, kind, chat_id, sender, card, body, reason, attempts,
+    received_at, buried_at, tell_at)
+  SELECT platform, app, upstream_id, tenant, kind, chat_id, sender, card, body, ${reason}, ${attempts}::int,
+    received_at, ${at()}::timestamptz,
+    CASE WHEN (
+      SELECT count(*) FROM dead_letters d
+      WHERE d.platform = ${inbound.platform} AND d.app = ${inbound.app} AND d.tenant = ${inbound.tenant}
+        AND d.sender = ${inbound.senderId} AND d.chat_id = inbox.chat_id AND d.buried_at > ${at(-HOUR_MS)}
+    ) < ${NOTICES_PER_HOUR} THEN ${at()}::timestamptz END
+  FROM inbox WHERE arrival = ${arrival}
+  ON CONFLICT DO NOTHING`
 
 type Update = Effect.Effect<void, SqlError.SqlError>
 

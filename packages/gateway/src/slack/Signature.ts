@@ -6,7 +6,7 @@
  */
 import { createHmac } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
-import { isSameSecret } from "../platform/SecretComparison.ts"
+import { isSameSecret } from "@corral/service/SecretComparison"
 
 const TIMESTAMP = "x-slack-request-timestamp"
 const SIGNATURE = "x-slack-signature"

@@ -39,8 +39,11 @@ const withMigrationLock = <A, E, R>(sql: SqlClient.SqlClient, self: Effect.Effec
     })
   )
 
+/** Fails if the database belongs to a newer Corral. */
 const prepare = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const newer = yield* newerDatabaseProblem(sql, "migrations", gatewayMigrationNames)
+  if (newer !== undefined) return yield* Effect.fail(new GatewayStoreUnavailable({ message: newer }))
   const migrate = Effect.andThen(sql.unsafe(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`), migrateGateway)
   return yield* withMigrationLock(sql, migrate)
 })
@@ -68,9 +71,7 @@ const connect = (config: GatewayConfig) =>
     )
     const problem = yield* whenServing(connectionSettingsProblem(client, startupParameters))
     if (problem !== undefined) return yield* Effect.fail(new GatewayStoreUnavailable({ message: problem }))
-    const newer = yield* whenServing(newerDatabaseProblem(client, "migrations", gatewayMigrationNames))
-    if (newer !== undefined) return yield* Effect.fail(new GatewayStoreUnavailable({ message: newer }))
-    // A migration may take longer than the limits. One connection waits for the lock.
+    // Has no limits: a migration may take longer, and another Gateway that migrates is waited for as long. One connection waits for the lock.
     const migrating = PgClient.make({ ...settings, maxConnections: 2, startupParameters: unlimited })
     yield* whenServing(
       Effect.scoped(

@@ -1,8 +1,8 @@
 /**
  * Migrations of the Gateway's schema. Each runs once. A released migration is never changed; a new one follows it.
  */
-import { Effect } from "effect"
-import { Migrator, SqlClient } from "effect/sql"
+import { executeAll } from "@corral/service/SqlStatements"
+import { Migrator } from "effect/sql"
 import { inbox } from "./migrations/0001-inbox.ts"
 import { conversations } from "./migrations/0002-conversations.ts"
 import { pendingIndex } from "./migrations/0003-waiting.ts"
@@ -19,17 +19,11 @@ const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0006_input_cards": inputCards
 }
 
-const runAll = (statements: ReadonlyArray<string>) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    for (const statement of statements) yield* sql.unsafe(statement)
-  })
-
 export const gatewayMigrationNames: ReadonlyArray<string> = Object.keys(steps)
 
 export const migrateGateway = Migrator.make({})({
   loader: Migrator.fromRecord(
-    Object.fromEntries(Object.entries(steps).map(([name, step]) => [name, runAll(step)]))
+    Object.fromEntries(Object.entries(steps).map(([name, step]) => [name, executeAll(step)]))
   ),
   table: "migrations"
 })

@@ -2,7 +2,7 @@
  * Admission of a new message: who receives it and when, and whether its author may send it. The statements run in the caller's transaction.
  */
 import { type Proof, roleRefusal } from "@corral/domain/access/Authorization"
-import { Conflict, PermissionDenied, SchemaValidationFailed } from "@corral/domain/errors/Failures"
+import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
 import type { Principal } from "@corral/domain/hub-api/SessionAuthority"
 import {
   type MessageId,
@@ -23,6 +23,7 @@ import { narrowedMode, requireChatMode } from "../authority/ChatMode.ts"
 import type { ProjectProof } from "../authority/ProjectProof.ts"
 import type { EdgeRouter } from "../edges/EdgeRouter.ts"
 import type { Targets } from "../edges/Targets.ts"
+import { validationFailure } from "../run/OfferRefusal.ts"
 import { type UserMessageRow, noteColumns } from "../session/MessageRow.ts"
 import { insertMessage } from "../session/MessageWrites.ts"
 import type { SessionAgentRow } from "../session/SessionAgentRow.ts"
@@ -48,9 +49,6 @@ export interface Sender {
   readonly principal: Principal
   readonly requestId: RequestId
 }
-
-const invalid = (path: string, message: string) =>
-  new SchemaValidationFailed({ details: { issues: [{ path, message }] } })
 
 /** Adds the message and returns its row. */
 export const sendMessage = Effect.fnUntraced(function* (
@@ -99,7 +97,8 @@ const findRecipient = Effect.fnUntraced(function* (
     sessionId,
     to ?? sql`(SELECT default_agent FROM sessions WHERE id = ${sessionId})`
   )
-  if (to !== undefined && agent === undefined) return yield* invalid("to", "Expected an agent of the session")
+  if (to !== undefined && agent === undefined)
+    return yield* validationFailure("to", "Expected an agent of the session")
   return agent
 })
 
@@ -171,7 +170,7 @@ export const requireAgentTurn = Effect.fnUntraced(function* (
   const role = roleRefusal("task.create", proof.role)
   if (role !== undefined) return yield* role
   if (Buffer.byteLength(text) > MAX_PROMPT_BYTES)
-    return yield* invalid("text", "Expected at most 256 KiB of text")
+    return yield* validationFailure("text", "Expected at most 256 KiB of text")
   yield* requireChatMode(principal, mode)
   const author = authorOf(proof)
   const refusal = yield* findTargetRefusal(context.targets, { author, projectId, targetId, workspace })

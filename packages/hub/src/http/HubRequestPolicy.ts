@@ -12,17 +12,12 @@ import {
   type RequestPolicy,
   type ServiceNames
 } from "@corral/service/http/RequestGuard"
-import { timingSafeEqual } from "node:crypto"
+import { isSameSecret } from "@corral/service/SecretComparison"
 import { csrfOf } from "../signin/SessionToken.ts"
 import { credentialOf } from "./RequestCredential.ts"
 
 /** The identity provider posts a form here from its server, without a browser. */
 const LOGOUT_PATH = "/client/auth/backchannel-logout"
-
-const isEqual = (a: string, b: string): boolean => {
-  const [left, right] = [Buffer.from(a), Buffer.from(b)]
-  return left.length === right.length && timingSafeEqual(left, right)
-}
 
 const isSafe = (method: string): boolean => method === "GET" || method === "HEAD" || method === "OPTIONS"
 
@@ -39,7 +34,7 @@ const refusalOfCredentials = (head: RequestHead): HttpRefusal | undefined => {
   // Browsers send the Origin of an upgrade, but cannot add the CSRF header.
   if ((head.isUpgrade || isWrite) && headerOf(head, "origin") === undefined)
     return { code: "permission_denied", message: "A request with the session cookie needs an Origin." }
-  if (head.isUpgrade || !isWrite || isEqual(headerOf(head, CSRF_HEADER) ?? "", csrfOf(cookie)))
+  if (head.isUpgrade || !isWrite || isSameSecret(headerOf(head, CSRF_HEADER) ?? "", csrfOf(cookie)))
     return undefined
   return {
     code: "permission_denied",

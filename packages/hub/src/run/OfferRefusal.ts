@@ -21,7 +21,7 @@ export type OfferRefusal =
   | SchemaValidationFailed
   | WorkspaceOutsideAllowlist
 
-const validationFailure = (path: string, message: string) =>
+export const validationFailure = (path: string, message: string) =>
   new SchemaValidationFailed({ details: { issues: [{ path, message }] } })
 
 const modeRefusal = (message: string, mode: string, modes: ReadonlyArray<string>) =>

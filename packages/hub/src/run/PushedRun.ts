@@ -7,6 +7,7 @@
 import { type EventId, type MessageId, type RunId, eventIds } from "@corral/domain/identity/Ids"
 import type { EventBatch } from "@corral/domain/link/EdgeLink"
 import { type Envelope, MAX_PAYLOAD_BYTES } from "@corral/domain/run/RunEvent"
+import { isJsonObject } from "@corral/domain/text/JsonObject"
 import type { LogBatch } from "@corral/service/stream/LogSource"
 import { MirroredRun } from "./MirroredRun.ts"
 import type { LockedRunRow } from "./RunRow.ts"
@@ -94,9 +95,6 @@ const MAX_TEXT = MAX_PAYLOAD_BYTES + 4_096
 const fields = new Set(["id", "seq", "type", "runId", "sessionId", "agentId", "createdAt", "payload"])
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 const isText = (value: unknown): boolean => value === undefined || typeof value === "string"
 
 const parseJson = (text: string): unknown => {
@@ -112,7 +110,7 @@ const decodePushedEvent = (text: string, runId: RunId, seq: number, id: EventId)
   // JSON allows line breaks between tokens, but a log stores one event per line.
   if (text.length > MAX_TEXT || text.includes("\n") || text.includes("\r")) return undefined
   const value = parseJson(text)
-  if (!isObject(value)) return undefined
+  if (!isJsonObject(value)) return undefined
   const isExpected =
     value["id"] === id &&
     value["seq"] === seq &&
@@ -122,7 +120,7 @@ const decodePushedEvent = (text: string, runId: RunId, seq: number, id: EventId)
     isoTime.test(value["createdAt"]) &&
     isText(value["sessionId"]) &&
     isText(value["agentId"]) &&
-    isObject(value["payload"]) &&
+    isJsonObject(value["payload"]) &&
     Object.keys(value).every((name) => fields.has(name))
   // Every field has just been checked.
   return isExpected ? (value as unknown as Envelope) : undefined

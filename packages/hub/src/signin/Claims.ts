@@ -1,12 +1,10 @@
 /** Claims of the identity provider: name, email address and groups at configured paths, and the admission check. Pure. */
+import { isJsonObject } from "@corral/domain/text/JsonObject"
 import { capped } from "@corral/domain/text/CappedPattern"
 import type { OidcConfig } from "../config/OidcConfig.ts"
 import type { ProviderIdentity } from "./Users.ts"
 
 export type Claims = Readonly<Record<string, unknown>>
-
-const isObject = (value: unknown): value is Claims =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** The value at a path such as `realm_access.roles`. A claim whose name contains the dots wins. */
 export const claimAt = (claims: Claims, path: string): unknown => {
@@ -14,7 +12,7 @@ export const claimAt = (claims: Claims, path: string): unknown => {
   return path
     .split(".")
     .reduce<unknown>(
-      (value, key) => (isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined),
+      (value, key) => (isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined),
       claims
     )
 }
@@ -38,7 +36,7 @@ export const groupsAt = (claims: Claims, path: string): ReadonlyArray<string> =>
   const value = claimAt(claims, path)
   if (typeof value === "string") return [value]
   if (Array.isArray(value)) return value.filter((name) => typeof name === "string")
-  return isObject(value) ? Object.keys(value) : []
+  return isJsonObject(value) ? Object.keys(value) : []
 }
 
 /** The `email` claim counts only if it is verified; another configured claim counts as it is. */

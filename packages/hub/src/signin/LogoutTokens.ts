@@ -3,6 +3,7 @@
  *
  * Guarantees: each token is accepted once, within two minutes of its issue.
  */
+import { isJsonObject } from "@corral/domain/text/JsonObject"
 import { type NotFound, Overloaded, Unauthorized } from "@corral/domain/errors/Failures"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -91,11 +92,8 @@ const refused = () => new Unauthorized({ message: "This logout token isn't valid
 /** Subject of a token; `undefined` if the token violates the specification. */
 const subjectOf = (issuer: string, { events, nonce, sid, sub }: JWTPayload): ProviderSubject | undefined => {
   const isLogout =
-    typeof events === "object" && events !== null && isObject((events as Record<string, unknown>)[EVENT])
+    typeof events === "object" && events !== null && isJsonObject((events as Record<string, unknown>)[EVENT])
   if (!isLogout || nonce !== undefined) return undefined
   if (typeof sid === "string") return { issuer, session: sid, subject: sub }
   return typeof sub === "string" ? { issuer, subject: sub } : undefined
 }
-
-const isObject = (value: unknown): boolean =>
-  typeof value === "object" && value !== null && !Array.isArray(value)

@@ -10,7 +10,7 @@ import { whenServing } from "@corral/service/DatabaseStart"
 import { newerDatabaseProblem } from "@corral/service/NewerDatabase"
 import { nodeVersionLayer } from "@corral/service/NodeVersion"
 import { PgClient, PgConnection } from "@effect/sql-pg"
-import { Context, Duration, Effect, Layer, Option } from "effect"
+import { Context, Duration, Effect, Layer, Option, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlError } from "effect/sql"
 import { randomUUID } from "node:crypto"
@@ -63,6 +63,22 @@ const controlClient = (settings: PgClient.PgPoolConfig) =>
     startupParameters: { timezone: TIME_ZONE, ...connectionLimits }
   })
 
+/** Connections without limits: a migration may take longer, and another Hub that migrates is waited for as long. */
+const UNLIMITED = { timezone: TIME_ZONE }
+
+/** Fails if the database belongs to a newer Corral. */
+const migrate = (
+  connecting: Effect.Effect<PgClient.PgClient, SqlError.SqlError, Reactivity.Reactivity | Scope.Scope>
+) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const sql = yield* connecting
+      const newer = yield* newerDatabaseProblem(sql, "corral_migrations", Object.keys(migrations))
+      if (newer !== undefined) return yield* Effect.fail(new HubStoreUnavailable({ message: newer }))
+      yield* Effect.provideService(runHubMigrations, SqlClient.SqlClient, sql)
+    })
+  )
+
 const connect = (config: HubConfig) =>
   Effect.gen(function* () {
     const applicationName = `${HUB_APPLICATION} ${randomUUID().slice(0, 8)}`
@@ -114,22 +130,8 @@ const connect = (config: HubConfig) =>
     }
     const problem = yield* whenServing(connectionSettingsProblem(client, startupParameters))
     if (problem !== undefined) return yield* Effect.fail(new HubStoreUnavailable({ message: problem }))
-    const newer = yield* whenServing(
-      newerDatabaseProblem(client, "corral_migrations", Object.keys(migrations))
-    )
-    if (newer !== undefined) return yield* Effect.fail(new HubStoreUnavailable({ message: newer }))
-    // A migration may take longer than the limits.
-    const migrating = PgClient.make({
-      ...settings,
-      maxConnections: 1,
-      startupParameters: { timezone: TIME_ZONE }
-    })
     yield* whenServing(
-      Effect.scoped(
-        Effect.flatMap(migrating, (unlimited) =>
-          Effect.provideService(runHubMigrations, SqlClient.SqlClient, unlimited)
-        )
-      )
+      migrate(PgClient.make({ ...settings, maxConnections: 1, startupParameters: UNLIMITED }))
     )
     const plannedClient = yield* PgClient.make({
       ...settings,

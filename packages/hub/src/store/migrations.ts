@@ -7,8 +7,8 @@
  * Guarantees: all missing migrations are applied in one transaction under one lock. If several Hubs start together, one of them applies the
  * migrations.
  */
-import { Effect } from "effect"
-import { Migrator, SqlClient } from "effect/sql"
+import { executeAll } from "@corral/service/SqlStatements"
+import { Migrator } from "effect/sql"
 import { peopleMigration } from "./migrations/0001-people.ts"
 import { projectsMigration } from "./migrations/0002-projects.ts"
 import { recordsMigration } from "./migrations/0003-records.ts"
@@ -85,12 +85,6 @@ export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0037_audit_parts": auditPartsMigration
 }
 
-const execute = (statements: ReadonlyArray<string>) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    for (const statement of statements) yield* sql.unsafe(statement)
-  })
-
 /** Names of all migrations, without their numbers. */
 export const migrationNames: ReadonlyArray<string> = Object.keys(migrations).map((name) => name.slice(5))
 
@@ -106,7 +100,7 @@ export const migratedIndexes = (): ReadonlyArray<string> => {
 
 export const runHubMigrations = Migrator.make({})({
   loader: Migrator.fromRecord(
-    Object.fromEntries(Object.entries(migrations).map(([name, statements]) => [name, execute(statements)]))
+    Object.fromEntries(Object.entries(migrations).map(([name, statements]) => [name, executeAll(statements)]))
   ),
   table: "corral_migrations"
 })

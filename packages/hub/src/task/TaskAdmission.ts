@@ -5,7 +5,6 @@
 import { roleRefusal } from "@corral/domain/access/Authorization"
 import {
   PermissionDenied,
-  SchemaValidationFailed,
   UnauthorizedTarget,
   WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
@@ -15,11 +14,9 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { memberRoleRows } from "../authority/Membership.ts"
 import type { Targets } from "../edges/Targets.ts"
+import { validationFailure } from "../run/OfferRefusal.ts"
 import type { Runs } from "../run/Runs.ts"
 import type { SessionProject } from "../run/SessionProject.ts"
-
-const validationFailure = (path: string, message: string) =>
-  new SchemaValidationFailed({ details: { issues: [{ path, message }] } })
 
 /** Fails unless the session and the resumed run belong to the task's project. */
 export const checkReferences = Effect.fnUntraced(function* (

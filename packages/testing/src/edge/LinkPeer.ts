@@ -14,7 +14,8 @@ import {
   LINK_PATH,
   type LinkFailure,
   MAX_FRAME_BYTES,
-  type Offer
+  type Offer,
+  type PushAck
 } from "@corral/domain/link/EdgeLink"
 import type { AttachmentId, DeviceId, RunId } from "@corral/domain/identity/Ids"
 import type { Envelope } from "@corral/domain/run/RunEvent"
@@ -31,9 +32,87 @@ import { join } from "node:path"
 import { type WebSocket, WebSocketServer } from "ws"
 import { newPrivateKey, publicKeyOf, writeDevice } from "@corral/edge/link/DeviceKey"
 import { within } from "../time/Within.ts"
-import { linkPeerProtocol, type PeerLink } from "./LinkPeerProtocol.ts"
-import { PendingCommands } from "./PendingCommands.ts"
-import { PushedEvents } from "./PushedEvents.ts"
+import { type PeerLink, linkPeerProtocol } from "./LinkPeerProtocol.ts"
+
+// Events that Edges have pushed to a `LinkPeer`, by run, and how they came: how many pushes, how large, and how many at a time.
+
+interface Batch {
+  readonly runId: RunId
+  readonly firstSeq: number
+  readonly events: ReadonlyArray<string>
+}
+
+class PushedEvents {
+  /** Number of pushes, and of unanswered pushes at most. */
+  pushes = 0
+  maxInFlight = 0
+  maxPushCharacters = 0
+  /** Number of batches that came before earlier events of their run. */
+  gaps = 0
+  /** Awaited before each acknowledgement of a push. */
+  beforeAck: () => Promise<void> = async () => {}
+  readonly lines = new Map<RunId, Array<string>>()
+  private inFlight = 0
+
+  log(runId: RunId): ReadonlyArray<Envelope> {
+    return (this.lines.get(runId) ?? []).map((line) => JSON.parse(line) as Envelope)
+  }
+
+  ackOf(runId: RunId): PushAck {
+    return { runId, seq: this.lines.get(runId)?.length ?? 0 }
+  }
+
+  /** Stores a push; its acknowledgements come after `beforeAck`. */
+  push(batches: ReadonlyArray<Batch>): Effect.Effect<ReadonlyArray<PushAck>> {
+    this.pushes++
+    this.maxInFlight = Math.max(this.maxInFlight, ++this.inFlight)
+    const size = batches.flatMap(({ events }) => events).join("").length
+    this.maxPushCharacters = Math.max(this.maxPushCharacters, size)
+    const acks = batches.map((batch) => this.store(batch))
+    return Effect.as(Effect.promise(this.beforeAck), acks).pipe(
+      Effect.ensuring(Effect.sync(() => this.inFlight--))
+    )
+  }
+
+  private store({ events, firstSeq, runId }: Batch): PushAck {
+    const stored = this.lines.get(runId) ?? []
+    if (firstSeq > stored.length + 1) {
+      this.gaps++
+      return { runId, seq: stored.length, refused: "conflict" }
+    }
+    stored.push(...events.slice(stored.length + 1 - firstSeq))
+    this.lines.set(runId, stored)
+    return { runId, seq: stored.length }
+  }
+}
+
+// Commands of a `LinkPeer` to an Edge that are not answered yet. They are sent again over each new link.
+
+interface Pending {
+  readonly command: EdgeCommand
+  readonly done: PromiseWithResolvers<CommandOutcome>
+}
+
+class PendingCommands {
+  private readonly pending = new Map<string, Pending>()
+
+  /** The outcome of the command, or of an earlier one with its id. */
+  add(command: EdgeCommand): Promise<CommandOutcome> {
+    const earlier = this.pending.get(command.commandId)
+    const done = earlier?.done ?? Promise.withResolvers<CommandOutcome>()
+    this.pending.set(command.commandId, { command, done })
+    return done.promise
+  }
+
+  complete(commandId: string, outcome: CommandOutcome): void {
+    this.pending.get(commandId)?.done.resolve(outcome)
+    this.pending.delete(commandId)
+  }
+
+  list(): ReadonlyArray<EdgeCommand> {
+    return [...this.pending.values()].map(({ command }) => command)
+  }
+}
 
 export class LinkPeer {
   url = ""

@@ -1,4 +1,5 @@
 /** What a person sees of a card in JSON 2.0, in one language. */
+import { isJsonObject } from "@corral/domain/text/JsonObject"
 
 export interface ShownButton {
   readonly label: string
@@ -21,10 +22,8 @@ export type ShownLanguage = "en_us" | "zh_cn"
 
 type Json = Readonly<Record<string, unknown>>
 
-const isJson = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-const json = (value: unknown): Json => (isJson(value) ? value : {})
-const list = (value: unknown): ReadonlyArray<Json> => (Array.isArray(value) ? value.filter(isJson) : [])
+const json = (value: unknown): Json => (isJsonObject(value) ? value : {})
+const list = (value: unknown): ReadonlyArray<Json> => (Array.isArray(value) ? value.filter(isJsonObject) : [])
 
 const wordsOf = (text: unknown, language: ShownLanguage): string => {
   const { content, i18n_content } = json(text)
@@ -33,7 +32,7 @@ const wordsOf = (text: unknown, language: ShownLanguage): string => {
 
 /** Whether the platform takes it for a card that can be changed later. */
 export const isCard = (content: unknown): boolean =>
-  isJson(content) &&
+  isJsonObject(content) &&
   content["schema"] === "2.0" &&
   json(content["config"])["update_multi"] === true &&
   Array.isArray(json(content["body"])["elements"])

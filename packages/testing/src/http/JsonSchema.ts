@@ -2,6 +2,7 @@
  * The part of JSON Schema 2020-12 that our OpenAPI documents use. Gives what does not fit, as `path: what`; a keyword it does not know is
  * an error, so that nothing passes unseen.
  */
+import { isJsonObject } from "@corral/domain/text/JsonObject"
 
 export interface JsonSchema {
   readonly [keyword: string]: unknown
@@ -10,9 +11,6 @@ export interface JsonSchema {
 type Problems = Array<string>
 type Check = (rule: never, value: unknown, path: string, problems: Problems, schema: JsonSchema) => void
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 const isOfType = (value: unknown, type: string): boolean => {
   switch (type) {
     case "null":
@@ -20,7 +18,7 @@ const isOfType = (value: unknown, type: string): boolean => {
     case "array":
       return Array.isArray(value)
     case "object":
-      return isRecord(value)
+      return isJsonObject(value)
     case "integer":
       return Number.isInteger(value)
     default:
@@ -61,19 +59,19 @@ export const validator = (schemas: Readonly<Record<string, JsonSchema>>) => {
       if (![type].flat().some((each) => isOfType(value, each))) problems.push(`${path}: not ${String(type)}`)
     },
     properties: (properties: Readonly<Record<string, JsonSchema>>, value, path, problems) => {
-      if (!isRecord(value)) return
+      if (!isJsonObject(value)) return
       for (const [name, schema] of Object.entries(properties)) {
         if (Object.hasOwn(value, name)) problems.push(...problemsOf(schema, value[name], `${path}.${name}`))
       }
     },
     required: (names: ReadonlyArray<string>, value, path, problems) => {
-      if (!isRecord(value)) return
+      if (!isJsonObject(value)) return
       for (const name of names) if (!Object.hasOwn(value, name)) problems.push(`${path}.${name}: missing`)
     },
     additionalProperties: (allowed: boolean | JsonSchema, value, path, problems, { properties }) => {
-      if (!isRecord(value) || allowed === true) return
+      if (!isJsonObject(value) || allowed === true) return
       for (const [name, each] of Object.entries(value)) {
-        if (isRecord(properties) && Object.hasOwn(properties, name)) continue
+        if (isJsonObject(properties) && Object.hasOwn(properties, name)) continue
         if (allowed === false) problems.push(`${path}.${name}: not declared`)
         else problems.push(...problemsOf(allowed, each, `${path}.${name}`))
       }

@@ -6,7 +6,7 @@
 import xterm from "@xterm/headless"
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
-import { existsSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import { within } from "../time/Within.ts"
 
 export const scriptProgram = "/usr/bin/script"
@@ -50,6 +50,13 @@ export class TerminalProgram {
       this.notify()
       return code ?? signal
     })
+  }
+
+  /** Ends the program in the terminal without giving it a chance to say anything. */
+  kill(): void {
+    const { pid } = this.child
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ")
+    for (const child of children.filter((id) => id !== "")) process.kill(Number(child), "SIGKILL")
   }
 
   /** Writes to the keyboard. */
