@@ -104,7 +104,7 @@ const table: ReadonlyArray<readonly [page: string, sentence: string, ...figures:
     proof,
     ["hub/src/link/LinkSocket.ts", "MAX_UNPROVED_BYTES", MiB]
   ],
-  ["docs/hub.md", "At most # such sockets exist", ["hub/src/link/LinkRegistry.ts", "MAX_UNPROVED", plain]],
+  ["docs/hub.md", "At most # such sockets exist", ["hub/src/link/LinkServer.ts", "MAX_UNPROVED", plain]],
   [
     "docs/hub.md",
     "A proof is valid for # minutes",

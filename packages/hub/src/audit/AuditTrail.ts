@@ -1,4 +1,9 @@
-/** Reader of the audit trail: pages, exports, and verification of chains. */
+/**
+ * Reader of the audit trail: pages, exports, and verification of chains, which reads each record once, in the order of positions.
+ *
+ * Guarantees: verification finds records that were changed, removed, moved or added by anything but a Hub. Records that are added meanwhile are no
+ * finding, and are not verified.
+ */
 import type { AuditRecord, AuditVerification } from "@corral/domain/access/Audit"
 import type { AuditAction } from "@corral/domain/access/AuditAction"
 import type { Proof } from "@corral/domain/access/Authorization"
@@ -6,15 +11,16 @@ import type { UserId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Option, Semaphore, Stream } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { limitTo } from "../store/Limit.ts"
-import { decodeSeq, type Position } from "../store/Position.ts"
+import { type Position, decodeSeq } from "../store/Position.ts"
+import { AUDIT_PARTS, GENESIS_HASH, auditRecordHash } from "./AuditChain.ts"
 import {
   AUDIT_COLUMNS,
-  auditRecordRows,
   type StoredAuditRecord,
+  auditRecordRows,
+  chainHeadRows,
   storedAuditRows,
   storedRecordOf
 } from "./AuditRow.ts"
-import { verifyChain } from "./AuditVerifier.ts"
 
 /** Chain of a project, or a user's records without a project: own actions, and actions on own resources. */
 export type AuditScope = Proof<"audit.read"> | { readonly reader: UserId }
@@ -135,15 +141,15 @@ const pageOfChain = (sql: SqlClient.SqlClient, chain: string, seq: number) =>
 
 /** The user's records without a project, in the order of time. */
 const recordsOfUser = (sql: SqlClient.SqlClient, reader: UserId) =>
-  Stream.paginate({ at: "", id: "" }, (after) => {
+  Stream.paginate({ at: "", seq: 0 }, (after) => {
     const oldest = (part: Statement.Fragment) => sql`(
-      SELECT ${sql.literal(AUDIT_COLUMNS)} FROM audit WHERE chain = '' AND ${part} AND (at, id) > (${after.at}, ${after.id})
-      ORDER BY audit.at, audit.id ${limitTo(sql, PAGE)})`
+      SELECT ${sql.literal(AUDIT_COLUMNS)} FROM audit WHERE chain = '' AND ${part} AND (at, audit.seq) > (${after.at}, ${after.seq}::bigint)
+      ORDER BY audit.at, audit.seq ${limitTo(sql, PAGE)})`
     return Effect.map(
       storedAuditRows.all(sql`
         SELECT * FROM (
           ${oldest(sql`actor = ${reader}`)} UNION ALL ${oldest(sql`about = ${reader} AND actor <> ${reader}`)}
-        ) AS found ORDER BY found.at, found.id ${limitTo(sql, PAGE)}`),
+        ) AS found ORDER BY found.at, found.seq ${limitTo(sql, PAGE)}`),
       (rows) => {
         const records = rows.map(storedRecordOf)
         return [records, Option.fromNullishOr(records.at(-1))] as const
@@ -160,3 +166,87 @@ const conditionsOf = (
   ...(from === undefined ? [] : [sql`at >= ${from}`]),
   ...(to === undefined ? [] : [sql`at < ${to}`])
 ]
+
+/** One hash chain: its head at the begin of the verification, and how far it is verified. */
+interface Line {
+  readonly head: number
+  readonly headHash: string
+  readonly step: number
+  /** Position of the next record. */
+  next: number
+  prevHash: string
+  /** The last position that was read. */
+  later: number
+}
+
+/** Lines by their number: 0 is a project's chain, or that of the first versions for records without a project; others are `audit_parts`. */
+type Lines = ReadonlyMap<number, Line>
+
+const linesOf = (sql: SqlClient.SqlClient, chain: string) =>
+  Effect.map(
+    chainHeadRows.all(sql`
+      SELECT 0 AS part, 1 AS first, seq::float8 AS seq, hash FROM audit_heads WHERE chain = ${chain}
+      UNION ALL SELECT part, first_seq::float8, seq::float8, hash FROM audit_parts WHERE ${chain} = ''`),
+    (heads) => {
+      const none = { part: 0, first: 1, seq: 0, hash: GENESIS_HASH }
+      const lines = [none, ...heads].map(({ first, hash, part, seq }): readonly [number, Line] => {
+        const step = part === 0 ? 1 : AUDIT_PARTS
+        return [part, { head: seq, headHash: hash, step, next: first, prevHash: GENESIS_HASH, later: seq }]
+      })
+      const partsStart = Math.min(...heads.filter(({ part }) => part > 0).map(({ first }) => first))
+      return { lines: new Map(lines), partsStart }
+    }
+  )
+
+/** Number of the line that has a position. */
+const lineAt = (seq: number, partsStart: number): number =>
+  seq < partsStart ? 0 : 1 + ((seq - partsStart) % AUDIT_PARTS)
+
+/** Whether the record is the next one of its line, or was added after the verification began. */
+const advance = (line: Line | undefined, { hash, ...record }: StoredAuditRecord): boolean => {
+  if (line === undefined) return false
+  if (record.seq > line.head) {
+    line.later = record.seq
+    return true
+  }
+  if (record.seq !== line.next || record.prevHash !== line.prevHash || auditRecordHash(record) !== hash)
+    return false
+  line.next += line.step
+  line.prevHash = hash
+  return true
+}
+
+/** The first position that a line lacks, or that no Hub has written. */
+const brokenEnd = (lines: Lines, heads: Lines): number | undefined => {
+  const broken = [...lines].flatMap(([part, { head, headHash, later, next, prevHash, step }]) => {
+    if (next <= head) return [next]
+    if (prevHash !== headHash) return [next - step]
+    return later > (heads.get(part)?.head ?? head) ? [later] : []
+  })
+  return broken.length === 0 ? undefined : Math.min(...broken)
+}
+
+/** `pageAfter` reads a page of the chain's records, by position. */
+const verifyChain = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  chain: string,
+  pageAfter: (seq: number) => Effect.Effect<ReadonlyArray<StoredAuditRecord>, SqlError.SqlError>
+): Effect.fn.Return<AuditVerification, SqlError.SqlError> {
+  const { lines, partsStart } = yield* linesOf(sql, chain)
+  let checked = 0
+  let last = Number.MIN_SAFE_INTEGER
+  for (;;) {
+    const records = yield* pageAfter(last)
+    for (const record of records) {
+      const line = lines.get(lineAt(record.seq, partsStart))
+      if (!advance(line, record))
+        return { ok: false, checked, brokenAtSeq: Math.min(line?.next ?? record.seq, record.seq) }
+      if (line !== undefined && record.seq <= line.head) checked++
+      last = record.seq
+    }
+    if (records.length === 0) break
+  }
+  // A head has the hash of the last record, so it reveals records that were deleted at the end.
+  const brokenAtSeq = brokenEnd(lines, (yield* linesOf(sql, chain)).lines)
+  return brokenAtSeq === undefined ? { ok: true, checked } : { ok: false, checked, brokenAtSeq }
+})

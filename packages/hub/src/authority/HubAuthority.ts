@@ -22,7 +22,7 @@ import type { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
-import { type AuthorityContext, auditDenial, proveRole, type ProjectProof } from "./ProjectProof.ts"
+import { auditDenial, proveRole, type ProjectProof } from "./ProjectProof.ts"
 import {
   findDecisionPolicy,
   findInProject,
@@ -79,7 +79,7 @@ export class HubAuthority extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const planned = yield* PlannedSql
-      const context: AuthorityContext = { sql, audit: yield* Audit }
+      const audit = yield* Audit
 
       // Untraced, as all that runs for reads (ADR 38).
       return HubAuthority.of({
@@ -91,20 +91,20 @@ export class HubAuthority extends Context.Service<
             current === undefined && action === "audit.read"
               ? yield* findInRemovedProject(sql, userId, projectId)
               : current
-          return yield* proveRole(context, action, membership, { resource })
+          return yield* proveRole(audit, action, membership, { resource })
         }),
 
         inSession: Effect.fnUntraced(function* (action, sessionId) {
           const { userId } = yield* CurrentPrincipal
           const membership = yield* findInProjectOfSession(sql, userId, sessionId)
-          return yield* proveRole(context, action, membership, { resource: sessionId })
+          return yield* proveRole(audit, action, membership, { resource: sessionId })
         }),
 
         overApproval: Effect.fnUntraced(function* (approvalId, details) {
           const { userId } = yield* CurrentPrincipal
           const policy = yield* findDecisionPolicy(planned, userId, "approvals", approvalId)
           const options = { resource: approvalId, refusalOf: refusalUnder(policy), details }
-          return yield* proveRole(context, "approval.decide", policy, options)
+          return yield* proveRole(audit, "approval.decide", policy, options)
         }),
 
         overInput: Effect.fnUntraced(function* (inputId, kind) {
@@ -115,7 +115,7 @@ export class HubAuthority extends Context.Service<
               ? refusalUnder(policy)
               : (role: ProjectRole | undefined) =>
                   roleRefusal("session.write", role) ?? roleRefusal("input.answer", role)
-          return yield* proveRole(context, "input.answer", policy, { resource: inputId, refusalOf })
+          return yield* proveRole(audit, "input.answer", policy, { resource: inputId, refusalOf })
         }),
 
         overDevice: Effect.fnUntraced(function* (deviceId) {
@@ -124,7 +124,7 @@ export class HubAuthority extends Context.Service<
             yield* sql`SELECT 1 FROM devices WHERE id = ${deviceId} AND owner_id = ${userId}`
           const refusal = ownDevice === undefined ? new PermissionDenied() : undefined
           if (refusal !== undefined)
-            yield* auditDenial(context, {
+            yield* auditDenial(audit, {
               action: "device.manage",
               resource: deviceId,
               projectId: null,
@@ -141,7 +141,7 @@ export class HubAuthority extends Context.Service<
           const [routable] = yield* sql`
             SELECT 1 FROM devices WHERE id = ${deviceId} AND revoked_at IS NULL AND (${owned} OR (${shared}))`
           if (routable === undefined) {
-            yield* auditDenial(context, {
+            yield* auditDenial(audit, {
               action: "task.route",
               resource: deviceId,
               projectId: null,

@@ -7,7 +7,7 @@ import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import type { ProjectRole } from "@corral/domain/project/Project"
 import { Effect } from "effect"
-import type { SqlClient, SqlError } from "effect/sql"
+import type { SqlError } from "effect/sql"
 import type { Audit } from "../audit/Audit.ts"
 import { type Membership, roleIn } from "./Membership.ts"
 
@@ -15,11 +15,6 @@ import { type Membership, roleIn } from "./Membership.ts"
 export type ProjectProof<A extends RoleAction> = Proof<A> & {
   readonly projectId: ProjectId
   readonly role: ProjectRole
-}
-
-export interface AuthorityContext {
-  readonly sql: SqlClient.SqlClient
-  readonly audit: Audit["Service"]
 }
 
 interface Denial {
@@ -30,7 +25,7 @@ interface Denial {
   readonly details?: DecisionDetails | undefined
 }
 
-export const auditDenial = Effect.fnUntraced(function* ({ audit }: AuthorityContext, denial: Denial) {
+export const auditDenial = Effect.fnUntraced(function* (audit: Audit["Service"], denial: Denial) {
   const { userId: actor } = yield* CurrentPrincipal
   const requestId = yield* CurrentRequestId
   yield* audit.record({ ...denial, actor, requestId, outcome: "denied" })
@@ -45,7 +40,7 @@ interface ProofOptions {
 
 /** Proves `action` by the caller's role. Without a membership the project is missing or forbidden. */
 export const proveRole = Effect.fnUntraced(function* <A extends RoleAction>(
-  context: AuthorityContext,
+  audit: Audit["Service"],
   action: A,
   membership: Membership | undefined,
   { details, refusalOf = (role) => roleRefusal(action, role), resource }: ProofOptions
@@ -60,7 +55,7 @@ export const proveRole = Effect.fnUntraced(function* <A extends RoleAction>(
   const role = roleIn(membership)
   const proof = prove(action, { principal: userId, subject: projectId }, refusalOf(role))
   if (proof._tag === "Success" && role !== undefined) return { ...proof.success, projectId, role }
-  yield* auditDenial(context, {
+  yield* auditDenial(audit, {
     action,
     resource: resource ?? projectId,
     projectId,

@@ -6,24 +6,23 @@
  * Messages of one agent are delivered in their order.
  */
 import { AgentInstanceId, MessageId, SessionId } from "@corral/domain/identity/Ids"
-import type { NoticeKind } from "../store/Notice.ts"
 import { Clock, Context, Effect, Layer, Queue, Schedule, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
 import { limitTo } from "../store/Limit.ts"
+import type { NoticeKind } from "../store/Notice.ts"
 import { Notices } from "../store/Notices.ts"
+import { lostTaskStates, openTaskStates } from "../store/StateLists.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import { sweepRows } from "../store/Sweep.ts"
 import { Dispatcher } from "../task/Dispatcher.ts"
 import { Tasks } from "../task/Tasks.ts"
-import { findDueWork } from "./DueWork.ts"
 import { feedIdleRuns } from "./IdleRuns.ts"
 import { type InputServices, sendInputs } from "./LiveInputs.ts"
-import { type DeliveryServices, deliverNextTurn, type DueAgent } from "./NextTurn.ts"
+import { type DeliveryServices, type DueAgent, deliverNextTurn } from "./NextTurn.ts"
 import { failExpired, settleEndedTasks } from "./TaskOutcomes.ts"
-import { openTaskStates } from "../store/StateLists.ts"
 
 /** Kinds of notices after which a message may be due, or must fail. */
 const waking: ReadonlySet<NoticeKind> = new Set(["message", "task", "deviceEnded", "runState"])
@@ -140,3 +139,32 @@ const deliverTurn = Effect.fnUntraced(function* (
     yield* dispatcher.wake(result.targetId)
   return true
 })
+
+/** What a pass of deliveries finds due, in one statement: most passes find nothing, and a task wakes several of them. */
+const DueWork = Schema.Struct({
+  /** Pending messages whose tasks have ended without a run. */
+  ended: Schema.Boolean,
+  /** Messages that have expired before their turn. */
+  expired: Schema.Boolean,
+  /** Further input to runs in progress. */
+  inputs: Schema.Boolean,
+  /** Messages without a task. Their agents may be busy. */
+  turns: Schema.Boolean
+})
+type DueWork = typeof DueWork.Type
+
+const dueWorkRows = storedRows("messages, tasks", DueWork)
+
+const nothing: DueWork = { ended: false, expired: false, inputs: false, turns: false }
+
+const findDueWork = (sql: SqlClient.SqlClient, now: Date): Effect.Effect<DueWork, SqlError.SqlError> =>
+  Effect.map(
+    dueWorkRows.first(sql`
+      SELECT coalesce(bool_or(t.id IS NOT NULL), false) AS ended,
+        coalesce(bool_or(m.task_id IS NULL AND m.send_when = 'next' AND m.expires_at <= ${now}), false) AS expired,
+        coalesce(bool_or(m.send_when = 'now' AND m.to_run_id IS NOT NULL), false) AS inputs,
+        coalesce(bool_or(m.task_id IS NULL AND m.send_when = 'next' AND NOT m.held), false) AS turns
+      FROM messages m LEFT JOIN tasks t ON t.id = m.task_id AND t.state IN ${lostTaskStates(sql)}
+      WHERE m.delivery = 'pending'`),
+    (row) => row ?? nothing
+  )

@@ -74,7 +74,7 @@ const sendInput = Effect.fnUntraced(function* (services: InputServices, message:
   }
   const place = { target_id: run.target_id, workspace: run.offer.workspace }
   const authors = [author, ...contributors]
-  const refusal = yield* findAuthorRefusal(services, authors, run.project_id, place)
+  const refusal = yield* findAuthorRefusal(sql, services.targets, authors, run.project_id, place)
   if (refusal !== undefined) return yield* failInput(services, message, refusal)
   const files = attachments.length === 0 ? {} : { attachments: { message: attachments, earlier: [] } }
   const command = { runId, input: { text }, by: author, messageId: id, ...files }

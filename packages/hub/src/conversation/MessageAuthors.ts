@@ -7,26 +7,28 @@ import type {
 } from "@corral/domain/errors/Failures"
 import type { ProjectId, UserId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
-import type { SqlError } from "effect/sql"
+import type { SqlClient, SqlError } from "effect/sql"
 import { memberRoleRows } from "../authority/Membership.ts"
+import type { Targets } from "../edges/Targets.ts"
 import type { SessionAgentRow } from "../session/SessionAgentRow.ts"
-import { type AdmissionContext, findDispatchRefusal } from "../task/TaskAdmission.ts"
+import { findDispatchRefusal } from "../task/TaskAdmission.ts"
 
 export type AuthorRefusal = PermissionDenied | UnauthorizedTarget | WorkspaceOutsideAllowlist
 
 /** Why one of the users may not send a message to the agent; `undefined` where all may. */
 export const findAuthorRefusal = Effect.fnUntraced(function* (
-  context: Pick<AdmissionContext, "sql" | "targets">,
+  sql: SqlClient.SqlClient,
+  targets: Targets["Service"],
   authors: ReadonlyArray<UserId>,
   projectId: ProjectId,
   { target_id: targetId, workspace }: Pick<SessionAgentRow, "target_id" | "workspace">
 ): Effect.fn.Return<AuthorRefusal | undefined, SqlError.SqlError> {
   for (const author of authors) {
-    const member = yield* memberRoleRows.first(context.sql`
+    const member = yield* memberRoleRows.first(sql`
       SELECT role FROM project_members WHERE project_id = ${projectId} AND user_id = ${author}`)
     const refusal =
       roleRefusal("session.write", member?.role) ??
-      (yield* findDispatchRefusal(context, { author, projectId, targetId, workspace }))
+      (yield* findDispatchRefusal(sql, targets, { author, projectId, targetId, workspace }))
     if (refusal !== undefined) return refusal
   }
   return undefined

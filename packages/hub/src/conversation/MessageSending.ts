@@ -1,33 +1,39 @@
 /**
  * Admission of a new message: who receives it and when, and whether its author may send it. The statements run in the caller's transaction.
  */
-import type { Proof } from "@corral/domain/access/Authorization"
-import { roleRefusal } from "@corral/domain/access/Authorization"
+import { type Proof, roleRefusal } from "@corral/domain/access/Authorization"
 import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
 import type { Principal } from "@corral/domain/hub-api/SessionAuthority"
-import type { MessageId, RequestId, RunId, SessionId, UserId } from "@corral/domain/identity/Ids"
-import { type CreateRun, MAX_PROMPT_BYTES, type RunMode } from "@corral/domain/run/Run"
+import {
+  type MessageId,
+  type RequestId,
+  RunId,
+  type SessionId,
+  type UserId
+} from "@corral/domain/identity/Ids"
+import { CreateRun, MAX_PROMPT_BYTES, type RunMode } from "@corral/domain/run/Run"
 import type { CreateMessage } from "@corral/domain/session/Message"
 import type { OnOffline } from "@corral/domain/task/Task"
 import { mint } from "@corral/service/Identifiers"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
-import { narrowedMode, requireChatMode } from "../authority/ChatMode.ts"
+import { findAttachmentRefusal, takeUploads } from "../attachment/MessageAttachments.ts"
 import type { Audit } from "../audit/Audit.ts"
+import { narrowedMode, requireChatMode } from "../authority/ChatMode.ts"
 import type { ProjectProof } from "../authority/ProjectProof.ts"
 import type { EdgeRouter } from "../edges/EdgeRouter.ts"
 import type { Targets } from "../edges/Targets.ts"
 import { validationFailure } from "../run/OfferRefusal.ts"
-import { noteColumns, type UserMessageRow } from "../session/MessageRow.ts"
-import { findAttachmentRefusal, takeUploads } from "../attachment/MessageAttachments.ts"
+import { type UserMessageRow, noteColumns } from "../session/MessageRow.ts"
 import { insertMessage } from "../session/MessageWrites.ts"
 import type { SessionAgentRow } from "../session/SessionAgentRow.ts"
 import { findSessionAgent } from "../session/SessionAgentStore.ts"
 import { lockActiveSession } from "../session/SessionLock.ts"
 import { isRunOf } from "../session/SessionRuns.ts"
 import { titleSession } from "../session/SessionTitle.ts"
+import { endedRunStates, openTaskStates } from "../store/StateLists.ts"
+import { jsonColumn, storedRows } from "../store/StoredRows.ts"
 import { expiryOf, findTargetRefusal } from "../task/TaskAdmission.ts"
-import { findLiveRun } from "./LiveRun.ts"
 
 export interface SendingContext {
   readonly sql: SqlClient.SqlClient
@@ -147,7 +153,7 @@ const checkInput = Effect.fnUntraced(function* (
 
 /** What a turn of an agent needs: the author's authority, and the offer of the target. */
 export const requireAgentTurn = Effect.fnUntraced(function* (
-  context: Pick<SendingContext, "router" | "targets">,
+  context: SendingContext,
   { principal, proof }: Sender,
   agent: SessionAgentRow,
   turn: {
@@ -167,7 +173,7 @@ export const requireAgentTurn = Effect.fnUntraced(function* (
     return yield* validationFailure("text", "Expected at most 256 KiB of text")
   yield* requireChatMode(principal, mode)
   const author = authorOf(proof)
-  const refusal = yield* findTargetRefusal(context, { author, projectId, targetId, workspace })
+  const refusal = yield* findTargetRefusal(context.targets, { author, projectId, targetId, workspace })
   if (refusal !== undefined) return yield* refusal
   const tooOld = yield* findAttachmentRefusal(context.targets, targetId, attachments)
   if (tooOld !== undefined) return yield* tooOld
@@ -200,3 +206,14 @@ const recordInput = Effect.fnUntraced(function* (
   const auditedAction = { action: "run.input", resource: runId, projectId } as const
   yield* audit.record({ ...auditedAction, actor, requestId, outcome: "allowed", code: null })
 })
+
+/** The run of an agent that is in progress, as far as the Hub knows. */
+const liveRunRows = storedRows("runs", Schema.Struct({ id: RunId, made: jsonColumn(CreateRun) }))
+
+/** `undefined` while the agent has no run whose events the Hub has. */
+const findLiveRun = (sql: SqlClient.SqlClient, { id }: Pick<SessionAgentRow, "id">) =>
+  liveRunRows.first(sql`
+    SELECT r.id, r.made FROM tasks t JOIN runs r ON r.id = t.run_id
+    WHERE t.agent_instance_id = ${id} AND t.state IN ${openTaskStates(sql)}
+      AND r.last_seq > 0 AND r.state NOT IN ${endedRunStates(sql)}
+    ORDER BY r.id DESC LIMIT 1`)

@@ -10,14 +10,17 @@ import {
   type DeviceId,
   ProjectId,
   type RequestId,
+  type RunId,
   type SessionId,
   type TaskId
 } from "@corral/domain/identity/Ids"
 import type { RunFailure } from "@corral/domain/run/Run"
+import type { DeliveryContext } from "@corral/domain/session/Message"
 import { SessionState } from "@corral/domain/session/Session"
 import type { CreateTask } from "@corral/domain/task/Task"
 import { Effect, Result, Schema } from "effect"
-import { SqlError, type SqlClient } from "effect/sql"
+import { type SqlClient, SqlError } from "effect/sql"
+import { attachmentsOfRun, findAttachmentRefusal } from "../attachment/MessageAttachments.ts"
 import type { Audit } from "../audit/Audit.ts"
 import type { Targets } from "../edges/Targets.ts"
 import { holdMessages } from "../session/HeldMessages.ts"
@@ -27,13 +30,12 @@ import { changeMessage } from "../session/MessageWrites.ts"
 import { type SessionAgentRow, sharedPlaceOf } from "../session/SessionAgentRow.ts"
 import { findSessionAgent } from "../session/SessionAgentStore.ts"
 import { derivedId } from "../store/DerivedId.ts"
+import { openTaskStates } from "../store/StateLists.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import { limitLockWait } from "../store/Sweep.ts"
 import type { Tasks } from "../task/Tasks.ts"
-import { attachmentsOfRun, findAttachmentRefusal } from "../attachment/MessageAttachments.ts"
 import { findAuthorRefusal } from "./MessageAuthors.ts"
-import { findTurnRoute, type TurnRoute } from "./TurnRoute.ts"
-import { openTaskStates } from "../store/StateLists.ts"
+import { type TranscribedPrompt, withTranscript } from "./Transcript.ts"
 
 export interface DeliveryServices {
   readonly sql: SqlClient.SqlClient
@@ -94,7 +96,7 @@ const deliver = Effect.fnUntraced(function* (services: DeliveryServices, due: Du
       AND task_id IS NULL AND NOT held AND (expires_at IS NULL OR expires_at > ${services.now()}) ORDER BY id LIMIT 1`)
   if (message === undefined) return idle
   const authors = [message.user_id, ...message.contributors]
-  const refusal = yield* findAuthorRefusal(services, authors, session.project_id, agent)
+  const refusal = yield* findAuthorRefusal(services.sql, services.targets, authors, session.project_id, agent)
   if (refusal !== undefined) return yield* fail(services, agent, message, refusal)
   return yield* start(services, session.project_id, agent, message)
 })
@@ -225,3 +227,36 @@ const isBusy = (sql: SqlClient.SqlClient, agent: SessionAgentRow) =>
         )`,
     (rows) => rows.length > 0
   )
+
+/** How a message reaches its agent: in the runtime's own conversation, in a new one, or in a new one that begins with a transcript. */
+interface TurnRoute {
+  readonly context: DeliveryContext
+  readonly resume?: RunId
+  readonly prompt: TranscribedPrompt
+}
+
+const findTurnRoute = Effect.fnUntraced(function* (
+  { sql, targets }: { readonly sql: SqlClient.SqlClient; readonly targets: Targets["Service"] },
+  agent: SessionAgentRow,
+  { context, id, session_id, text }: UserMessageRow
+) {
+  const prompt = { text, authors: [], attachments: [] }
+  const isAgain = context === "transcript"
+  if (agent.conversation_run_id !== null && !isAgain) {
+    const offer = yield* targets.lastOffer(agent.target_id)
+    const offered = offer?.agents.find((each) => each.id === agent.agent_id)
+    // An agent that is not offered is refused with its own error.
+    if (offered === undefined || offered.capabilities.resume) {
+      const resumed: TurnRoute = { context: "resumed", resume: agent.conversation_run_id, prompt }
+      return resumed
+    }
+  }
+  const earlier = yield* sql`
+    SELECT 1 FROM messages WHERE session_id = ${session_id} AND id < ${id}
+      AND ((recipient = ${agent.id} AND delivery = 'delivered') OR agent_instance_id = ${agent.id}) LIMIT 1`
+  const route: TurnRoute =
+    earlier.length === 0 && !isAgain
+      ? { context: "new", prompt }
+      : { context: "transcript", prompt: yield* withTranscript(sql, session_id, id, text) }
+  return route
+})

@@ -1,24 +1,32 @@
 /**
  * Messages to people and agents: sent, changed, withdrawn and sent again. `Deliveries` takes pending messages to their agents.
  *
+ * Guarantees: a change and the delivery exclude each other. Both lock the message, and a task of the message is cancelled only while it has no run.
  * Does not: open transactions; callers run writes in one.
  */
-import type { AgentInstanceId, SessionId } from "@corral/domain/identity/Ids"
+import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
+import type { AgentInstanceId, MessageId, SessionId } from "@corral/domain/identity/Ids"
 import type { CreateMessage, Message, UpdateMessage } from "@corral/domain/session/Message"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
-import { messageOf } from "../session/MessageRow.ts"
+import { lockProject } from "../project/ProjectLock.ts"
+import { MESSAGE_COLUMNS, type UserMessageRow, messageOf, userMessageRows } from "../session/MessageRow.ts"
+import { changeMessage } from "../session/MessageWrites.ts"
+import { agentInstanceOf } from "../session/SessionAgentRow.ts"
+import { findSessionAgent } from "../session/SessionAgentStore.ts"
+import { lockActiveSession } from "../session/SessionLock.ts"
+import { announced } from "../store/Notice.ts"
+import { waitingTaskStates } from "../store/StateLists.ts"
 import {
-  continueQueue,
-  editMessage,
-  type MessageAddress,
-  retryMessage,
-  withdrawMessage
-} from "./MessageEditing.ts"
-import { type Sender, sendMessage, type SendingContext } from "./MessageSending.ts"
+  type Sender,
+  type SendingContext,
+  authorOf,
+  requireAgentTurn,
+  sendMessage
+} from "./MessageSending.ts"
 
 type Sent<E> = Effect.Effect<Message, E>
 type SendFailure = Effect.Error<ReturnType<typeof sendMessage>>
@@ -76,3 +84,177 @@ export class SentMessages extends Context.Service<
     })
   )
 }
+
+/** A message of a session of the proof's project. */
+interface MessageAddress {
+  readonly sessionId: SessionId
+  readonly id: MessageId
+}
+
+const editMessage = Effect.fnUntraced(function* (
+  context: SendingContext,
+  sender: Sender,
+  address: MessageAddress,
+  change: UpdateMessage
+) {
+  const { now, sql } = context
+  const { version } = change
+  const message = yield* takeBack(context, sender, address)
+  if (message.version !== version) return yield* new Conflict()
+  if (message.from_task)
+    return yield* new Conflict({ message: "This message is the prompt of a task and can't be changed." })
+  const { mode = message.mode ?? "ask", model = message.model, text = message.text } = change
+  yield* requireTurn(context, sender, { ...message, mode, model, text })
+  return yield* stored(
+    yield* changeMessage(
+      sql,
+      address.sessionId,
+      address.id,
+      sql`text = ${text}, mode = ${mode}, model = ${model}, edited_at = ${now()}, ${contribution(context, sender)},
+        task_id = NULL, waits_for = NULL, attempt = attempt + 1`,
+      sql`delivery = 'pending'`
+    )
+  )
+})
+
+/** A message that is withdrawn already stays so. */
+const withdrawMessage = Effect.fnUntraced(function* (
+  context: SendingContext,
+  sender: Sender,
+  address: MessageAddress
+) {
+  const { sql } = context
+  const current = yield* find(context, sender, address)
+  if (current.delivery === "withdrawn") return current
+  yield* takeBack(context, sender, address)
+  return yield* stored(
+    yield* changeMessage(
+      sql,
+      address.sessionId,
+      address.id,
+      sql`delivery = 'withdrawn'`,
+      sql`delivery = 'pending'`
+    )
+  )
+})
+
+/** The message is delivered again, under the same id and at its place in the order. */
+const retryMessage = Effect.fnUntraced(function* (
+  context: SendingContext,
+  sender: Sender,
+  address: MessageAddress
+) {
+  const { now, sql } = context
+  yield* lockActiveSession(sql, sender.proof, address.sessionId, now())
+  const message = yield* find(context, sender, address)
+  if (message.delivery !== "failed")
+    return yield* new Conflict({ message: "Only a failed message can be sent again." })
+  if (message.from_task)
+    return yield* new Conflict({ message: "This message is the prompt of a task. Create the task again." })
+  yield* requireTurn(context, sender, message)
+  return yield* stored(
+    yield* changeMessage(
+      sql,
+      address.sessionId,
+      address.id,
+      sql`delivery = 'pending', error = NULL, task_id = NULL, to_run_id = NULL, context = NULL, send_when = 'next', waits_for = NULL, held = FALSE,
+        attempt = attempt + 1, ${contribution(context, sender)},
+        expires_at = CASE WHEN expires_at > ${now()} THEN expires_at END`,
+      sql`delivery = 'failed'`
+    )
+  )
+})
+
+/** Ends the hold of the agent's queue: its messages are delivered in their order. The caller becomes a contributor of each. */
+const continueQueue = Effect.fnUntraced(function* (
+  context: SendingContext,
+  sender: Sender,
+  sessionId: SessionId,
+  agentId: AgentInstanceId
+) {
+  const { now, sql } = context
+  yield* lockActiveSession(sql, sender.proof, sessionId, now())
+  const held = yield* userMessageRows.all(sql`
+    SELECT ${sql.literal(MESSAGE_COLUMNS)} FROM messages
+    WHERE session_id = ${sessionId} AND recipient = ${agentId} AND delivery = 'pending' AND held ORDER BY id`)
+  for (const message of held) yield* requireTurn(context, sender, message)
+  for (const { id } of held)
+    yield* changeMessage(
+      sql,
+      sessionId,
+      id,
+      sql`held = FALSE, ${contribution(context, sender)}`,
+      sql`delivery = 'pending' AND held`
+    )
+  const agent = yield* findSessionAgent(sql, sessionId, agentId)
+  return agent === undefined ? yield* new PermissionDenied() : agentInstanceOf(agent)
+})
+
+/** Locks a pending message, and cancels its task where that has no run yet. Takes locks in the order project, task, session, message. */
+const takeBack = Effect.fnUntraced(function* (
+  context: SendingContext,
+  sender: Sender,
+  address: MessageAddress
+) {
+  const { now, sql } = context
+  const { delivery, task_id } = yield* find(context, sender, address)
+  if (delivery !== "pending") return yield* new Conflict({ message: "This message is no longer pending." })
+  yield* lockProject(sql, sender.proof.projectId)
+  if (task_id !== null) {
+    const cancelled = yield* announced(
+      sql,
+      "task",
+      sql`
+        UPDATE tasks SET state = 'cancelled', updated_at = ${now()}
+        WHERE id = ${task_id} AND run_id IS NULL AND state IN ${waitingTaskStates(sql)} RETURNING id`
+    )
+    if (cancelled.length === 0) return yield* onItsWay
+  }
+  yield* lockActiveSession(sql, sender.proof, address.sessionId, now())
+  const message = yield* find(context, sender, address)
+  if (message.delivery !== "pending" || message.task_id !== task_id || message.send_when === "now")
+    return yield* onItsWay
+  return message
+})
+
+const onItsWay = new Conflict({ message: "This message is being delivered. Cancel its run instead." })
+
+const find = Effect.fnUntraced(function* (
+  { sql }: SendingContext,
+  { proof }: Sender,
+  { id, sessionId }: MessageAddress
+) {
+  const row = yield* userMessageRows.first(sql`
+    SELECT ${sql.literal(MESSAGE_COLUMNS)} FROM messages WHERE id = ${id} AND user_id IS NOT NULL
+      AND session_id = (SELECT id FROM sessions WHERE id = ${sessionId} AND project_id = ${proof.projectId})`)
+  return row ?? (yield* new PermissionDenied())
+})
+
+/** The user who changes or retries a message needs what its author needed. */
+const requireTurn = Effect.fnUntraced(function* (
+  context: SendingContext,
+  sender: Sender,
+  { attachments, mode, model, on_offline, recipient, session_id, text }: UserMessageRow
+) {
+  const { sql } = context
+  const agent = yield* findSessionAgent(sql, session_id, recipient)
+  if (agent === undefined) return yield* new Conflict({ message: "The agent was removed from the session." })
+  yield* requireAgentTurn(context, sender, agent, {
+    text,
+    mode: mode ?? "ask",
+    model: model ?? undefined,
+    onOffline: on_offline ?? "fail",
+    attachments
+  })
+})
+
+/** The caller becomes a contributor, unless it is the author. */
+const contribution = ({ sql }: SendingContext, { proof }: Sender) => {
+  const userId = authorOf(proof)
+  return sql`contributors = CASE
+    WHEN user_id = ${userId} OR ${userId} = ANY(contributors) THEN contributors ELSE contributors || ${userId}::text END`
+}
+
+/** The row is locked, so the condition of the change holds. */
+const stored = <Row>(row: Row | undefined) =>
+  row === undefined ? Effect.die(new Error("A locked message has changed.")) : Effect.succeed(row)

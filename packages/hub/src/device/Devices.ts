@@ -10,9 +10,9 @@ import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
 import type { DeviceId, ProjectId, UserId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { limitTo } from "../store/Limit.ts"
 import { notify } from "../store/Notice.ts"
-import { type DeviceContext, findDevice, listDevices } from "./DeviceQueries.ts"
-import { revocationRows } from "./DeviceRow.ts"
+import { deviceOf, deviceRows, revocationRows } from "./DeviceRow.ts"
 
 /** Change of the projects that a device is shared with. A project is added with the proof that the owner manages devices there. */
 export interface ShareChange {
@@ -50,12 +50,12 @@ export class Devices extends Context.Service<
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       const sql = yield* SqlClient.SqlClient
-      const context: DeviceContext = { sql, now: () => clock.currentTimeMillisUnsafe() }
+      const now = () => clock.currentTimeMillisUnsafe()
       return Devices.of({
-        get: (reader, id) => findDevice(context, reader, id),
-        list: (reader, state, before, limit) => listDevices(context, reader, state, before, limit),
+        get: (reader, id) => findDevice(sql, now, reader, id),
+        list: (reader, state, before, limit) => listDevices(sql, now, reader, state, before, limit),
         update: (proof, change, sharing) =>
-          sql.withTransaction(updateDevice(context, proof, change, sharing)),
+          sql.withTransaction(updateDevice(sql, now, proof, change, sharing)),
         remove: Effect.fn("Devices.remove")(function* ({ subject }) {
           const removed = yield* sql`DELETE FROM devices WHERE id = ${subject} RETURNING id`
           if (removed.length === 0) return yield* new PermissionDenied()
@@ -67,12 +67,12 @@ export class Devices extends Context.Service<
 }
 
 const updateDevice = Effect.fn("Devices.update")(function* (
-  context: DeviceContext,
+  sql: SqlClient.SqlClient,
+  now: () => number,
   { principal, subject }: Proof<"device.manage">,
   { name, state }: Omit<UpdateDevice, "sharedWith">,
   sharing: ShareChange
 ) {
-  const { now, sql } = context
   const locked = yield* revocationRows.first(
     sql`SELECT revoked_at FROM devices WHERE id = ${subject} FOR UPDATE`
   )
@@ -81,17 +81,17 @@ const updateDevice = Effect.fn("Devices.update")(function* (
   if (locked.revoked_at !== null && (name !== undefined || isSharingChanged))
     return yield* new Conflict({ message: "You can't change a revoked device." })
   if (name !== undefined) yield* sql`UPDATE devices SET name = ${name} WHERE id = ${subject}`
-  yield* storeSharing(context, subject, sharing)
+  yield* storeSharing(sql, subject, sharing)
   if (state === "revoked" && locked.revoked_at === null) {
     yield* sql`
       UPDATE devices SET revoked_at = ${new Date(now())}, lease_until = NULL, linked = false, connection_id = NULL WHERE id = ${subject}`
     yield* notify(sql, "deviceEnded", subject)
   }
-  return yield* findDevice(context, principal, subject)
+  return yield* findDevice(sql, now, principal, subject)
 })
 
 const storeSharing = Effect.fnUntraced(function* (
-  { sql }: DeviceContext,
+  sql: SqlClient.SqlClient,
   deviceId: string,
   { added, ended }: ShareChange
 ) {
@@ -105,3 +105,65 @@ const storeSharing = Effect.fnUntraced(function* (
       SELECT ${deviceId}, id FROM projects WHERE id = ${projectId} FOR KEY SHARE
       ON CONFLICT DO NOTHING`
 })
+
+/** A device as one user sees it: an own one, or one that is shared with a project of the user. `now` in Unix milliseconds. */
+const findDevice = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  now: () => number,
+  reader: string,
+  id: string
+) {
+  const row = yield* deviceRows.first(sql`
+    ${selectFor(sql, reader)} WHERE d.id = ${id} AND (${isOwn(sql, reader)} OR (${isShared(sql, reader)}))`)
+  return row === undefined ? yield* new PermissionDenied() : deviceOf(row, now())
+})
+
+/** Devices before `before`, newest first. */
+const listDevices = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  now: () => number,
+  reader: string,
+  state: DeviceState | undefined,
+  before: string | undefined,
+  limit: number
+) {
+  const columns = selectFor(sql, reader)
+  const page = sql`
+    ${state === undefined ? sql`` : sql`AND ${isInState(sql, state, new Date(now()))}`}
+    ${before === undefined ? sql`` : sql`AND d.id < ${before}`}
+    ORDER BY d.id DESC ${limitTo(sql, limit)}`
+  // Two scans, each in the order of an index.
+  const rows = yield* deviceRows.all(sql`
+    SELECT d.* FROM (
+      (${columns} WHERE ${isOwn(sql, reader)} ${page}) UNION ALL (${columns} WHERE ${isShared(sql, reader)} ${page})
+    ) d ORDER BY d.id DESC ${limitTo(sql, limit)}`)
+  return rows.map((row) => deviceOf(row, now()))
+})
+
+/** Includes only the projects that the reader may read. */
+const selectFor = (sql: SqlClient.SqlClient, reader: string) => sql`
+  SELECT d.id, d.name, d.kind, d.owner_id, d.public_key, d.version, d.lease_until, d.revoked_at, d.last_seen_at, d.created_at,
+    ARRAY(
+      SELECT s.project_id FROM device_shares s
+      WHERE s.device_id = d.id AND (d.owner_id = ${reader} OR EXISTS (
+        SELECT 1 FROM projects p LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ${reader}
+        WHERE p.id = s.project_id AND (m.role IS NOT NULL OR p.visibility = 'internal')
+      ))
+      ORDER BY s.project_id
+    ) AS shared_with
+  FROM devices d`
+
+const isOwn = (sql: SqlClient.SqlClient, reader: string) => sql`d.owner_id = ${reader}`
+
+const isShared = (sql: SqlClient.SqlClient, reader: string) => sql`
+  d.owner_id <> ${reader} AND d.id = ANY (ARRAY(
+    SELECT s.device_id FROM project_members m JOIN device_shares s ON s.project_id = m.project_id
+    WHERE m.user_id = ${reader}
+  ))`
+
+const isInState = (sql: SqlClient.SqlClient, state: DeviceState, now: Date) =>
+  state === "revoked"
+    ? sql`d.revoked_at IS NOT NULL`
+    : state === "online"
+      ? sql`d.revoked_at IS NULL AND d.lease_until > ${now}`
+      : sql`d.revoked_at IS NULL AND (d.lease_until IS NULL OR d.lease_until <= ${now})`

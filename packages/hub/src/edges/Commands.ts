@@ -6,23 +6,21 @@
  * unknown outcome.
  */
 import type { DeviceId } from "@corral/domain/identity/Ids"
-import type { CommandId, CommandName, CommandOutcome } from "@corral/domain/link/EdgeCommand"
+import type { CommandId, CommandName, CommandOutcome, EdgeCommand } from "@corral/domain/link/EdgeCommand"
 import { mint } from "@corral/service/Identifiers"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { CurrentTraceparent, CurrentTraces } from "@corral/service/telemetry/Traces"
 import { Clock, Context, Effect, Exit, Latch, Layer, Schedule, type Scope } from "effect"
 import type { SqlError } from "effect/sql"
 import { hubMetrics } from "../HubMetrics.ts"
+import type { DeviceLink } from "../device/DeviceLink.ts"
 import { Gathered } from "../store/Gathered.ts"
 import { Notices } from "../store/Notices.ts"
 import { PlannedSql } from "../store/PlannedSql.ts"
 import { doSharedWork } from "../store/SharedWork.ts"
 import { type CommandRequest, encodeCommand, isReadCommand } from "./CommandRequest.ts"
 import { CommandResult, outcomeLabel } from "./CommandResult.ts"
-import { type CommandStream, CommandStreams } from "./CommandStreams.ts"
-import { type ClaimedCommands, CommandTable, decodeCommand, UNSENT_MS } from "./CommandTable.ts"
-import { CommandWaiters, type WatchedCommand } from "./CommandWaiters.ts"
-import type { DeviceLink } from "../device/DeviceLink.ts"
+import { type ClaimedCommands, CommandTable, UNSENT_MS, decodeCommand } from "./CommandTable.ts"
 
 export class Commands extends Context.Service<
   Commands,
@@ -224,3 +222,103 @@ const makeDiscard = Effect.fnUntraced(function* (table: CommandTable) {
     hasMore.openUnsafe()
   }
 })
+
+/**
+ * Streams of commands of the links that this process holds, by device. A command that is requested here can then be stored as sent, and needs no claim.
+ */
+interface CommandStream {
+  readonly link: DeviceLink
+  /** Whether the stream sends commands immediately: it claims none now, and has room. */
+  readonly isIdle: () => boolean
+  /** Sends a command that is stored as sent over the link. A stream that has ended leaves it to the next link. */
+  readonly offer: (command: EdgeCommand) => void
+}
+
+class CommandStreams {
+  private readonly streams = new Map<DeviceId, CommandStream>()
+
+  /** Registers the stream until the scope closes. */
+  register(stream: CommandStream): Effect.Effect<void, never, Scope.Scope> {
+    const { deviceId, generation } = stream.link
+    return Effect.asVoid(
+      Effect.acquireRelease(
+        Effect.sync(() => {
+          const registered = this.streams.get(deviceId)
+          if (registered === undefined || registered.link.generation <= generation)
+            this.streams.set(deviceId, stream)
+        }),
+        () =>
+          Effect.sync(() => {
+            if (this.streams.get(deviceId) === stream) this.streams.delete(deviceId)
+          })
+      )
+    )
+  }
+
+  /** The idle stream of the device, if this process has one. */
+  idleOf(deviceId: DeviceId): CommandStream | undefined {
+    const stream = this.streams.get(deviceId)
+    return stream?.isIdle() === true ? stream : undefined
+  }
+}
+
+/**
+ * Callers of this process that wait for a command to change.
+ *
+ * Notices can be lost. Once a second, `wakeAnswered` looks up every awaited command in one statement.
+ */
+type Listener = (outcome?: CommandOutcome) => void
+
+/** A command that a caller waits for. */
+interface WatchedCommand {
+  /** Opens whenever the command may have changed. */
+  readonly changed: Latch.Latch
+  /** The answer, if this process has stored it. */
+  outcome: CommandOutcome | undefined
+}
+
+class CommandWaiters {
+  private readonly listeners = new Map<string, Set<Listener>>()
+
+  /** Runs `self` with what becomes known of the command. */
+  watch<A, E, R>(
+    id: CommandId,
+    self: (watched: WatchedCommand) => Effect.Effect<A, E, R>
+  ): Effect.Effect<A, E, R> {
+    return Effect.suspend(() => {
+      const watched: WatchedCommand = { changed: Latch.makeUnsafe(false), outcome: undefined }
+      const wake = (outcome?: CommandOutcome) => {
+        watched.outcome ??= outcome
+        watched.changed.openUnsafe()
+      }
+      const listeners = this.listeners.get(id) ?? new Set<Listener>()
+      this.listeners.set(id, listeners.add(wake))
+      const leave = Effect.sync(() => {
+        listeners.delete(wake)
+        if (listeners.size === 0 && this.listeners.get(id) === listeners) this.listeners.delete(id)
+      })
+      return Effect.ensuring(self(watched), leave)
+    })
+  }
+
+  wake(ids: Iterable<string>): void {
+    for (const id of ids) for (const wake of this.listeners.get(id) ?? []) wake()
+  }
+
+  /** Passes on an answer that is stored. */
+  settle(id: CommandId, outcome: CommandOutcome): void {
+    for (const wake of this.listeners.get(id) ?? []) wake(outcome)
+  }
+
+  wakeAll(): void {
+    this.wake(this.listeners.keys())
+  }
+
+  wakeAnswered(table: CommandTable) {
+    return Effect.suspend(() => {
+      const ids = [...this.listeners.keys()]
+      if (ids.length === 0) return Effect.void
+      return Effect.map(table.findUnanswered(ids), (open) => this.wake(ids.filter((id) => !open.has(id))))
+    })
+  }
+}

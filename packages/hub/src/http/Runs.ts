@@ -1,35 +1,46 @@
 /** `/client/runs`: the mirrored runs and their logs; cancel, pause, resume, finish, input, diff, artifacts and previews go to the Edge. */
-import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { Conflict, RunNotCancellable } from "@corral/domain/errors/Failures"
-import { HubRun } from "@corral/domain/hub-api/HubRun"
+import { startAfter } from "@corral/domain/http/EventPosition"
+import { CurrentRequestId } from "@corral/domain/http/RequestContext"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
+import { HubRun, type HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import type { RunId } from "@corral/domain/identity/Ids"
+import type { ProjectId, RunId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
+import { isTerminal } from "@corral/domain/run/RunEnd"
 import { finishRefusal } from "@corral/domain/run/RunFinish"
 import { pauseRefusal } from "@corral/domain/run/RunPause"
-import { isTerminal } from "@corral/domain/run/RunEnd"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { markReplayed } from "@corral/service/http/Replayed"
-import { Effect } from "effect"
+import { gapToConflict } from "@corral/service/stream/Gap"
+import { eventPage } from "@corral/service/stream/Page"
+import {
+  acceptsEventStream,
+  eventStreamResponse,
+  serverSentEvents
+} from "@corral/service/stream/ServerSentEvents"
+import { Deferred, Effect, Exit, Stream } from "effect"
+import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { HubIdempotency } from "../HubIdempotency.ts"
 import { Approvals } from "../approval/Approvals.ts"
 import { Audit } from "../audit/Audit.ts"
 import type { AuditedAction } from "../audit/AuditChain.ts"
+import { requireChatMode } from "../authority/ChatMode.ts"
 import { HubAuthority } from "../authority/HubAuthority.ts"
-import { HubIdempotency } from "../HubIdempotency.ts"
-import { RunFeeds } from "../live/RunFeeds.ts"
-import { StreamAuthority } from "../live/StreamAuthority.ts"
 import { isOutcomeUnknown } from "../edges/CommandRoute.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
+import { Targets } from "../edges/Targets.ts"
+import { type HubLogs, hubRunSource } from "../live/HubLogSource.ts"
+import { RunFeeds } from "../live/RunFeeds.ts"
+import { StreamAuthority } from "../live/StreamAuthority.ts"
+import type { HubSubscription } from "../live/StreamSubscription.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { RunRequesters } from "../run/RunRequesters.ts"
 import { Runs } from "../run/Runs.ts"
-import { Targets } from "../edges/Targets.ts"
 import { completingCommands } from "./CompletedCommands.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
-import { requireChatMode } from "../authority/ChatMode.ts"
 import type { HubRequest } from "./HubRequest.ts"
-import { hubRunEvents } from "./RunEvents.ts"
 import { requireRoute } from "./RouteCheck.ts"
 import { runContentHandlers } from "./RunContents.ts"
 import { runPlaces } from "./RunPlace.ts"
@@ -223,3 +234,53 @@ const reportedRun = ({ id, lastSeq, projectId, targetId, taskId }: HubRun, run: 
   lastSeq,
   ...(taskId === undefined ? {} : { taskId })
 })
+
+/** `GET /client/runs/{id}/events`: the mirror of a run's log as a JSON page or as `text/event-stream`. */
+interface HubRunEvents {
+  readonly run: {
+    readonly id: RunId
+    readonly projectId: ProjectId
+    readonly lastSeq: number
+    readonly state: HubRunStatus
+  }
+  readonly after: number | undefined
+  readonly limit: number
+}
+
+/** Fails when the position is beyond the log, or when retention has dropped what follows it. The caller has authorized the read. */
+const hubRunEvents = Effect.fn("Runs.hubRunEvents")(function* (
+  logs: HubLogs,
+  authority: StreamAuthority["Service"],
+  { after, limit, run }: HubRunEvents
+) {
+  const { id: runId, lastSeq, projectId, state } = run
+  const requestId = yield* CurrentRequestId
+  const request = yield* HttpServerRequest.HttpServerRequest
+  const isStream = acceptsEventStream(request)
+  const start = startAfter(after, isStream ? request.headers["last-event-id"] : undefined, lastSeq)
+  if (typeof start !== "number") return yield* start
+  const source = hubRunSource(logs, runId)
+  if (!isStream) {
+    const page = eventPage(source, { after: start, limit, lastSeq, requestId })
+    return yield* gapToConflict(lastSeq)(page)
+  }
+  const subject = { runId, after: start, isOver: start === lastSeq && isTerminal(state) }
+  const events = yield* gapToConflict(lastSeq)(serverSentEvents(source, subject))
+  const principal = yield* CurrentPrincipal
+  return eventStreamResponse(whileAuthorized(authority, { principal, projectId, requestId, subject }, events))
+})
+
+/** Ends the stream when its reader loses access. */
+const whileAuthorized = <E>(
+  authority: StreamAuthority["Service"],
+  subscription: HubSubscription,
+  events: Stream.Stream<string, E>
+): Stream.Stream<string, E> =>
+  Stream.unwrap(
+    Effect.gen(function* () {
+      const lost = yield* Deferred.make<void>()
+      const unwatch = authority.watch(subscription, () => Deferred.doneUnsafe(lost, Exit.void))
+      yield* Effect.addFinalizer(() => Effect.sync(unwatch))
+      return Stream.interruptWhen(events, Deferred.await(lost))
+    })
+  )

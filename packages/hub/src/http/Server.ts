@@ -4,29 +4,65 @@
  * Guarantees: a defect is answered as `internal` without its cause, an unavailable database as `overloaded`.
  */
 import { errorTable } from "@corral/domain/errors/ErrorTable"
+import { SchemaErrors } from "@corral/domain/http/RequestContext"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { LINK_PATH } from "@corral/domain/link/EdgeLink"
-import type { ConnectionHandlers } from "@corral/service/http/Connections"
+import { ServiceAddress } from "@corral/service/http/Answering"
+import { compressedJson } from "@corral/service/http/CompressedJson"
+import type { ConnectionHandlers, UpgradeHandler } from "@corral/service/http/Connections"
 import { endpointPaths } from "@corral/service/http/Endpoints"
 import { mountedLayer } from "@corral/service/http/Mounted"
-import type { HttpRefusal } from "@corral/service/http/Refusal"
-import { loopbackHosts, namesOfOrigins, RequestGuard } from "@corral/service/http/RequestGuard"
+import { type HttpRefusal, refuseUpgrade } from "@corral/service/http/Refusal"
+import {
+  RequestGuard,
+  guardedRoutes,
+  loopbackHosts,
+  namesOfOrigins,
+  pathOfTarget
+} from "@corral/service/http/RequestGuard"
+import { requestIds } from "@corral/service/http/RequestIdLayer"
 import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
-import { ServiceAddress } from "@corral/service/http/Answering"
 import { serviceServerLayer } from "@corral/service/http/ServiceServer"
-import { Clock, Context, Effect, Layer } from "effect"
-import { HttpRouter } from "effect/http"
+import { Clock, Context, Effect, FiberSet, Layer } from "effect"
+import { HttpRouter, HttpServer } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
 import { HubConfig } from "../config/HubConfig.ts"
+import { LinkServer } from "../link/LinkServer.ts"
+import { EventSockets } from "../live/EventSockets.ts"
 import { HUB_STREAM_PATH } from "../live/StreamAdmission.ts"
+import { StreamAuthority } from "../live/StreamAuthority.ts"
+import { apiKeyEndpoints } from "./ApiKeys.ts"
+import { approvalEndpoints } from "./Approvals.ts"
+import { auditEndpoints } from "./AuditTrail.ts"
+import { authEndpoints } from "./Auth.ts"
+import { authentication, gatewayAuthentication } from "./Authentication.ts"
 import { Callers } from "./Callers.ts"
+import { changeFeedEndpoints } from "./ChangeFeed.ts"
+import { chatBindingEndpoints } from "./ChatBindings.ts"
+import { consolePages } from "./Console.ts"
+import { conversationEndpoints } from "./Conversations.ts"
 import { cookieScopeOf } from "./CookieScope.ts"
+import { devicePage } from "./DevicePage.ts"
+import { deviceRegistrationEndpoints } from "./DeviceRegistration.ts"
+import { deviceEndpoints } from "./Devices.ts"
+import { fileEndpoints } from "./Files.ts"
 import { hubRequestPolicy } from "./HubRequestPolicy.ts"
-import { LINK_PAGE } from "./LinkPage.ts"
+import { inputEndpoints } from "./Inputs.ts"
+import { integrationEndpoints } from "./Integrations.ts"
+import { LINK_PAGE, linkPage } from "./LinkPage.ts"
+import { projectEndpoints } from "./Projects.ts"
+import { publicEndpoints } from "./Public.ts"
 import { PublicUrl } from "./PublicUrl.ts"
-import { refusalLog } from "./RefusalLog.ts"
-import { hubApiRoutes } from "./routes.ts"
+import { type LogRefusal, refusalLog } from "./RefusalLog.ts"
+import { credentialOf } from "./RequestCredential.ts"
+import { hubDeadlines } from "./RequestDeadlines.ts"
+import { runEndpoints } from "./Runs.ts"
+import { searchEndpoints } from "./Search.ts"
+import { sessionEndpoints } from "./Sessions.ts"
+import { signInEndpoints } from "./SignIn.ts"
 import { storeRefusal } from "./StoreRefusal.ts"
-import { upgradeHandlers } from "./Upgrades.ts"
+import { taskEndpoints } from "./Tasks.ts"
+import { uploadEndpoints } from "./Uploads.ts"
 
 /** Addresses of the Hub: the one for people, and the one on this machine. */
 export class HubServer extends Context.Service<
@@ -116,4 +152,80 @@ const connectionsOf = Effect.fnUntraced(function* ({ requestsPerSecond }: HubCon
     ...(yield* upgradeHandlers(logRefusal))
   }
   return handlers
+})
+
+/**
+ * All HTTP routes of the Hub, with their guard and their authentication.
+ */
+const hubApiRoutes = HttpApiBuilder.layer(HubApi).pipe(
+  Layer.provide([
+    publicEndpoints,
+    signInEndpoints,
+    authEndpoints,
+    apiKeyEndpoints,
+    sessionEndpoints,
+    conversationEndpoints,
+    uploadEndpoints,
+    searchEndpoints,
+    projectEndpoints,
+    deviceRegistrationEndpoints,
+    deviceEndpoints,
+    fileEndpoints,
+    taskEndpoints,
+    runEndpoints,
+    approvalEndpoints,
+    inputEndpoints,
+    changeFeedEndpoints,
+    integrationEndpoints,
+    chatBindingEndpoints,
+    auditEndpoints
+  ]),
+  Layer.provide([SchemaErrors.layer, requestIds, authentication, gatewayAuthentication]),
+  Layer.merge([devicePage, linkPage, consolePages]),
+  Layer.provide([compressedJson, hubDeadlines, guardedRoutes]),
+  Layer.provide(HttpServer.layerServices)
+)
+
+/** Upgrades of the Hub: the links of Edges and the event streams of clients. */
+const upgradeHandlers = Effect.fnUntraced(function* (logRefusal: LogRefusal) {
+  const links = yield* LinkServer
+  const publicUrl = yield* PublicUrl
+  const sockets = yield* EventSockets
+  const streams = yield* StreamAuthority
+  const run = yield* FiberSet.makeRuntime()
+
+  const acceptLink: UpgradeHandler = (request, socket, head, id) =>
+    // Only browsers send an Origin, and a browser is not an Edge.
+    request.headers.origin === undefined
+      ? links.accept(request, socket, head, publicUrl)
+      : refuseUpgrade(socket, { code: "permission_denied", message: "Browsers can't open a link." }, id)
+
+  const acceptStream: UpgradeHandler = (request, socket, head, id) =>
+    void run(
+      streams.admit(request.url ?? "", credentialOf(request.headers), id).pipe(
+        Effect.match({
+          onFailure: (error) => {
+            const refusal: HttpRefusal = "code" in error ? error : { code: "overloaded" }
+            logRefusal(request, errorTable[refusal.code].status)
+            refuseUpgrade(socket, refusal, id)
+          },
+          onSuccess: (subscription) => sockets.accept({ request, stream: socket, head }, subscription)
+        }),
+        Effect.catchCause((cause) =>
+          Effect.andThen(
+            Effect.logError("failed to upgrade a connection", cause),
+            Effect.sync(() => refuseUpgrade(socket, { code: "internal" }, id))
+          )
+        )
+      )
+    )
+
+  const onUpgrade: UpgradeHandler = (...upgrade) =>
+    pathOfTarget(upgrade[0].url ?? "") === LINK_PATH ? acceptLink(...upgrade) : acceptStream(...upgrade)
+
+  const closeUpgraded = Effect.all([links.closeAll, sockets.closeAll], {
+    concurrency: "unbounded",
+    discard: true
+  })
+  return { onUpgrade, closeUpgraded }
 })

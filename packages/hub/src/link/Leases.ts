@@ -2,28 +2,29 @@
  * Leases: which link speaks for a device, and until when the device counts as online.
  *
  * Guarantees: a new link has a higher generation and fences all earlier ones: their calls fail on every Hub. Heartbeats renew the lease. Every
- * change of presence is published as the notice `presence`.
+ * change of presence is published as the notice `presence`. A renewal succeeds when it is stored. Links that are fenced or revoked fail alone, and a device
+ * whose row another transaction has locked waits alone.
  * Does not own sockets.
  */
 import { OFFLINE_AFTER_SECONDS } from "@corral/domain/device/Device"
 import { Conflict, type Unauthorized } from "@corral/domain/errors/Failures"
 import type { DeviceId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
 import type { DeviceLink } from "../device/DeviceLink.ts"
-import { linkRows } from "../device/DeviceRow.ts"
-import { announced } from "../store/Notice.ts"
+import { linkRows, renewedLeaseRows } from "../device/DeviceRow.ts"
+import { Gathered } from "../store/Gathered.ts"
+import { announced, notify } from "../store/Notice.ts"
 import { PlannedSql } from "../store/PlannedSql.ts"
 import type { EncodedOffer } from "./EncodedOffer.ts"
 import {
   type LeaseContext,
   type LeaseRequest,
-  makeTakeovers,
   type TakenLink,
+  makeTakeovers,
   takeOverLink
 } from "./LeaseTakeover.ts"
-import { makeLeaseRenewals } from "./LeaseRenewals.ts"
 import { invalidDeviceProof } from "./Proofs.ts"
 
 /** The link is not the newest of its device (`conflict`), or the device was revoked (`unauthorized`). */
@@ -169,4 +170,41 @@ const findLostLinks = Effect.fn("Leases.findLost")(function* (
     else if (device.generation > generation) lost.set(deviceId, "fenced")
   }
   return lost
+})
+
+/** Answers whether the link was renewed: whether it is the newest of its device. The first renewal after a pause does not wait. */
+const makeLeaseRenewals = Effect.fnUntraced(function* (context: LeaseContext) {
+  const { sql } = context
+  const together = yield* Gathered.make({
+    answer: (links: ReadonlyArray<DeviceLink>) => renewAll(context, links, sql`SKIP LOCKED`),
+    interval: "1 second"
+  })
+  return Effect.fnUntraced(function* (link: DeviceLink): Effect.fn.Return<boolean, SqlError.SqlError> {
+    if (yield* together.ask(link)) return true
+    const [isRenewed] = yield* renewAll(context, [link], sql``)
+    return isRenewed === true
+  })
+})
+
+/** Locks in the order of ids, as pushes do. `false` also for a row that `whenLocked` skips. */
+const renewAll = Effect.fn("Leases.renewAll")(function* (
+  { leaseEnd, now, sql }: LeaseContext,
+  links: ReadonlyArray<DeviceLink>,
+  whenLocked: Statement.Fragment
+): Effect.fn.Return<ReadonlyArray<boolean>, SqlError.SqlError> {
+  const renewed = yield* renewedLeaseRows.all(sql`
+    WITH held AS (
+      SELECT id, lease_until AS before FROM devices
+      WHERE id = ANY(${links.map(({ deviceId }) => deviceId)}::text[]) ORDER BY id FOR NO KEY UPDATE ${whenLocked}
+    )
+    UPDATE devices SET lease_until = ${leaseEnd()}, linked = true, last_seen_at = ${new Date(now())}
+    FROM held JOIN unnest(
+      ${links.map(({ deviceId }) => deviceId)}::text[], ${links.map(({ generation }) => generation)}::bigint[]
+    ) AS link (id, generation) ON link.id = held.id
+    WHERE devices.id = held.id AND devices.generation = link.generation AND revoked_at IS NULL
+    RETURNING devices.id, devices.generation::int AS generation, held.before`)
+  const ended = renewed.filter(({ before }) => (before?.getTime() ?? 0) <= now())
+  yield* notify(sql, "presence", ...ended.map(({ id }) => id))
+  const generations = new Map(renewed.map(({ generation, id }) => [id, generation]))
+  return links.map(({ deviceId, generation }) => generations.get(deviceId) === generation)
 })

@@ -1,16 +1,18 @@
 /** WebSockets at `/client/events`. A socket closes within a second when its reader loses access, whether the reader responds or not. */
 import { hubCloseCodes } from "@corral/domain/http/StreamEnd"
-import { makeSockets, type Upgrade } from "@corral/service/stream/Sockets"
+import type { ProjectId, RunId, SessionId } from "@corral/domain/identity/Ids"
+import type { EventSocket } from "@corral/service/stream/EventSocket"
+import type { LogCursor } from "@corral/service/stream/LogCursor"
+import { type Upgrade, makeSockets } from "@corral/service/stream/Sockets"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { hubMetrics } from "../HubMetrics.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { Runs } from "../run/Runs.ts"
-import { hubRunSource } from "./HubLogSource.ts"
+import { type HubLogs, LOG_UNREADABLE, hubRunSource } from "./HubLogSource.ts"
 import { RunFeeds } from "./RunFeeds.ts"
-import { followSession } from "./SessionStream.ts"
 import { StreamAuthority } from "./StreamAuthority.ts"
-import type { LostAccess, HubSubscription } from "./StreamSubscription.ts"
+import type { HubSubscription, LostAccess } from "./StreamSubscription.ts"
 
 export class EventSockets extends Context.Service<
   EventSockets,
@@ -52,4 +54,39 @@ export class EventSockets extends Context.Service<
 const lossReasons: Readonly<Record<LostAccess, string>> = {
   signInEnded: "the sign-in has ended",
   accessLost: "access was lost"
+}
+
+/** All runs of a session on one socket: those that exist, and those that start later. Each run keeps its own order. */
+interface SessionStream extends HubLogs {
+  readonly runs: Runs["Service"]
+  readonly projectId: ProjectId
+  readonly sessionId: SessionId
+}
+
+/** Sends every run of the session from its first event. `fork` runs the list of runs. */
+const followSession = (
+  socket: EventSocket<SqlError.SqlError>,
+  session: SessionStream,
+  fork: (effect: Effect.Effect<void>) => unknown
+): void => {
+  const { projectId, runs, sessionId } = session
+  const cursors = new Map<RunId, LogCursor<SqlError.SqlError>>()
+  const cursorOf = (runId: RunId) => {
+    const existing = cursors.get(runId)
+    if (existing !== undefined) return existing
+    const cursor = socket.cursorOf(hubRunSource(session, runId), 0)
+    cursors.set(runId, cursor)
+    return cursor
+  }
+  const wakeAll = () =>
+    void fork(
+      runs.listIdsOfSession(projectId, sessionId).pipe(
+        Effect.map((runIds) => {
+          for (const runId of runIds) cursorOf(runId).wake()
+        }),
+        Effect.catchCause(() => Effect.sync(() => socket.end(LOG_UNREADABLE.code, LOG_UNREADABLE.reason)))
+      )
+    )
+  socket.releaseWith(session.feeds.follow(sessionId, { followerOf: cursorOf, wakeAll }))
+  wakeAll()
 }

@@ -8,23 +8,24 @@
  */
 import { type Proof, roleRefusal } from "@corral/domain/access/Authorization"
 import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
-import type { ProjectId, UserId } from "@corral/domain/identity/Ids"
+import { DeviceId, type ProjectId, RunId, type UserId } from "@corral/domain/identity/Ids"
 import {
   type CreateProject,
-  defaultApprovals,
-  defaultChats,
   type Project,
   type ProjectMember,
   ProjectRole,
-  type UpdateProject
+  type UpdateProject,
+  defaultApprovals,
+  defaultChats
 } from "@corral/domain/project/Project"
 import { mint } from "@corral/service/Identifiers"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { limitTo } from "../store/Limit.ts"
 import { notify } from "../store/Notice.ts"
 import { type Position, encodePosition } from "../store/Position.ts"
-import { liveRuns } from "./LiveRuns.ts"
+import { endedRunStates } from "../store/StateLists.ts"
+import { storedRows } from "../store/StoredRows.ts"
 import { projectMembers } from "./ProjectMembers.ts"
 import { PROJECT_COLUMNS, projectOf, projectRows } from "./ProjectRow.ts"
 
@@ -191,3 +192,19 @@ const auditors = ProjectRole.literals.filter((role) => roleRefusal("audit.read",
 
 /** Position of a project in its list. */
 export const projectPosition = ({ id, updatedAt }: Project): string => encodePosition(updatedAt, id)
+
+/** Runs that a refusal lists. Those of devices that were removed, revoked, or offline for a day do not count: they would block the deletion forever. */
+const MAX_LISTED = 20
+const DAY_MS = 86_400_000
+
+const liveRunRows = storedRows("runs", Schema.Struct({ id: RunId, target_id: DeviceId }))
+
+const liveRuns = (sql: SqlClient.SqlClient, projectId: string, now: Date) =>
+  Effect.map(
+    liveRunRows.all(sql`
+    SELECT r.id, r.target_id FROM runs r JOIN devices d ON d.id = r.target_id
+    WHERE r.project_id = ${projectId} AND r.state NOT IN ${endedRunStates(sql)} AND d.revoked_at IS NULL
+      AND GREATEST(d.last_seen_at, d.lease_until, d.created_at) > ${new Date(now.getTime() - DAY_MS)}
+    ORDER BY r.id LIMIT ${MAX_LISTED}`),
+    (rows) => rows.map(({ id, target_id: targetId }) => ({ id, targetId }))
+  )

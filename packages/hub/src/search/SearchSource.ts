@@ -1,12 +1,12 @@
 /** Texts of changed rows, read from the tables that own them. */
 import { MessageId, ProjectId, RunId, SessionId } from "@corral/domain/identity/Ids"
 import { RunInput } from "@corral/domain/run/Run"
+import { decodeReceivedEvent } from "@corral/domain/run/RunEvent"
 import type { SearchKind } from "@corral/domain/search/SearchResult"
 import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
-import { changedFilesOf } from "./ChangedFiles.ts"
+import { Timestamp, jsonColumn, storedRows } from "../store/StoredRows.ts"
 
 /** A text with its place. */
 export interface SearchText {
@@ -119,3 +119,45 @@ export const searchSources = {
 >
 
 export type SearchSource = keyof typeof searchSources
+
+/** Names per run. */
+const MAX_FILES = 1_000
+/** Batches per statement, and per run: a batch has about 64 KiB. */
+const PAGE = 16
+const MAX_BATCHES = 1_600
+
+const MARK = `"run.file.changed"`
+
+const fileBatchRows = storedRows(
+  "run_events",
+  Schema.Struct({ last_seq: Schema.Int, lines: Schema.NullOr(Schema.String) })
+)
+
+const addNames = (names: Set<string>, lines: string): void => {
+  for (const line of lines.split("\n")) {
+    const received = line.includes(MARK) ? decodeReceivedEvent(JSON.parse(line)) : undefined
+    if (received?._tag !== "KnownEvent" || received.event.type !== "run.file.changed") continue
+    const { fromPath, path } = received.event.payload
+    names.add(path)
+    if (fromPath !== undefined) names.add(fromPath)
+  }
+}
+
+const changedFilesOf = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  runId: RunId
+): Effect.fn.Return<ReadonlyArray<string>, SqlError.SqlError> {
+  const names = new Set<string>()
+  let after = 0
+  for (let read = 0; read < MAX_BATCHES && names.size < MAX_FILES; read += PAGE) {
+    const batches = yield* fileBatchRows.all(sql`
+      SELECT last_seq, CASE WHEN position(${MARK} IN lines) > 0 THEN lines END AS lines FROM run_events
+      WHERE run_id = ${runId} AND last_seq > ${after} ORDER BY last_seq LIMIT ${PAGE}`)
+    for (const { last_seq, lines } of batches) {
+      if (lines !== null) addNames(names, lines)
+      after = last_seq
+    }
+    if (batches.length < PAGE) break
+  }
+  return [...names].slice(0, MAX_FILES)
+})

@@ -18,16 +18,10 @@ import { validationFailure } from "../run/OfferRefusal.ts"
 import type { Runs } from "../run/Runs.ts"
 import type { SessionProject } from "../run/SessionProject.ts"
 
-export interface AdmissionContext {
-  readonly sql: SqlClient.SqlClient
-  readonly runs: Runs["Service"]
-  readonly sessions: SessionProject["Service"]
-  readonly targets: Targets["Service"]
-}
-
 /** Fails unless the session and the resumed run belong to the task's project. */
 export const checkReferences = Effect.fnUntraced(function* (
-  { runs, sessions }: AdmissionContext,
+  runs: Runs["Service"],
+  sessions: SessionProject["Service"],
   { agentId, projectId, resume, sessionId, targetId, workspace }: CreateTask
 ) {
   if (sessionId !== undefined && (yield* sessions.find(sessionId)) !== projectId)
@@ -52,7 +46,7 @@ interface TaskPlace {
 
 /** Why the author can't use the target or its workspace; `undefined` where both are allowed. */
 export const findTargetRefusal = Effect.fnUntraced(function* (
-  { targets }: Pick<AdmissionContext, "targets">,
+  targets: Targets["Service"],
   { author, projectId, targetId, workspace }: TaskPlace
 ) {
   if (!(yield* targets.canRoute(author, targetId, projectId))) return new UnauthorizedTarget()
@@ -63,13 +57,14 @@ export const findTargetRefusal = Effect.fnUntraced(function* (
 
 /** Why a waiting task must fail: its author has lost the role, the target or the workspace. */
 export const findDispatchRefusal = Effect.fnUntraced(function* (
-  context: Pick<AdmissionContext, "sql" | "targets">,
+  sql: SqlClient.SqlClient,
+  targets: Targets["Service"],
   place: TaskPlace
 ) {
   const { author, projectId } = place
-  const member = yield* memberRoleRows.first(context.sql`
+  const member = yield* memberRoleRows.first(sql`
     SELECT role FROM project_members WHERE project_id = ${projectId} AND user_id = ${author}`)
-  return roleRefusal("task.create", member?.role) ?? (yield* findTargetRefusal(context, place))
+  return roleRefusal("task.create", member?.role) ?? (yield* findTargetRefusal(targets, place))
 })
 
 const DAY_MS = 86_400_000

@@ -73,7 +73,12 @@ const findClaimRefusal = Effect.fnUntraced(function* (context: ClaimContext, row
           SELECT contributors FROM messages WHERE session_id = ${session_id} AND id = ${message_id}`)
   const { workspace } = row.request
   for (const author of [created_by, ...(message?.contributors ?? [])]) {
-    const refusal = yield* findDispatchRefusal(context, { author, projectId, targetId, workspace })
+    const refusal = yield* findDispatchRefusal(context.sql, context.targets, {
+      author,
+      projectId,
+      targetId,
+      workspace
+    })
     if (refusal !== undefined) return refusal
   }
   return undefined

@@ -3,40 +3,36 @@
  * another target.
  *
  * A `pending` task has a run id and is on its way; whether the Edge has it is unknown until the Edge answers. Later states follow the run's
- * log (`RunLog`).
+ * log (`RunLog`). A task for an online target that no other one waits for gets its run in the transaction that stores it.
  */
-import type { Proof } from "@corral/domain/access/Authorization"
+import { type Proof, roleRefusal } from "@corral/domain/access/Authorization"
 import { PermissionDenied, type TargetOffline, type UnauthorizedTarget } from "@corral/domain/errors/Failures"
-import type { DeviceId, ProjectId, SessionId, TaskId, UserId } from "@corral/domain/identity/Ids"
+import type { DeviceId, ProjectId, RunId, SessionId, TaskId, UserId } from "@corral/domain/identity/Ids"
+import { ProjectRole } from "@corral/domain/project/Project"
 import type { CreateRun, RunFailure } from "@corral/domain/run/Run"
 import type { CreateTask, Task, TaskState } from "@corral/domain/task/Task"
 import { mint } from "@corral/service/Identifiers"
 import { CurrentTraceparent } from "@corral/service/telemetry/Traces"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
+import { runDefaultsOf, runDefaultsRows } from "../project/ProjectRow.ts"
 import type { OfferRefusal } from "../run/OfferRefusal.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { Runs } from "../run/Runs.ts"
 import { SessionProject } from "../run/SessionProject.ts"
 import { storableLabel } from "../session/SessionAgentStore.ts"
-import { joinSession, type TaskOfSession, type TaskTurn } from "../session/TaskInSession.ts"
-import { runDefaultsOf, runDefaultsRows } from "../project/ProjectRow.ts"
+import { type TaskOfSession, type TaskTurn, joinSession } from "../session/TaskInSession.ts"
 import { announced, notify } from "../store/Notice.ts"
 import { readableRows } from "../store/ReadableList.ts"
-import type { ClaimedTask } from "./ClaimedTask.ts"
-import { type AdmissionContext, checkReferences, expiryOf, findTargetRefusal } from "./TaskAdmission.ts"
-import {
-  type AssignmentContext,
-  type AssignmentListener,
-  findImmediateRun,
-  openImmediateRun
-} from "./TaskAssignment.ts"
-import { type ClaimContext, claimTask, markDispatched, markRefused, markUnreachable } from "./TaskClaims.ts"
-import { TASK_COLUMNS, taskOf, type TaskRow, taskRows, taskTargetRows } from "./TaskRow.ts"
-import { failUnansweredStart, findUnansweredStarts } from "./UnansweredStarts.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
+import { storedRows } from "../store/StoredRows.ts"
+import { type ClaimedTask, claimedTaskOf } from "./ClaimedTask.ts"
+import { checkReferences, expiryOf, findTargetRefusal } from "./TaskAdmission.ts"
+import { type ClaimContext, claimTask, markDispatched, markRefused, markUnreachable } from "./TaskClaims.ts"
+import { TASK_COLUMNS, type TaskRow, taskOf, taskRows, taskTargetRows } from "./TaskRow.ts"
+import { failUnansweredStart, findUnansweredStarts } from "./UnansweredStarts.ts"
 
 export interface TaskFilter {
   readonly projectId?: ProjectId | undefined
@@ -177,8 +173,12 @@ export class Tasks extends Context.Service<
   )
 }
 
-interface TaskContext extends AdmissionContext, AssignmentContext, ClaimContext {
+interface TaskContext extends ClaimContext {
   readonly router: EdgeRouter["Service"]
+  readonly runs: Runs["Service"]
+  readonly sessions: SessionProject["Service"]
+  /** The dispatcher of this Hub. Without one, tasks wait for a claim. */
+  readonly assignment: { listener: AssignmentListener | undefined }
 }
 
 const createTask = Effect.fn("Tasks.create")(function* (
@@ -188,16 +188,16 @@ const createTask = Effect.fn("Tasks.create")(function* (
   task: CreateTask,
   givenTurn?: TaskTurn
 ) {
-  const { now, sql } = context
+  const { now, sql, targets } = context
   const createdBy = principal as UserId
   const { expiresAt: _, onOffline = "fail", projectId, targetId, ...requested } = task
   // The proof covers this project only, regardless of the request's project.
   if (projectId !== subject) return yield* new PermissionDenied()
   const expiresAt = yield* expiryOf(task, now().getTime())
-  yield* checkReferences(context, task)
+  yield* checkReferences(context.runs, context.sessions, task)
   const create: CreateRun = { ...(yield* findRunDefaults(sql, projectId)), ...requested }
   const { workspace } = task
-  const refusal = yield* findTargetRefusal(context, { author: createdBy, projectId, targetId, workspace })
+  const refusal = yield* findTargetRefusal(targets, { author: createdBy, projectId, targetId, workspace })
   if (refusal !== undefined) return yield* refusal
   const state = yield* initialState(context, targetId, onOffline, create)
   const at = now()
@@ -278,3 +278,42 @@ const findStalledTargets = ({ now, sql }: TaskContext) => {
     (rows) => rows.map(({ target_id }) => target_id)
   )
 }
+
+/** Receives a task with its run, after the commit. Must not block and must not throw. */
+type AssignmentListener = (targetId: TaskRow["target_id"], task: ClaimedTask) => void
+
+const readinessRows = storedRows(
+  "tasks",
+  Schema.Struct({ role: Schema.NullOr(ProjectRole), is_behind: Schema.Boolean })
+)
+
+type NewTask = Pick<TaskRow, "created_by" | "project_id" | "state" | "target_id">
+
+/** The id of the run that a new task can start now. */
+const findImmediateRun = Effect.fnUntraced(function* (
+  { assignment, sql }: TaskContext,
+  { created_by, project_id, state, target_id }: NewTask,
+  at: Date
+) {
+  if (state !== "pending" || assignment.listener === undefined) return undefined
+  const ready = yield* readinessRows.first(sql`
+    SELECT
+      (SELECT role FROM project_members WHERE project_id = ${project_id} AND user_id = ${created_by}) AS role,
+      EXISTS (
+        SELECT 1 FROM tasks WHERE target_id = ${target_id} AND state IN ${waitingTaskStates(sql)} AND run_id IS NULL
+      ) AS is_behind`)
+  // The claim of such a task fails it with the reason.
+  const isRefused = roleRefusal("task.create", ready?.role ?? undefined) !== undefined
+  return ready === undefined || ready.is_behind || isRefused ? undefined : mint<RunId>("run", at.getTime())
+})
+
+/** Opens the log of the run, and passes the stored task to the dispatcher after the commit. */
+const openImmediateRun = Effect.fnUntraced(function* (
+  { assignment, log, sql }: TaskContext,
+  row: TaskRow,
+  runId: RunId
+) {
+  const { id: taskId, project_id: projectId, request: create, target_id: targetId } = row
+  yield* log.open({ id: runId, projectId, targetId, taskId, create })
+  yield* sql.afterCommit(Effect.sync(() => assignment.listener?.(targetId, claimedTaskOf(row, runId))))
+})

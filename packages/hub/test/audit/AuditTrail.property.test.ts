@@ -116,4 +116,19 @@ describe("AuditTrail", { timeout: 60_000 }, () => {
     assert.isAtMost(exported.rows, RECORDS + 10)
     assert.isAtMost(verified.rows, RECORDS + 10)
   })
+
+  it("reads about each record of a user to export them, in the order of time", async () => {
+    await hub.people.act(seedAudit("", RECORDS, recordOf))
+    const times = Stream.map(
+      Stream.unwrap(Effect.map(AuditTrail, (trail) => trail.records({ reader: late }))),
+      ({ at }) => at
+    )
+    const { result, rows } = await hub.people.act(rowsRead(Stream.runCollect(times)))
+    assert.deepStrictEqual(
+      [...result],
+      Array.from({ length: RECORDS / 2 }, (_, i) => seededTime(RECORDS / 2 + i))
+    )
+    // The end of a list may be read as a whole, and sorted.
+    assert.isAtMost(rows, RECORDS)
+  })
 })
