@@ -29,6 +29,16 @@ export interface LocalDeviceOptions {
 const idempotencyHeaders = () => ({ headers: { "idempotency-key": randomUUID() } })
 const refusedBecause = ({ message }: { readonly message: string }) => refused(`${message}.`)
 
+/** Tells the Edge, before it starts, where its Hub is now: the Hub may have another port than at its last start. */
+export const moveLocalDevice = (file: string, hub: string): Effect.Effect<void> =>
+  readDevice(file).pipe(
+    Effect.flatMap((stored) =>
+      stored === undefined || stored.hub === hub ? Effect.void : writeDevice(file, { ...stored, hub })
+    ),
+    // The registration, which comes after the start, says what is wrong with the file.
+    Effect.ignore
+  )
+
 /** Reads the device of this file from the Hub. Registers a new one if the Hub has none. */
 const register = Effect.fnUntraced(function* (calls: HubApiClient, { file, publicUrl }: LocalDeviceOptions) {
   const stored = yield* Effect.mapError(readDevice(file), refusedBecause)

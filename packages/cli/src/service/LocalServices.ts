@@ -9,7 +9,7 @@ import { Effect, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { ensureLocalDevice } from "../hub/LocalDevice.ts"
+import { ensureLocalDevice, moveLocalDevice } from "../hub/LocalDevice.ts"
 import { earlierToken, signInLocally } from "../hub/LocalSignIn.ts"
 import { LOCAL_DEVICE_FILE } from "../hub/ThisDevice.ts"
 import { Host } from "../terminal/Host.ts"
@@ -97,6 +97,7 @@ const startWithHub = Effect.fnUntraced(function* (
   }).pipe(withProgress("starting the Hub and its database"))
   const deviceFile = join(edgeConfig.home, LOCAL_DEVICE_FILE)
   const config = { ...edgeConfig, workspaces, deviceFile, hubAddresses: undefined }
+  yield* moveLocalDevice(deviceFile, hub.publicUrl)
   const edge = yield* startEdge(config).pipe(withProgress("starting the Edge"))
   const gateway = hasBot(environment)
     ? yield* startGateway(environment, { url: hub.publicUrl, token, databaseUrl: hub.databaseUrl })

@@ -24,22 +24,22 @@ const NOISE = [
 const noiseIn = (screen: string): ReadonlyArray<string> =>
   screen.split("\n").filter((line) => NOISE.some((pattern) => pattern.test(line)))
 
-const NOBODY = 65_534
+const OTHER_USER = 65_534
 const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder.startsWith("/"))
 
 /** A folder with links to this Node and to all programs but bubblewrap. */
 const programsWithoutBubblewrap = (node: string): string => {
   // Also for other users: the folder of the tests is private.
-  const made = mkdtempSync("/tmp/corral-bin-")
-  chmodSync(made, 0o755)
-  symlinkSync(node, join(made, "node"))
+  const bin = mkdtempSync("/tmp/corral-bin-")
+  chmodSync(bin, 0o755)
+  symlinkSync(node, join(bin, "node"))
   const linked = new Set(["bwrap", "node"])
   for (const folder of folders)
     for (const name of namesIn(folder).filter((name) => !linked.has(name))) {
       linked.add(name)
-      symlinkSync(join(folder, name), join(made, name))
+      symlinkSync(join(folder, name), join(bin, name))
     }
-  return made
+  return bin
 }
 
 const namesIn = (folder: string): ReadonlyArray<string> => {
@@ -61,11 +61,11 @@ for (const folder of folders.filter((folder) => namesIn(folder).includes("node")
   if (!nodes.has(major)) nodes.set(major, node)
 }
 
-const asNobody = ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"]
+const asOtherUser = ["setpriv", `--reuid=${OTHER_USER}`, `--regid=${OTHER_USER}`, "--clear-groups"]
 /** Whether another user can start the built command. */
-const canBeNobody = (): boolean => {
+const canBeOtherUser = (): boolean => {
   try {
-    execFileSync("setpriv", [...asNobody.slice(1), process.execPath, "-p", "1"], { stdio: "ignore" })
+    execFileSync("setpriv", [...asOtherUser.slice(1), process.execPath, "-p", "1"], { stdio: "ignore" })
     return true
   } catch {
     return false
@@ -81,7 +81,7 @@ interface Kind {
 
 /** Each pair of properties is in one of them, and each Node. */
 const kinds = (): ReadonlyArray<Kind> => {
-  const other = process.getuid?.() === 0 && canBeNobody() ? "another user" : "this user"
+  const other = process.getuid?.() === 0 && canBeOtherUser() ? "another user" : "this user"
   const [first = "", ...rest] = nodes.keys()
   const [second = first, ...others] = rest
   const pairs: ReadonlyArray<Kind> = [
@@ -117,7 +117,7 @@ describe.skipIf(!hasTerminals)("the first terminals", { timeout: 120_000 }, () =
       hasLastingRuns: true,
       node: program,
       path: [...(agents === "with agents" ? [players] : []), ...programs].join(delimiter),
-      ...(user === "this user" ? {} : { as: { words: asNobody, uid: NOBODY, gid: NOBODY } })
+      ...(user === "this user" ? {} : { as: { words: asOtherUser, uid: OTHER_USER, gid: OTHER_USER } })
     }
   }
 

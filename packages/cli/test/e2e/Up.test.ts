@@ -135,6 +135,9 @@ describe("corral up", { timeout: 90_000 }, () => {
 
     up = await corral.upWhole("--workspace", `more=${corral.home}/sample`)
     assert.deepStrictEqual({ ...before, hub: up.url }, device())
+    // On another port: the Edge does not look for the Hub where it was.
+    assert.notStrictEqual(up.url, before.hub)
+    assert.notInclude(up.whole.stderr, "lost the Hub link")
     await signIn()
     const projects = await get<Items<Project>>("/client/projects")
     assert.strictEqual(projects.items.length, 1)

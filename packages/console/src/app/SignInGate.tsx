@@ -5,7 +5,34 @@ import { CorralError } from "@corral/client/http/CorralError"
 import { currentUserQuery } from "../api/CurrentUser.ts"
 import { Loading } from "../ui/Loading.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { SignInPage } from "./SignInPage.tsx"
+import { pathOf } from "@corral/client/http/Endpoints"
+import { hubPaths } from "@corral/client/hubPaths"
+import { useMessages } from "../text/Language.tsx"
+import { Mark } from "../ui/Mark.tsx"
+import { appMessages } from "./messages.ts"
+
+/** Address of the sign-in, which returns to the current URL. */
+const loginAddress = (): string => {
+  const { hash, pathname, search } = globalThis.location
+  return pathOf(hubPaths.signIn.login[1], { query: { returnTo: pathname + search + hash } })
+}
+
+const SignInPage = () => {
+  const messages = useMessages(appMessages)
+  return (
+    <main className="gate">
+      <div className="gate-card">
+        <Mark />
+        <h1>Corral</h1>
+        <p>{messages.tagline}</p>
+        <a className="button primary" href={loginAddress()}>
+          {messages.signIn}
+        </a>
+        <p className="quiet">{messages.signInHint}</p>
+      </div>
+    </main>
+  )
+}
 
 export const SignInGate = ({ children }: { readonly children: ReactNode }) => {
   const { data, error, refetch } = useQuery(currentUserQuery)

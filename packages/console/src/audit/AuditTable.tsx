@@ -1,11 +1,32 @@
 /** Table of audit records. On a narrow screen it scrolls sideways, also by keyboard. */
-import type { AuditRecord } from "@corral/domain/access/Audit"
-import { useMessages } from "../text/Language.tsx"
+import type { AuditRecord, DecisionDetails } from "@corral/domain/access/Audit"
+import { useMessages, usePunctuation } from "../text/Language.tsx"
 import { ShortId } from "../ui/ShortId.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
-import { DecisionSummary } from "./DecisionSummary.tsx"
 import { auditMessages } from "./messages.ts"
+import { Link } from "@tanstack/react-router"
+import { approvalMessages } from "../approval/messages.ts"
+
+/** Summary of an audited decision: decision, scope, edit and origin. */
+const DecisionSummary = ({ details }: { readonly details: DecisionDetails }) => {
+  const messages = useMessages(auditMessages)
+  const approval = useMessages(approvalMessages)
+  const { approvalId, decision, edited, origin, scope } = details
+  const { comma } = usePunctuation()
+  return (
+    <span className="quiet">
+      <strong>{messages.decisions[decision]}</strong>
+      {edited && <> {approval.edited}</>}
+      {decision === "allow" && `${comma}${approval.remembered[scope]}`}
+      {origin !== "policy" && `${comma}${approval.origins[origin]}`}
+      {" · "}
+      <Link to="/approvals/$approvalId" params={{ approvalId }}>
+        {messages.toApproval}
+      </Link>
+    </span>
+  )
+}
 
 export const AuditTable = ({ records }: { readonly records: ReadonlyArray<AuditRecord> }) => {
   const messages = useMessages(auditMessages)

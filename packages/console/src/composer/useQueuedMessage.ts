@@ -5,8 +5,11 @@ import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { hubApi, messageLimit } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
 import { copiesOf } from "./DraftFiles.ts"
-import { focusComposer } from "./focusComposer.ts"
 import { useSessionDraft } from "./useSessionDraft.ts"
+
+/** Focus of the session's composer, after an action whose result is there or whose own button is gone. */
+const focusComposer = (): void =>
+  document.querySelector<HTMLTextAreaElement>(".composer textarea")?.focus({ preventScroll: true })
 
 export const useQueuedMessage = (session: Session, message: Message) => {
   const client = useQueryClient()

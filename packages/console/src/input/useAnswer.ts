@@ -2,12 +2,31 @@
  * Mutation that sends an answer. Secret answers are sealed in this browser first. A retry sends the same bytes with the same idempotency key.
  */
 import type { HubInput } from "@corral/domain/hub-api/HubRun"
-import type { InputAnswer } from "@corral/domain/input/InputRequest"
+import type { InputAnswer, AnswerValue } from "@corral/domain/input/InputRequest"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useRef } from "react"
 import { hubApi } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
-import { sealedAnswer } from "./sealedAnswer.ts"
+import { sealValue } from "@corral/domain/input/Seal"
+
+/** Questions whose answers are sealed. */
+const secretIds = ({ questions = [] }: HubInput): ReadonlySet<string> =>
+  new Set(questions.filter(({ secret }) => secret === true).map(({ id }) => id))
+
+/** The answer with its secrets sealed. */
+const sealedAnswer = async (input: HubInput, answer: InputAnswer): Promise<InputAnswer> => {
+  const secrets = secretIds(input)
+  if (!("answers" in answer) || secrets.size === 0) return answer
+  const { id, sealingKey } = input
+  const entries = Object.entries(answer.answers).map(async ([question, value]) => {
+    const isSecret = secrets.has(question) && typeof value === "string"
+    // Without a key nothing is sent in the clear: the form offers no field then.
+    if (isSecret && sealingKey === undefined) throw new Error("no key for secret answers")
+    const sent: AnswerValue = isSecret ? await sealValue(sealingKey ?? "", id, value) : value
+    return [question, sent] as const
+  })
+  return { ...answer, answers: Object.fromEntries(await Promise.all(entries)) }
+}
 
 export type AnswerMutation = ReturnType<typeof useAnswer>
 

@@ -1,14 +1,27 @@
 /** Content of the palette for a query, with the state of the search. */
 import type { SearchResult } from "@corral/domain/search/SearchResult"
 import { useNavigate } from "@tanstack/react-router"
-import type { TypedSearch } from "../api/useTypedSearch.ts"
+import { type TypedSearch, useTypedSearch } from "../api/useTypedSearch.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import type { IconName } from "../ui/Icon.tsx"
 import type { PaletteItem, PaletteSection } from "./PaletteItem.ts"
 import { paletteSections } from "./paletteSections.ts"
 import { useCommands } from "./useCommands.ts"
-import { useHubSearch } from "./useHubSearch.ts"
 import { usePlaces } from "./usePlaces.ts"
+import { hubApi } from "../api/Hub.ts"
+import { queryWords } from "./rank.ts"
+
+const MOST = 30
+const MAX_CHARACTERS = 200
+
+/** Search of the Hub for the query of the palette. */
+const useHubSearch = (query: string): TypedSearch<SearchResult> => {
+  // The words that the Hub accepts.
+  const words = queryWords(query).join(" ").slice(0, MAX_CHARACTERS).trim()
+  return useTypedSearch(["search"], words === "" ? undefined : words, (q, signal) =>
+    hubApi.search.find({ query: { q, limit: MOST }, signal })
+  )
+}
 
 const icons: { readonly [K in SearchResult["kind"]]: IconName } = {
   title: "message",

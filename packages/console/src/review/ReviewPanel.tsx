@@ -15,9 +15,34 @@ import { LogTab } from "./LogTab.tsx"
 import { isPanelTab, type PanelTab, panelTabs } from "./PanelTab.ts"
 import { PreviewTab } from "./PreviewTab.tsx"
 import { TurnMenu } from "./TurnMenu.tsx"
-import { usePinnedRun } from "./usePinnedRun.ts"
 import { reviewMessages } from "./messages.ts"
+import { useState } from "react"
 import "./review.css"
+
+/** The turn that a review shows. */
+interface PinnedRun {
+  readonly shown: HubRun["id"]
+  readonly selected: HubRun["id"]
+  readonly runs: ReadonlyArray<HubRun>
+}
+
+/**
+ * The shown turn, and a function that shows another one. A page that follows the newest turn moves on when one starts; a review stays where its
+ * reader is, and only says that the files changed.
+ */
+const usePinnedRun = (
+  run: HubRun,
+  runs: ReadonlyArray<HubRun>
+): readonly [HubRun, (runId: HubRun["id"]) => void] => {
+  const [pin, setPin] = useState<PinnedRun>({ shown: run.id, selected: run.id, runs })
+  if (pin.selected !== run.id || pin.runs !== runs) {
+    const isNewTurn = pin.runs.every(({ id }) => id !== run.id)
+    const isMoved = pin.selected !== run.id && !isNewTurn
+    setPin({ shown: isMoved ? run.id : pin.shown, selected: run.id, runs })
+  }
+  const show = (runId: HubRun["id"]) => setPin((current) => ({ ...current, shown: runId }))
+  return [runs.find(({ id }) => id === pin.shown) ?? run, show]
+}
 
 export interface ReviewPanelProps {
   /** The turn that is shown. */

@@ -8,8 +8,24 @@ import { useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { RowMain } from "../ui/RowMain.tsx"
-import { AddSessionAgent } from "./AddSessionAgent.tsx"
 import { sessionMessages } from "./messages.ts"
+import { AddAgentDialog } from "../composer/AddAgentDialog.tsx"
+import { useAction } from "../ui/useAction.ts"
+import "./session.css"
+
+/** Button that opens the dialog for another agent of a session. */
+const AddSessionAgent = ({ session }: { readonly session: Session }) => {
+  const messages = useMessages(sessionMessages)
+  const action = useAction()
+  return (
+    <div className="part-actions after">
+      <button type="button" className="button small" onClick={() => action.setOpen(true)}>
+        {messages.addAgent}
+      </button>
+      <AddAgentDialog session={session} action={action} />
+    </div>
+  )
+}
 
 interface RowProps {
   readonly agent: AgentInstance

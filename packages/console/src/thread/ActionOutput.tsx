@@ -2,6 +2,7 @@
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import { isClipped } from "@corral/domain/run/BoundedText"
 import type { ToolBlock } from "@corral/domain/run/RunBlock"
+import { splitEnds } from "@corral/domain/text/Cut"
 import { ansiPieces } from "../markdown/ansi.ts"
 import { Clipped } from "../markdown/Clipped.tsx"
 import { markdownMessages } from "../markdown/messages.ts"
@@ -53,13 +54,29 @@ export const ActionOutput = ({
   if (output === undefined || output.text === "")
     // An image is in view above.
     return content === undefined ? <p className="quiet">{messages.noOutput}</p> : null
+  const ends = isClipped(output) && output.skipped === 0 ? splitEnds(output.text) : undefined
+  // Of an output that was cut at its end, the start is what there is.
+  const hasEnd = ends !== undefined || output.skipped > 0 || !isClipped(output)
   return (
     <>
-      <Clipped text={cleaned(output.text)} className="code terminal" isEnd copies={copyOutput}>
+      {ends !== undefined && (
+        <>
+          <Clipped text={cleaned(ends.start)} className="code terminal">
+            {pieces}
+          </Clipped>
+          <p className="quiet">{messages.leftOut(ends.missing)}</p>
+        </>
+      )}
+      <Clipped
+        text={cleaned(ends?.end ?? output.text)}
+        className="code terminal"
+        isEnd={hasEnd}
+        copies={copyOutput}
+      >
         {pieces}
       </Clipped>
-      {isClipped(output) && (
-        <p className="quiet">{output.skipped > 0 ? messages.earlier : messages.middle}</p>
+      {isClipped(output) && ends === undefined && (
+        <p className="quiet">{hasEnd ? messages.earlier : messages.rest}</p>
       )}
       {isClipped(output) && artifactId === undefined && (
         <WholeText runId={runId} bounded={output} name={`out ${seq}`} of={outputOf(callId)} />

@@ -2,16 +2,28 @@
 import { firstCharacters } from "@corral/domain/text/Cut"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { Attachment } from "@corral/domain/session/Attachment"
-import type { Message } from "@corral/domain/session/Message"
+import type { Message, MessageAuthor } from "@corral/domain/session/Message"
 import { memo, type ReactNode, useState } from "react"
 import { AttachmentList } from "../composer/AttachmentList.tsx"
 import { Clipped } from "../markdown/Clipped.tsx"
-import { visibleText } from "../markdown/visible.ts"
+import { visibleText, visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Time } from "../ui/Time.tsx"
 import { threadMessages } from "./messages.ts"
-import { usePersonName } from "./usePersonName.ts"
+import { useCurrentUser } from "../api/CurrentUser.ts"
+import { useMemberName } from "../api/MemberName.ts"
 import "./thread.css"
+
+/** Name of a person. The text of "you" for the reader. */
+const usePersonName = (projectId: HubRun["projectId"] | undefined, author: MessageAuthor): string => {
+  const messages = useMessages(threadMessages)
+  const { user } = useCurrentUser()
+  const userId = author.kind === "agent" || author.userId === user.id ? undefined : author.userId
+  const name = useMemberName(projectId, userId)
+  if (author.kind === "agent") return messages.agent
+  if (author.userId === user.id) return messages.you
+  return visibleLine(name ?? author.userId, 60)
+}
 
 /** A longer text is folded. */
 const LINES = 3

@@ -1,7 +1,23 @@
 /** Control of runs in progress: stop, pause and resume, with their state. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import { usePause } from "./usePause.ts"
 import { useStop } from "./useStop.ts"
+import { useMutation, useQueryClient } from "@tanstack/react-query"
+import { hubApi } from "../api/Hub.ts"
+
+/** Pauses and resumes runs. */
+interface PauseChange {
+  readonly ids: ReadonlyArray<HubRun["id"]>
+  readonly change: "pause" | "resume"
+}
+
+const usePause = () => {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: ({ change, ids }: PauseChange) =>
+      Promise.all(ids.map((id) => hubApi.runs[change]({ params: { id } }))),
+    onSettled: () => client.invalidateQueries({ queryKey: ["runs"] })
+  })
+}
 
 export interface TurnControl {
   readonly isPaused: boolean

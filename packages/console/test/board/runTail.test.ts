@@ -25,12 +25,12 @@ describe("runTail", () => {
   })
 
   it("says a line of Markdown without its marks, and skips lines without words", () => {
-    const said = (text: string) => lineOf(delta("a", text))
+    const shownLine = (text: string) => lineOf(delta("a", text))
     assert.strictEqual(
-      said("- The hours are in `hours.js`. **Two things** are [open](x).\n\n---\n"),
+      shownLine("- The hours are in `hours.js`. **Two things** are [open](x).\n\n---\n"),
       "The hours are in hours.js. Two things are open."
     )
-    assert.strictEqual(said("Run this:\n```sh\nnpm test\n```\n"), "npm test")
+    assert.strictEqual(shownLine("Run this:\n```sh\nnpm test\n```\n"), "npm test")
   })
 
   it("says which call has no result yet, by kind and target", () => {

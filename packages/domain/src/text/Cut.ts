@@ -34,8 +34,29 @@ const wholeLinesAtEnd = (end: string): string => {
 
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length
 
+const BEFORE_COUNT = "\n⋯ "
+const AFTER_COUNT = " bytes ⋯\n"
+
 /** Start and end of a text of `totalBytes`, in whole lines where they are not too long, with a line between them that counts what is left out. */
 export const joinEnds = (start: string, end: string, totalBytes: number): string => {
   const [first, last] = [wholeLinesAtStart(start), wholeLinesAtEnd(end)]
-  return `${first}\n⋯ ${totalBytes - bytesOf(first) - bytesOf(last)} bytes ⋯\n${last}`
+  return first + BEFORE_COUNT + String(totalBytes - bytesOf(first) - bytesOf(last)) + AFTER_COUNT + last
+}
+
+/** Both ends of a text that `joinEnds` made, and the bytes between them. */
+export interface SplitEnds {
+  readonly start: string
+  readonly missing: number
+  readonly end: string
+}
+
+/** Takes a joined text apart. `undefined` for other texts. */
+export const splitEnds = (text: string): SplitEnds | undefined => {
+  const at = text.indexOf(BEFORE_COUNT)
+  const to = at === -1 ? -1 : text.indexOf(AFTER_COUNT, at)
+  const count = to === -1 ? "" : text.slice(at + BEFORE_COUNT.length, to)
+  const missing = Number(count)
+  return count === "" || !Number.isSafeInteger(missing)
+    ? undefined
+    : { start: text.slice(0, at), missing, end: text.slice(to + AFTER_COUNT.length) }
 }

@@ -5,7 +5,7 @@ import { encodeUlid, eventIdOf, type RunId } from "../../src/identity/Ids.ts"
 import { boundText, boundTextEnd, excerptOfEnd, isClipped, MAX_KEPT_TEXT } from "../../src/run/BoundedText.ts"
 import { decodeEvent } from "../../src/run/RunEvent.ts"
 import { RunView } from "../../src/run/RunView.ts"
-import { joinEnds } from "../../src/text/Cut.ts"
+import { joinEnds, splitEnds } from "../../src/text/Cut.ts"
 
 const runId = `run_${encodeUlid(1, new Uint8Array(10))}` as RunId // made as ids are made
 const envelope = { id: eventIdOf(runId, 1), seq: 1, runId, createdAt: "2026-01-01T00:00:00.000Z" }
@@ -63,10 +63,11 @@ describe("the output of a call in a view", () => {
         assert.isAtMost(text.length, MAX_KEPT_TEXT)
         assert.isTrue(text.startsWith("first\n"))
         assert.isTrue(text.endsWith("\nlast"))
-        const between = [...text.matchAll(/\n⋯ (\d+) bytes ⋯\n/gu)]
-        assert.lengthOf(between, 1)
-        const [shown = "", missing] = between[0] ?? []
-        assert.strictEqual(Number(missing), total - bytes(text) + bytes(shown))
+        assert.lengthOf([...text.matchAll(/\n⋯ \d+ bytes ⋯\n/gu)], 1)
+        const ends = splitEnds(text)
+        assert(ends !== undefined)
+        assert.strictEqual(ends.missing, total - bytes(ends.start) - bytes(ends.end))
+        assert.isUndefined(splitEnds(ends.start + ends.end))
       }),
       { numRuns: 50 }
     )
