@@ -17,7 +17,7 @@ type Kind = "few" | "page" | "queue" | "whole" | "pass"
 /** Of each file, in the order of its statements. */
 const statements: Readonly<Record<string, ReadonlyArray<Kind>>> = {
   "edge/approval/Grants": ["page", "page"],
-  "edge/artifact/ArtifactRows": ["page", "few"],
+  "edge/artifact/Artifacts": ["page", "few"],
   "edge/journal/RunJournal": ["few"],
   "edge/log/EdgeIdempotency": ["whole"],
   "edge/log/Runs": ["few", "page", "page"],
@@ -51,8 +51,7 @@ const statements: Readonly<Record<string, ReadonlyArray<Kind>>> = {
   "hub/inspection/TableFindings": ["few"],
   "hub/link/ForeignPushes": ["few"],
   "hub/live/ChangeQueries": ["few", "few", "few"],
-  "hub/project/ProjectMembers": ["page"],
-  "hub/project/Projects": ["page", "page", "few"],
+  "hub/project/Projects": ["page", "page", "few", "page"],
   "hub/project/WorkspaceLinks": ["page"],
   "hub/run/Retention": ["queue", "pass"],
   "hub/run/RunConversation": ["few"],
