@@ -30,6 +30,7 @@ All files are in \`CORRAL_HOME\`, which Corral creates with mode 0700.
 | \`device.json\` | this machine's device at a Hub, and its private key | 0600 |
 | \`own-device.json\` | the same for the Hub that \`corral up\` starts | 0600 |
 | \`hub.json\` | the Hub that the command line is signed in to, and the token of that sign-in | 0600 |
+| \`own-sign-in.json\` | the sign-in at the Hub that \`corral up\` starts, while that Hub is stopped. The next start continues it | 0600 |
 | \`postgres\` | the Hub's embedded PostgreSQL: its data in \`18\`, its socket, its log in \`server.log\` | 0700 |
 | \`runtime-state/<run id>\` | the [private state](confinement.md#state-of-the-runtime) of a confined run's runtime. What could not be taken back stays | 0700 |
 | \`databases\` | databases of runtimes for the confined runs of one workspace | 0700 |

@@ -25,7 +25,7 @@ import type { EdgeChoice } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
 import { LOCAL_DEVICE_FILE } from "../hub/ThisDevice.ts"
 import { inspectHub, type HubStatus } from "./HubHealth.ts"
-import { readSignIn, SIGN_IN_FILE } from "../hub/SignInFile.ts"
+import { readSignIn, RESTING_FILE, SIGN_IN_FILE } from "../hub/SignInFile.ts"
 
 export type EdgeStatus =
   | {
@@ -105,7 +105,8 @@ const CORRAL_FILES = [
   "edge.db",
   "device.json",
   LOCAL_DEVICE_FILE,
-  SIGN_IN_FILE
+  SIGN_IN_FILE,
+  RESTING_FILE
 ]
 
 /** `undefined` if there is no file, or if this user cannot see it: `examineStore` reports a home that cannot be read. */

@@ -29,15 +29,18 @@ export interface LocalDeviceOptions {
 const idempotencyHeaders = () => ({ headers: { "idempotency-key": randomUUID() } })
 const refusedBecause = ({ message }: { readonly message: string }) => refused(`${message}.`)
 
-/** Tells the Edge, before it starts, where its Hub is now: the Hub may have another port than at its last start. */
-export const moveLocalDevice = (file: string, hub: string): Effect.Effect<void> =>
-  readDevice(file).pipe(
-    Effect.flatMap((stored) =>
-      stored === undefined || stored.hub === hub ? Effect.void : writeDevice(file, { ...stored, hub })
-    ),
+/**
+ * Tells the Edge, before it starts, where its Hub is now: the Hub may have another port than at its last start. Returns the address before, if it was
+ * another one.
+ */
+export const moveLocalDevice = (file: string, hub: string): Effect.Effect<string | undefined> =>
+  Effect.gen(function* () {
+    const stored = yield* readDevice(file)
+    if (stored === undefined || stored.hub === hub) return undefined
+    yield* writeDevice(file, { ...stored, hub })
+    return stored.hub
     // The registration, which comes after the start, says what is wrong with the file.
-    Effect.ignore
-  )
+  }).pipe(Effect.orElseSucceed(() => undefined))
 
 /** Reads the device of this file from the Hub. Registers a new one if the Hub has none. */
 const register = Effect.fnUntraced(function* (calls: HubApiClient, { file, publicUrl }: LocalDeviceOptions) {

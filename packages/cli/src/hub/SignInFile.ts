@@ -28,7 +28,7 @@ const text = Schema.fromJsonString(SignInRecord)
 const decode = Schema.decodeUnknownOption(text)
 
 /** The sign-in at the Hub of this home's `corral up`, while that Hub is stopped. */
-const RESTING_FILE = "own-sign-in.json"
+export const RESTING_FILE = "own-sign-in.json"
 
 const fileNamed = (name: string) => Effect.map(corralHome, (home) => join(home, name))
 const file = fileNamed(SIGN_IN_FILE)

@@ -20,15 +20,17 @@ export const configureEdge = (environment: Readonly<Record<string, string>>, por
     ...(port === undefined ? {} : { CORRAL_EDGE_PORT: String(port) })
   }).pipe(Effect.mapError(startFailed))
 
+/** Failure of a start in a home that another Edge uses. */
+export const homeInUse = (home: string): CommandFailed =>
+  startFailed({
+    message: `Corral is already running in ${home}. Use it from another terminal, stop it first, or set CORRAL_HOME to another folder.`
+  })
+
 /** Failure of a start, with what a user can do about a home that the Edge cannot use. */
 const edgeStartFailed = (home: string, error: { readonly message: string }): CommandFailed => {
   if (error instanceof HomeUnusable)
     return startFailed({ message: `${error.message} Set CORRAL_HOME to another folder.` })
-  return error instanceof HomeInUse
-    ? startFailed({
-        message: `Corral is already running in ${home}. Use it from another terminal, stop it first, or set CORRAL_HOME to another folder.`
-      })
-    : startFailed(error)
+  return error instanceof HomeInUse ? homeInUse(home) : startFailed(error)
 }
 
 /** Failure of a home that cannot be written. */

@@ -5,11 +5,12 @@
  */
 import type { EdgeConfig } from "@corral/edge/config/EdgeConfig"
 import type { WorkspaceEntry } from "@corral/edge/config/WorkspaceEntries"
-import { Effect, Redacted } from "effect"
+import { Effect, Option, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { ensureLocalDevice, moveLocalDevice } from "../hub/LocalDevice.ts"
+import { locateEdge } from "../edge/EdgeLocation.ts"
 import { earlierToken, signInLocally } from "../hub/LocalSignIn.ts"
 import { LOCAL_DEVICE_FILE } from "../hub/ThisDevice.ts"
 import { Host } from "../terminal/Host.ts"
@@ -97,8 +98,12 @@ const startWithHub = Effect.fnUntraced(function* (
   }).pipe(withProgress("starting the Hub and its database"))
   const deviceFile = join(edgeConfig.home, LOCAL_DEVICE_FILE)
   const config = { ...edgeConfig, workspaces, deviceFile, hubAddresses: undefined }
-  yield* moveLocalDevice(deviceFile, hub.publicUrl)
-  const edge = yield* startEdge(config).pipe(withProgress("starting the Edge"))
+  const before = yield* moveLocalDevice(deviceFile, hub.publicUrl)
+  const edge = yield* startEdge(config).pipe(
+    // Another Edge in this home continues with its Hub.
+    Effect.tapError(() => (before === undefined ? Effect.void : moveLocalDevice(deviceFile, before))),
+    withProgress("starting the Edge")
+  )
   const gateway = hasBot(environment)
     ? yield* startGateway(environment, { url: hub.publicUrl, token, databaseUrl: hub.databaseUrl })
     : undefined
@@ -107,12 +112,22 @@ const startWithHub = Effect.fnUntraced(function* (
   return { edge, config, workspaces, hub, gateway, project, signedIn } satisfies LocalServices
 })
 
+/** Whether an Edge of this home answers. */
+const isEdgeRunning = locateEdge({ url: Option.none(), tokenFile: Option.none() }).pipe(
+  Effect.as(true),
+  Effect.orElseSucceed(() => false)
+)
+
 /** Starts the services. They stop when the scope closes. */
 export const startLocalServices = Effect.fn("LocalServices.start")(function* (options: LocalServicesOptions) {
   const { environment } = yield* Host
   // Loaded on demand: other commands start faster without the services.
-  const { configureEdge, homeFailed, startEdge } = yield* Effect.promise(() => import("./EdgeService.ts"))
+  const { configureEdge, homeFailed, homeInUse, startEdge } = yield* Effect.promise(
+    () => import("./EdgeService.ts")
+  )
   const config = yield* configureEdge(environment, options.edgePort)
+  // Before a second Hub starts. The lock of the Edge guarantees it.
+  if (yield* isEdgeRunning) return yield* homeInUse(config.home)
   const workspaces = yield* Effect.try({
     try: () => workspacesOf(config, options.workspaces),
     catch: (cause) => homeFailed(config.home, cause)

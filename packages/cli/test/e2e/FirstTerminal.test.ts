@@ -6,7 +6,7 @@
 import { hasTerminals } from "@corral/testing/process/TerminalProgram"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { execFileSync } from "node:child_process"
-import { chmodSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs"
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs"
 import { delimiter, dirname, join } from "node:path"
 import { until } from "@corral/testing/time/Until"
 import { Corral, type Machine, players } from "./Corral.ts"
@@ -149,7 +149,10 @@ describe.skipIf(!hasTerminals)("the first terminals", { timeout: 120_000 }, () =
       run.enter("y")
       assert.strictEqual(await run.ended, 0, run.screen)
 
+      const device = () => readFileSync(join(corral.home, "own-device.json"), "utf8")
+      const deviceBefore = device()
       assert.strictEqual((await command("up", "--port", "0")).exit, 1)
+      assert.strictEqual(device(), deviceBefore)
       assert.strictEqual((await command("updo")).exit, 2)
       assert.strictEqual((await command("run", "-a", "nope", "Read the notes")).exit, 2)
       assert.match((await command("runs")).screen, /completed +just now|completed +\d+ min\. ago/)
