@@ -1,5 +1,6 @@
 /** Page of a task, for users of the API. Leads to the session of the task, or to its run as soon as there is one. */
 import type { TaskId } from "@corral/domain/identity/Ids"
+import { isTaskOver } from "@corral/domain/task/Task"
 import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { Navigate } from "@tanstack/react-router"
 import { hubApi } from "../api/Hub.ts"
@@ -13,8 +14,6 @@ import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
 import { uiMessages } from "../ui/messages.ts"
 import { taskMessages } from "./messages.ts"
-
-const terminalStates: ReadonlyArray<string> = ["completed", "failed", "cancelled", "expired"]
 
 export const TaskPage = ({ taskId }: { readonly taskId: string }) => {
   const messages = useMessages(taskMessages)
@@ -36,7 +35,7 @@ export const TaskPage = ({ taskId }: { readonly taskId: string }) => {
         <RefusalNote error={error} />
       </PageFrame>
     )
-  const isOver = terminalStates.includes(task.state)
+  const isOver = isTaskOver(task.state)
   const cancel = async (): Promise<void> => {
     await hubApi.tasks.cancel({ params: { id } })
     await client.invalidateQueries({ queryKey: ["tasks"] })

@@ -116,7 +116,7 @@ export class BatchState {
     this.act(recorder.apply(isRedacted(input) ? input : redaction.value(input)))
   }
 
-  /** Collects actions. What they callAdapter the runtime is encoded now, at a known position of the run, and written later. */
+  /** Collects actions. What they tell the runtime is encoded now, at a known position of the run, and written later. */
   act(actions: ReadonlyArray<RunAction>): void {
     for (const action of actions) {
       this.actions.push(action)
