@@ -57,6 +57,27 @@ describe.skipIf(!hasChromium)("a request that is longer than its card", { timeou
       }
     })()`)
 
+  it("has its answers from the first picture on if it is short", async () => {
+    const [, target = ""] = places(await requested("echo short >> log.txt"))
+    const page = await browser.page(joined.front.url, token, "/runs", desktop)
+    const canAllow = await page.evaluate(
+      (path) =>
+        new Promise<boolean>((resolve) => {
+          new MutationObserver((_, observer) => {
+            const buttons = document.querySelector(".decision-buttons")
+            if (buttons === null) return
+            observer.disconnect()
+            resolve(buttons.querySelector(".hidden-lines") === null)
+          }).observe(document.body, { subtree: true, childList: true })
+          history.pushState({}, "", path)
+          dispatchEvent(new PopStateEvent("popstate"))
+        }),
+      target
+    )
+    assert.isTrue(canAllow)
+    await browser.end(page)
+  })
+
   it.each([
     { name: "desktop", options: desktop },
     { name: "phone", options: phone }
