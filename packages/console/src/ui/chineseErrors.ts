@@ -137,6 +137,7 @@ export const chineseByMessage: ReadonlyMap<string, string> = new Map([
   ["No user with this id.", "没有此 ID 对应的用户。"],
   ["This user is already a project member.", "该用户已是项目成员。"],
   ["This user is not a project member.", "该用户不是项目成员。"],
+  ["Browsers can't open a link.", "浏览器无法打开设备连接。"],
   ["You can't change a revoked device.", "无法更改已吊销的设备。"],
   ["Do this in your browser, where you are signed in.", "请在您已登录的浏览器中进行此操作。"],
   [
