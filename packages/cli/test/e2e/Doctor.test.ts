@@ -86,7 +86,7 @@ describe("corral doctor", { timeout: 120_000 }, () => {
   it.each([
     ["a file", (path: string) => writeFileSync(path, "")],
     ["a link to itself", (path: string) => symlinkSync(path, path)]
-  ])("says in one sentence that %s cannot be a home, and so does `up`", async (_, make) => {
+  ])("says that %s cannot be a home, and so does `up`", async (_, make) => {
     const corral = new Corral()
     try {
       make(corral.home)
@@ -96,7 +96,10 @@ describe("corral doctor", { timeout: 120_000 }, () => {
       for (const flags of [[], ["--edge-only"]]) {
         const up = await corral.run("up", ...flags)
         assert.deepStrictEqual([up.exit, up.out], [1, []])
-        assert.match(up.stderr, /^\S+ cannot be used as a home: [a-z ]+\.\n$/)
+        assert.match(
+          up.stderr,
+          /^\S+ cannot be used as a home: [a-z ]+\. Set CORRAL_HOME to another folder\.\n$/
+        )
       }
     } finally {
       await corral.close()
@@ -119,7 +122,7 @@ describe("corral doctor", { timeout: 120_000 }, () => {
           for (const flags of [[], ["--edge-only"]])
             assert.strictEqual(
               await refusal(env, "up", ...flags),
-              `${home} cannot be used as a home: no such file or directory.\n`
+              `${home} cannot be used as a home: no such file or directory. Set CORRAL_HOME to another folder.\n`
             )
           assert.deepStrictEqual((await examine(corral, env)).found.edge.running, false)
         }

@@ -73,6 +73,8 @@ describe.skipIf(!hasChromium)("access", { timeout: 120_000 }, () => {
       "reaches everything with Tab, in sight and with a line around it: %s",
       async (name) => {
         await openDirectly(page, joined.front.url + paths[name])
+        // Comes with the events, after the page.
+        if (name === "waiting") await page.locator(".decision").waitFor()
         if (pictures !== undefined) await page.screenshot({ path: join(pictures, `${name}-${look}.png`) })
         assert.deepStrictEqual(await page.evaluate(tooWide), [])
         assert.deepStrictEqual(await page.evaluate(structure), [])
