@@ -26,8 +26,8 @@ describe("@corral/client in a browser", () => {
     )
     const size = gzipSync(bytes).length
     assert.isAbove(size, 2_000)
-    // 12,122 bytes for a Hub, of which some 350 name an action as a person edited it, and keep the end of outputs.
-    assert.isBelow(size, 12_200)
+    // 12,299 bytes for a Hub, of which some 350 name an action as a person edited it, and 200 show both ends of a cut output.
+    assert.isBelow(size, 12_400)
   })
 
   it.each(["EdgeEffects", "HubEffects"])("%s builds without Node", async (face) => {
