@@ -198,9 +198,9 @@ const recordings = [
   "command-in-background",
   "commands-end-in-turn",
   "planned-job",
-  "subagent-in-background",
-  "subagent-in-background-with-state",
-  "subagent-of-subagent"
+  "child-in-background",
+  "child-in-background-with-state",
+  "child-of-a-child"
 ]
 
 describe("a recording with background work", () => {
@@ -230,7 +230,7 @@ describe("a recording with background work", () => {
     })
 
   it("counts the tokens of sub-agents once", () => {
-    const recording = load("claude-code", "subagent-in-background")
+    const recording = load("claude-code", "child-in-background")
     const protocol = claudeCode.protocol(recording.start)
     const outputs = [...protocol.step(recording.stdout), ...protocol.end(recording.exit)]
     const totals = outputs.flatMap((output) => {
