@@ -28,8 +28,7 @@ export const homeInUse = (home: string): CommandFailed =>
 
 /** Failure of a start, with what a user can do about a home that the Edge cannot use. */
 const edgeStartFailed = (home: string, error: { readonly message: string }): CommandFailed => {
-  // A database that this installation cannot open would not open elsewhere either.
-  if (error instanceof HomeUnusable && error.message.startsWith(home))
+  if (error instanceof HomeUnusable && error.isInstallation !== true)
     return startFailed({ message: `${error.message} Set CORRAL_HOME to another folder.` })
   return error instanceof HomeInUse ? homeInUse(home) : startFailed(error)
 }

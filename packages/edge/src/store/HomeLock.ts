@@ -16,15 +16,18 @@ import { keepPrivate } from "./PrivateFile.ts"
 /** Another Edge uses the home. */
 export class HomeInUse extends Data.TaggedError("HomeInUse")<{ readonly message: string }> {}
 
-/** The home cannot be created or written. */
-export class HomeUnusable extends Data.TaggedError("HomeUnusable")<{ readonly message: string }> {}
+/** The home cannot be created, written, or opened by this installation, which then opens no other home either. */
+export class HomeUnusable extends Data.TaggedError("HomeUnusable")<{
+  readonly message: string
+  readonly isInstallation?: boolean
+}> {}
 
 const refusalOf = (home: string, cause: unknown): HomeInUse | HomeUnusable => {
   if (cause instanceof Database.SqliteError && cause.code.startsWith("SQLITE_BUSY"))
     return new HomeInUse({ message: `${home} is in use by another Edge. Stop it, or choose another home.` })
   // The packed command installs SQLite as a separate package. Its absence is not about the home.
   if (cause instanceof Error && cause.name === "SqliteMissing")
-    return new HomeUnusable({ message: cause.message })
+    return new HomeUnusable({ message: cause.message, isInstallation: true })
   return new HomeUnusable({ message: unusableHome(home, cause) })
 }
 
