@@ -1,4 +1,5 @@
-/** Summary of several test runs from the results of vitest's JSON reporter: skipped tests with their reasons, and the sums. */
+/** Summary of several test runs from the results of vitest's JSON reporter: skipped tests with their reasons, failed ones, and the sums. */
+import { relative } from "node:path"
 import { skipped, type TestFile } from "./Skipped.ts"
 
 export interface TestResults {
@@ -8,16 +9,28 @@ export interface TestResults {
   readonly testResults: ReadonlyArray<TestFile & { readonly status: string }>
 }
 
+type ResultsOfFile = TestResults["testResults"][number]
+
 /** A file without a failed test, that failed nevertheless, could not be run. */
-const brokenFiles = ({ testResults }: TestResults): number =>
-  testResults.filter(
-    ({ assertionResults, status }) =>
-      status === "failed" && assertionResults.every((test) => test.status !== "failed")
-  ).length
+const isBroken = ({ assertionResults, status }: ResultsOfFile): boolean =>
+  status === "failed" && assertionResults.every((test) => test.status !== "failed")
 
 /** At least 1 for a run that failed, or has no results. */
 const failuresOf = (run: TestResults | undefined): number =>
-  run === undefined ? 1 : Math.max(run.numFailedTests + brokenFiles(run), run.success ? 0 : 1)
+  run === undefined
+    ? 1
+    : Math.max(run.numFailedTests + run.testResults.filter(isBroken).length, run.success ? 0 : 1)
+
+/** The log of a long run is cut before it is read: what failed stands at its end, a line each with the first line of the error. */
+const failed = (files: ReadonlyArray<ResultsOfFile>, root: string): ReadonlyArray<string> =>
+  files.flatMap((file) => {
+    const where = relative(root, file.name)
+    const line = (what: string, error = "") => `  ${what}: ${error.split("\n", 1)[0]}`
+    const tests = file.assertionResults
+      .filter(({ status }) => status === "failed")
+      .map(({ failureMessages, fullName }) => line(`${where}, ${fullName}`, failureMessages?.[0]))
+    return isBroken(file) ? [line(where, file.message), ...tests] : tests
+  })
 
 const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((total, each) => total + each, 0)
 
@@ -26,13 +39,13 @@ export const summaryLines = (
   runs: ReadonlyArray<TestResults | undefined>,
   root: string
 ): ReadonlyArray<string> => {
-  const lines = skipped(
-    runs.flatMap((run) => run?.testResults ?? []),
-    root
-  )
+  const files = runs.flatMap((run) => run?.testResults ?? [])
+  const skips = skipped(files, root)
+  const failures = failed(files, root)
   const passed = sum(runs.map((run) => run?.numPassedTests ?? 0))
   return [
-    ...(lines.length > 0 ? ["skipped:", ...lines] : []),
+    ...(skips.length > 0 ? ["skipped:", ...skips] : []),
+    ...(failures.length > 0 ? ["failed:", ...failures] : []),
     `${passed} passed, ${sum(runs.map(failuresOf))} failed`
   ]
 }

@@ -12,7 +12,12 @@ const run = (passed: number, more: Partial<TestResults> = {}): TestResults => ({
 const file = (status: string, tests: ReadonlyArray<string>) => ({
   name: "/corral/packages/a.test.ts",
   status,
-  assertionResults: tests.map((each) => ({ status: each }))
+  message: tests.length === 0 ? "Cannot find module" : "",
+  assertionResults: tests.map((each) => ({
+    status: each,
+    fullName: "a thing works",
+    failureMessages: each === "failed" ? ["Error: it does not\n    at a.test.ts"] : []
+  }))
 })
 
 describe("The summary of several test runs", () => {
@@ -22,10 +27,15 @@ describe("The summary of several test runs", () => {
     ])
   })
 
-  it("counts a file that could not be run as a failure", () => {
+  it("names what failed, and counts a file that could not be run as a failure", () => {
     const testResults = [file("failed", []), file("failed", ["failed"]), file("passed", ["passed"])]
     const broken = run(1, { success: false, numFailedTests: 1, testResults })
-    assert.deepStrictEqual(summaryLines([run(3), broken], "/corral"), ["4 passed, 2 failed"])
+    assert.deepStrictEqual(summaryLines([run(3), broken], "/corral"), [
+      "failed:",
+      "  packages/a.test.ts: Cannot find module",
+      "  packages/a.test.ts, a thing works: Error: it does not",
+      "4 passed, 2 failed"
+    ])
   })
 
   it("counts a run without results, and one that failed without a failed test, as failures", () => {
