@@ -11,8 +11,7 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Context, Effect, Layer } from "effect"
 import { edgeMetrics } from "../EdgeMetrics.ts"
-import { SMALL_JOB } from "../store/DirectCommits.ts"
-import { Store, type StoreFailed, type Write } from "../store/Store.ts"
+import { type Committed, committing, Store, type StoreFailed, type Write } from "../store/Store.ts"
 import { type BatchFollower, BatchFollowers } from "./BatchFollowers.ts"
 import type { StoredBatch, NewEvents } from "./StoredBatch.ts"
 import { SharedReads } from "./SharedReads.ts"
@@ -23,13 +22,16 @@ import { insertBatchRow } from "./EventRows.ts"
 export class EdgeEventLog extends Context.Service<
   EdgeEventLog,
   {
-    /** Succeeds when the events, if any, and their rows are on disk. Followers have received the batch by then. */
+    /**
+     * Appends the events, if any, together with their rows, passes the batch to its followers, then calls `done`: before it returns where the batch
+     * is small and the store is idle.
+     */
+    readonly submit: (events: NewEvents, projections: ReadonlyArray<Write>, done: Committed) => void
+    /** The same as an effect, which cannot be interrupted. */
     readonly append: (
       events: NewEvents,
       projections: ReadonlyArray<Write>
     ) => Effect.Effect<void, StoreFailed>
-    /** Appends a few events to the log of an idle store before it returns. `false` if nothing is appended: `append` takes them then. */
-    readonly appendNow: (events: NewEvents, projections: ReadonlyArray<Write>) => boolean
     /**
      * Batches with events after `after`, oldest first, about `budget` characters (at least one batch if there is one). Empty if the next
      * event is no longer kept. Throws `StoreDamaged` if the next event is damaged.
@@ -67,15 +69,16 @@ const make = Effect.fnUntraced(function* () {
   const reader = new StoredEvents(store)
   const shared = new SharedReads()
   const followers = new BatchFollowers((runId) => shared.drop(runId))
-  const { append, appendNow } = yield* makeAppend(store, followers)
+  const submit = yield* makeSubmit(store, followers)
+  const append = committing(submit)
   const fork = Effect.runForkWith(yield* Effect.context<never>())
   const pace = new ReaderPace({
     followers,
     later: (millis, look) => void fork(Effect.andThen(Effect.sleep(millis), Effect.sync(look)))
   })
   return EdgeEventLog.of({
-    append,
-    appendNow,
+    submit,
+    append: (events, projections) => Effect.uninterruptible(append(events, projections)),
     read: (runId, after, budget) => {
       const readStore = () => reader.read(runId, after, budget)
       return followers.areSeveral(runId) ? shared.read(runId, after, budget, readStore) : readStore()
@@ -91,36 +94,23 @@ const make = Effect.fnUntraced(function* () {
   })
 })
 
-const makeAppend = Effect.fnUntraced(function* (store: Store["Service"], followers: BatchFollowers) {
+const makeSubmit = Effect.fnUntraced(function* (store: Store["Service"], followers: BatchFollowers) {
   const metrics = yield* CurrentMetrics
   const appended = metrics.counter(edgeMetrics.events)
-  const committing = metrics.histogram(edgeMetrics.commit)
-  const publish = (batch: StoredBatch, startedAt: number): void => {
-    committing.record((performance.now() - startedAt) / 1_000)
-    appended.add(batch.lastSeq - batch.firstSeq + 1)
-    followers.publish(batch)
-  }
-  const append = (events: NewEvents, projections: ReadonlyArray<Write>): Effect.Effect<void, StoreFailed> => {
-    if (events.count === 0) return store.commit(projections)
+  const committed = metrics.histogram(edgeMetrics.commit)
+  return (events: NewEvents, projections: ReadonlyArray<Write>, done: Committed): void => {
+    if (events.count === 0) return store.submit(projections, done)
     const startedAt = performance.now()
     const { batch, row } = encodeBatch(events)
-    return store.commit([row, ...projections]).pipe(
-      Effect.tap(() => Effect.sync(() => publish(batch, startedAt))),
-      // A durable batch is published even if its appender was interrupted.
-      Effect.uninterruptible
-    )
+    store.submit([row, ...projections], (error) => {
+      if (error === undefined) {
+        committed.record((performance.now() - startedAt) / 1_000)
+        appended.add(events.count)
+        followers.publish(batch)
+      }
+      done(error)
+    })
   }
-  const appendNow = (events: NewEvents, projections: ReadonlyArray<Write>): boolean => {
-    if (events.count === 0) return store.commitNow(projections)
-    // Before it is encoded: `append` encodes it again.
-    if (events.lines.length > SMALL_JOB) return false
-    const startedAt = performance.now()
-    const { batch, row } = encodeBatch(events)
-    if (!store.commitNow([row, ...projections])) return false
-    publish(batch, startedAt)
-    return true
-  }
-  return { append, appendNow }
 })
 
 const encodeBatch = (events: NewEvents): { readonly batch: StoredBatch; readonly row: Write } => {

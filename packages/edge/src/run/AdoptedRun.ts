@@ -1,11 +1,9 @@
 /** A run whose process an earlier Edge started, in the state in which that Edge left it. */
 import type { InputRequestId } from "@corral/domain/identity/Ids"
 import type { AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
-import type { OutputPosition } from "../journal/OutputPosition.ts"
 import type { RunChild, RunChildHandlers } from "../process/RunChild.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
-import type { RunReported } from "./BatchState.ts"
-import type { BudgetMeter } from "./Budget.ts"
+import type { AdoptedState } from "./KernelState.ts"
 
 /** Milliseconds that have passed for each clock of a run. */
 export interface RunElapsed {
@@ -21,23 +19,14 @@ export interface RunElapsed {
 
 export const noneElapsed: RunElapsed = { age: 0, wall: 0, active: 0, background: 0 }
 
-export interface AdoptedRun {
+export interface AdoptedRun extends AdoptedState {
   readonly command: SubprocessSpec
-  readonly position: OutputPosition
-  /** Number of its next entry. */
-  readonly journal: { readonly next: number }
-  readonly reported: RunReported
-  /** Outputs that the earlier Edge has applied. */
-  readonly appliedOutputs: number
-  readonly budget: BudgetMeter
   /** Bytes of stdin that the process has received. */
   readonly stdinBytes: number
   /** What was written to stdin after the protocol's opening, from the first text on. */
   readonly texts: ReadonlyArray<string>
   /** Outputs that were read and not applied. They are redacted. */
   readonly outputs: ReadonlyArray<AdapterOutput>
-  /** Whether the earlier Edge was ending the process. */
-  readonly isStopping: boolean
   readonly elapsed: RunElapsed
   /** Which limit ended the process while no Edge was there. */
   readonly endedBy: "wall" | "cap" | "background" | undefined

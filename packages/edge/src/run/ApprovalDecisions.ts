@@ -10,32 +10,29 @@ import {
 import type { ApprovalId } from "@corral/domain/identity/Ids"
 import type { InputEdit, RefusalCode } from "@corral/domain/run/RunMachine"
 import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
-import { Deferred } from "effect"
-import type { BatchState } from "./BatchState.ts"
+import type { KernelState } from "./KernelState.ts"
 import type { OutputRedaction } from "./OutputRedaction.ts"
 import type { DecideFailure, RunMessageOf } from "./RunMessage.ts"
 
-export const applyDecision = (batch: BatchState, message: RunMessageOf<"Decide">): void => {
-  const { approvals, policy, recorder, redaction } = batch.context
+export const applyDecision = (kernel: KernelState, message: RunMessageOf<"Decide">): void => {
+  const { approvals, policy, recorder, redaction, turn } = kernel
   const { approvalId, by, origin, reply } = message
   const isPending = recorder.state.pending.has(approvalId)
   const assessed = isPending ? approvals.get(approvalId)?.assessed : undefined
-  if (assessed !== undefined && message.answer.updatedInput !== undefined && !assessed.request.editable) {
-    batch.replies.push(Deferred.fail(reply, notEditable()))
-    return
-  }
+  if (assessed !== undefined && message.answer.updatedInput !== undefined && !assessed.request.editable)
+    return turn.fail(reply, notEditable())
   const answer = assessed === undefined ? message.answer : policy.narrowed(assessed, message.answer)
   const edit = assessed === undefined ? undefined : editOf(assessed.request, answer, redaction)
   const actions = recorder.apply({ _tag: "ApprovalDecided", approvalId, answer, by, origin, edit })
   const refusal = actions.find((action) => action._tag === "Refuse")
   if (refusal === undefined) {
     if (assessed !== undefined)
-      recorder.addRows(policy.remember(assessed, answer, { approvalId, by, nowMs: batch.nowMs }))
-    batch.act(actions)
-    batch.replies.push(Deferred.succeed(reply, undefined))
+      recorder.addRows(policy.remember(assessed, answer, { approvalId, by, nowMs: kernel.nowMs }))
+    kernel.act(actions)
+    turn.succeed(reply, undefined)
   } else {
     const state = recorder.state.resolved.get(approvalId)?.state ?? "cancelled"
-    batch.replies.push(Deferred.fail(reply, refusalOf(refusal.code, approvalId, state)))
+    turn.fail(reply, refusalOf(refusal.code, approvalId, state))
   }
 }
 

@@ -7,7 +7,7 @@ import type { ApprovalAsker } from "../approval/OpenApprovals.ts"
 import type { PolicyVerdict } from "../approval/Policy.ts"
 import { limitRequestSize } from "../approval/RequestSize.ts"
 import type { AssessedRequest, RunPolicy } from "../approval/RunPolicy.ts"
-import { type BatchState, isoTime } from "./BatchState.ts"
+import { isoTime, type KernelState } from "./KernelState.ts"
 import type { OutputRedaction } from "./OutputRedaction.ts"
 
 /** Reads a request. One that is not shown completely is neither edited nor remembered: the policy decides it each time. */
@@ -30,19 +30,19 @@ export const assessRequest = (
 }
 
 export const requestApproval = (
-  batch: BatchState,
+  kernel: KernelState,
   asker: ApprovalAsker,
   requested: ApprovalRequest
 ): void => {
-  const { approvals, approvalMs, journal, policy, recorder, redaction } = batch.context
-  const approvalId = mint<ApprovalId>("apr", batch.nowMs)
+  const { approvals, approvalMs, journal, policy, recorder, redaction } = kernel
+  const approvalId = mint<ApprovalId>("apr", kernel.nowMs)
   const { assessed, isWhole, refusal } = assessRequest(policy, redaction, requested)
-  batch.approvalCost += costOf(requested, assessed)
-  const expiresMs = batch.nowMs + approvalMs
+  kernel.turn.requestCost += costOf(requested, assessed)
+  const expiresMs = kernel.nowMs + approvalMs
   const expiresAt = isoTime(expiresMs)
   approvals.add(approvalId, asker, assessed, expiresMs)
   const isFromEdge = asker._tag === "Connection"
-  batch.apply({ _tag: "ApprovalRequested", approvalId, request: assessed.shown, expiresAt, isFromEdge })
+  kernel.apply({ _tag: "ApprovalRequested", approvalId, request: assessed.shown, expiresAt, isFromEdge })
   if (journal !== undefined && recorder.state.pending.has(approvalId))
     recorder.addRows([
       journal.request(approvalId, asker._tag === "Runtime" ? asker : { connection: asker.address })
@@ -54,7 +54,7 @@ export const requestApproval = (
     verdict._tag === "Allow"
       ? { decision: "allow", scope: "once" }
       : { decision: "deny", scope: "once", reason: verdict.reason }
-  batch.apply({ _tag: "ApprovalDecided", approvalId, answer, by: verdict.by, origin: "policy" })
+  kernel.apply({ _tag: "ApprovalDecided", approvalId, answer, by: verdict.by, origin: "policy" })
 }
 
 /** Denies a request that is too large to show. */

@@ -3,16 +3,24 @@
  *
  * Guarantees: no mode, grant, default or timer answers. What is not shown to people is declined without a choice.
  */
+import { endsWithPlan } from "@corral/domain/approval/RunMode"
+import { SchemaValidationFailed } from "@corral/domain/errors/Failures"
+import { answerIssues } from "@corral/domain/input/AnswerCheck"
 import { firstCharacters } from "@corral/domain/text/Cut"
 import type { InputRequestId } from "@corral/domain/identity/Ids"
-import { MAX_INPUT_TEXT, MAX_OPTIONS, type RequestedInput } from "@corral/domain/input/InputRequest"
+import {
+  type InputAnswer,
+  MAX_INPUT_TEXT,
+  MAX_OPTIONS,
+  type RequestedInput
+} from "@corral/domain/input/InputRequest"
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterOutput, InputResponse } from "@corral/domain/run/RuntimeAdapter"
 import { mint } from "@corral/service/Identifiers"
-import { hasSecrets, makeSealingKeys } from "../input/SecretAnswers.ts"
-import { type BatchState, isoTime } from "./BatchState.ts"
+import { hasSecrets, makeSealingKeys, secretTexts, shownAnswers } from "../input/SecretAnswers.ts"
+import { isoTime, type KernelState } from "./KernelState.ts"
 import { cutText } from "./PayloadLimit.ts"
-import type { RunMessageOf } from "./RunMessage.ts"
+import { AnswerRefused, type RunMessageOf } from "./RunMessage.ts"
 
 type RequestedOutput = Extract<AdapterOutput, { readonly _tag: "InputRequested" }>
 type WithdrawnOutput = Extract<AdapterOutput, { readonly _tag: "InputWithdrawn" }>
@@ -33,38 +41,37 @@ const isShowable = (request: RequestedInput): boolean =>
   (request.questions ?? []).every(({ options = [] }) => options.length <= MAX_OPTIONS) &&
   Buffer.byteLength(JSON.stringify({ ...request, plan: undefined })) <= REQUEST_BYTES
 
-export const admitQuestion = (batch: BatchState, output: RequestedOutput): void => {
-  const { recorder, redaction } = batch.context
-  batch.approvalCost++
-  const inputId = mint<InputRequestId>("inq", batch.nowMs)
-  if (batch.context.isFirstVersion)
-    return decline(batch, inputId, output.key, "Questions are not supported here.")
+export const admitQuestion = (kernel: KernelState, output: RequestedOutput): void => {
+  const { recorder, redaction } = kernel
+  kernel.turn.requestCost++
+  const inputId = mint<InputRequestId>("inq", kernel.nowMs)
+  if (kernel.isFirstVersion) return decline(kernel, inputId, output.key, "Questions are not supported here.")
   if (!isShowable(output.request)) {
-    notice(batch, "The agent asked a question that is too large to show. It was not answered.")
-    return decline(batch, inputId, output.key, "The question is too large to be shown to the user.")
+    notice(kernel, "The agent asked a question that is too large to show. It was not answered.")
+    return decline(kernel, inputId, output.key, "The question is too large to be shown to the user.")
   }
   if (!isAnswerable(output.request)) {
-    notice(batch, "The agent asked a question with two parts of the same id. It was not answered.")
-    return decline(batch, inputId, output.key, "Two parts of the question have the same id.")
+    notice(kernel, "The agent asked a question with two parts of the same id. It was not answered.")
+    return decline(kernel, inputId, output.key, "Two parts of the question have the same id.")
   }
-  if (recorder.state.verdict !== undefined) return decline(batch, inputId, output.key, "The run is ending.")
-  openQuestion(batch, inputId, output.key, redaction.value(withShortPlan(batch, output.request)))
+  if (recorder.state.verdict !== undefined) return decline(kernel, inputId, output.key, "The run is ending.")
+  openQuestion(kernel, inputId, output.key, redaction.value(withShortPlan(kernel, output.request)))
 }
 
 /** Records the question, under its runtime's key. */
 export const openQuestion = (
-  batch: BatchState,
+  kernel: KernelState,
   inputId: InputRequestId,
   key: string,
   shown: RequestedInput
 ): void => {
-  const { holdKey, inputs, journal, recorder } = batch.context
+  const { holdKey, inputs, journal, recorder } = kernel
   const { inputTtlMs } = recorder.run
-  const expiresMs = inputTtlMs === undefined ? undefined : batch.nowMs + inputTtlMs
+  const expiresMs = inputTtlMs === undefined ? undefined : kernel.nowMs + inputTtlMs
   const sealing = hasSecrets(shown) ? makeSealingKeys() : undefined
   // The public key is no secret, and redaction could take it for one.
   const request = sealing === undefined ? shown : { ...shown, sealingKey: sealing.publicKey }
-  batch.act(
+  kernel.act(
     recorder.apply({
       _tag: "InputRequested",
       inputId,
@@ -79,44 +86,74 @@ export const openQuestion = (
 }
 
 /** The runtime no longer waits, or continued without an answer. */
-export const withdrawQuestion = (batch: BatchState, { key, state }: WithdrawnOutput): void => {
-  const { inputs } = batch.context
+export const withdrawQuestion = (kernel: KernelState, { key, state }: WithdrawnOutput): void => {
+  const { inputs } = kernel
   const inputId = inputs.idOf(key)
   if (inputId === undefined) return
-  batch.apply({ _tag: "InputWithdrawn", inputId, state })
+  kernel.apply({ _tag: "InputWithdrawn", inputId, state })
   inputs.remove(inputId)
 }
 
 /** Asks a question again whose key for secret answers is lost. The run continues to wait in between. */
-export const askAgain = (batch: BatchState, { inputId, key }: RunMessageOf<"KeyLost">): void => {
-  const request = batch.context.recorder.state.pendingInputs.get(inputId)
+export const askAgain = (kernel: KernelState, { inputId, key }: RunMessageOf<"KeyLost">): void => {
+  const request = kernel.recorder.state.pendingInputs.get(inputId)
   if (request === undefined) return
-  openQuestion(batch, mint<InputRequestId>("inq", batch.nowMs), key, request)
-  batch.apply({ _tag: "InputWithdrawn", inputId, state: "withdrawn" })
+  openQuestion(kernel, mint<InputRequestId>("inq", kernel.nowMs), key, request)
+  kernel.apply({ _tag: "InputWithdrawn", inputId, state: "withdrawn" })
 }
 
+/** Answers an open question. The first valid answer wins; later ones are refused. */
+export const applyAnswer = (kernel: KernelState, message: RunMessageOf<"AnswerInput">): void => {
+  const { recorder, redaction, turn } = kernel
+  const { answer, by, inputId, keep, origin, reply, stored } = message
+  const request = recorder.state.pendingInputs.get(inputId)
+  const issues = request === undefined ? [] : answerIssues(request, answer)
+  if (issues.length > 0) {
+    return turn.fail(reply, new SchemaValidationFailed({ details: { issues } }))
+  }
+  if (request !== undefined) {
+    if ("answers" in answer) redaction.learn(secretTexts(request, answer.answers))
+    if (keep !== undefined) recorder.addAnswer(inputId, keep)
+    if (stored !== undefined) turn.storedAnswers.set(inputId, stored)
+  }
+  const actions = recorder.apply({
+    _tag: "InputAnswered",
+    inputId,
+    answer,
+    shown: redaction.value(request === undefined ? {} : shownOf(request, answer)),
+    by,
+    origin,
+    endsRun: request?.kind === "plan" && endsWithPlan(recorder.run.mode)
+  })
+  if (actions.some(({ _tag }) => _tag === "Refuse")) return turn.fail(reply, new AnswerRefused())
+  kernel.act(actions)
+  turn.succeed(reply, undefined)
+}
+
+const shownOf = (request: RequestedInput, answer: InputAnswer) => ({
+  ...("answers" in answer ? { answers: shownAnswers(request, answer.answers) } : {}),
+  ...(answer.comment === undefined ? {} : { comment: answer.comment })
+})
+
 /** The whole of a long plan is an artifact. */
-const withShortPlan = (batch: BatchState, request: RequestedInput): RequestedInput => {
+const withShortPlan = (kernel: KernelState, request: RequestedInput): RequestedInput => {
   const { plan } = request
   if (plan === undefined) return request
   const short = cutText(firstCharacters(plan, MAX_INPUT_TEXT), PLAN_BYTES)
   if (short === plan) return request
-  batch.context.recorder.addArtifact("plan.md", "text/markdown; charset=utf-8", plan)
-  notice(batch, "The plan is longer than a question can show. The artifact plan.md has the whole plan.")
+  kernel.recorder.addArtifact("plan.md", "text/markdown; charset=utf-8", plan)
+  notice(kernel, "The plan is longer than a question can show. The artifact plan.md has the whole plan.")
   return { ...request, plan: short }
 }
 
-const notice = (batch: BatchState, text: string): void =>
-  batch.apply({
+const notice = (kernel: KernelState, text: string): void =>
+  kernel.apply({
     _tag: "EventEmitted",
     event: draft("run.notice", { kind: "warning", text }),
     isFromEdge: true
   })
 
-const decline = (batch: BatchState, inputId: InputRequestId, key: string, reason: string): void => {
+const decline = (kernel: KernelState, inputId: InputRequestId, key: string, reason: string): void => {
   const response: InputResponse = { _tag: "Unanswered", reason }
-  batch.callAdapter(
-    { _tag: "Respond", inputId, key, response },
-    batch.context.protocol.respond?.(key, response)
-  )
+  kernel.callAdapter({ _tag: "Respond", inputId, key, response }, kernel.protocol.respond?.(key, response))
 }

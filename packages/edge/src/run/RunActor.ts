@@ -1,8 +1,8 @@
 /**
  * The run actor: one scoped fiber that owns a run's subprocess, its clocks, its cancellation and the Deferred of each open approval.
  *
- * The actor first waits for `prepare`; a cancel ends that wait. Every input of the run is a message in its mailbox. The actor
- * takes all waiting messages as one batch, applies them to the recorder, makes the events durable, and only then acts.
+ * The actor first waits for `prepare`; a cancel ends that wait. Everything that happens to the run is a message. The messages that wait are one
+ * turn (`RunTurn`): the kernel applies them, their events become durable, and only then the actor acts.
  *
  * Guarantees: users and the runtime see only what is on disk. Every run ends in the same order: all its processes end, the terminal event is
  * written, the scope closes.
@@ -15,26 +15,19 @@ import type { ApprovalId, InputRequestId, MessageId } from "@corral/domain/ident
 import type { InputAnswer, InputRequest } from "@corral/domain/input/InputRequest"
 import type { Run } from "@corral/domain/run/Run"
 import type { AdapterEvent, ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
-import { Clock, Data, Deferred, Effect, Fiber, type Scope } from "effect"
-import type { ApprovalAsker, OpenApproval } from "../approval/OpenApprovals.ts"
-import type { PendingRequest } from "../approval/PendingRequests.ts"
+import { Clock, Data, Deferred, Effect, type Scope } from "effect"
+import type { ApprovalAsker } from "../approval/OpenApprovals.ts"
 import type { AssessedRequest } from "../approval/RunPolicy.ts"
 import { type AnswerForms, answerForms } from "../input/AnswerForms.ts"
 import type { OpenInput } from "../input/OpenInputs.ts"
 import type { ResultRows } from "../log/EdgeIdempotency.ts"
 import type { StoreFailed } from "../store/Store.ts"
 import type { RunHold } from "./RunHold.ts"
-import { BudgetMeter } from "./Budget.ts"
-import { allowProtected, performAction } from "./RunActions.ts"
-import { freezeRun } from "./RunPause.ts"
+import { beginTurn, performAction } from "./RunTurn.ts"
 import type { AdoptedRun } from "./AdoptedRun.ts"
-import { adoptProcess, postLater, startProcess } from "./RunProcess.ts"
+import { adoptProcess, postLater } from "./RunProcess.ts"
 import { type RunActorOptions, RunSession } from "./RunSession.ts"
-import type { BatchContext } from "./BatchState.ts"
-import { commitBatch } from "./BatchCommit.ts"
-import { DirectBatches, release } from "./DirectBatches.ts"
-import { MailboxBatch } from "./MailboxBatch.ts"
-import { adjustClocks, continueInHolder, followInHolder, prepareHolder } from "./RunClocks.ts"
+import { continueInHolder } from "./RunClocks.ts"
 import type { AnswerRefused, DecideFailure, Decider, RunMessage } from "./RunMessage.ts"
 
 /** The run ended before the command reached it. The store has its final state. */
@@ -53,7 +46,7 @@ export class RunActor {
   readonly #session: RunSession
 
   constructor(options: RunActorOptions) {
-    this.#session = new RunSession(options)
+    this.#session = new RunSession(options, beginTurn)
   }
 
   /** The run as it is on disk. */
@@ -102,12 +95,12 @@ export class RunActor {
 
   /** Opens an approval again, which an earlier Edge requested. Call it before `live`. */
   reopen(id: ApprovalId, asker: ApprovalAsker, assessed: AssessedRequest, expiresMs: number): void {
-    this.#session.approvals.add(id, asker, assessed, expiresMs)
+    this.#session.kernel.approvals.add(id, asker, assessed, expiresMs)
   }
 
   /** The same for a question. */
   reopenInput(input: Omit<OpenInput, "answer">): void {
-    this.#session.inputs.add(input)
+    this.#session.kernel.inputs.add(input)
   }
 
   /** Succeeds when the answer is on disk. `AnswerRefused` if the question is not open. */
@@ -178,7 +171,7 @@ const answer = Effect.fnUntraced(function* (
   { allowsPlain, answer, ...submission }: AnswerSubmission
 ): Effect.fn.Return<void, SchemaValidationFailed | AnswerRefused | RunGone> {
   const question = session.options.recorder.state.pendingInputs.get(inputId)
-  const { sealing } = session.inputs.get(inputId) ?? {}
+  const { sealing } = session.kernel.inputs.get(inputId) ?? {}
   const forms: AnswerForms =
     question === undefined
       ? { answer, stored: undefined }
@@ -205,9 +198,10 @@ const request = <A, E = never>(
   })
 
 const live = Effect.fnUntraced(function* (session: RunSession) {
-  const { mailbox, options } = session
+  const { options, post, turns } = session
+  const { adopted, commits, hold, protection, recorder, times } = options
   const clock = yield* Clock.Clock
-  const { adopted, hold, protection, times } = options
+  session.now = () => clock.currentTimeMillisUnsafe()
   if (hold !== undefined) yield* Effect.addFinalizer(() => leaveHolder(options, hold))
   if (adopted === undefined) session.preparing = yield* Effect.forkScoped(prepare(session))
   else yield* adopt(session, adopted)
@@ -215,19 +209,10 @@ const live = Effect.fnUntraced(function* (session: RunSession) {
     const left = Math.max(0, times.cap - (adopted?.elapsed.age ?? 0))
     yield* postLater(session, left, { _tag: "TimedOut", kind: "cap", afterMs: times.cap })
   }
-  if (protection !== undefined)
-    yield* Effect.forkScoped(protection.follow((event) => void session.post({ _tag: "Announced", event })))
-  if (options.commits !== undefined)
-    yield* Effect.forkScoped(
-      options.commits.follow((event) => void session.post({ _tag: "Announced", event }))
-    )
-  const context = batchContext(session)
-  const direct = new DirectBatches(session, () => new MailboxBatch(context, clock.currentTimeMillisUnsafe()))
-  mailbox.processDirectly(direct)
-  const processMessages = (messages: ReadonlyArray<RunMessage>) =>
-    processBatch(session, direct.take(), messages)
-  // Messages go out of scope after each batch. Otherwise an idle run would retain the buffer of its last read.
-  while (!options.recorder.terminal) yield* Effect.flatMap(mailbox.take, processMessages)
+  const announce = (event: AdapterEvent) => void post({ _tag: "Announced", event })
+  if (protection !== undefined) yield* Effect.forkScoped(protection.follow(announce))
+  if (commits !== undefined) yield* Effect.forkScoped(commits.follow(announce))
+  yield* turns.run(() => recorder.terminal)
 })
 
 const prepare = ({
@@ -274,109 +259,11 @@ const adopt = Effect.fnUntraced(function* (session: RunSession, adopted: Adopted
       )
     )
   )
-  session.process = yield* adoptProcess(session, adopted, command)
-  if (!adopted.hasEnded) continueInHolder(session, session.process, adopted)
+  const process = yield* adoptProcess(session, adopted, command)
+  session.started(process)
+  if (!adopted.hasEnded) continueInHolder(session, process, adopted)
   // A freeze or a thaw that the earlier Edge has begun.
-  if (recorder.state.paused !== true) session.process.freezer?.thaw()
+  if (recorder.state.paused !== true) process.freezer?.thaw()
   if (adopted.isStopping) yield* performAction(session, { _tag: "Stop" })
   else if (recorder.state.verdict !== undefined) yield* performAction(session, { _tag: "Leave" })
-})
-
-const batchContext = (session: RunSession): BatchContext => {
-  const { approvals, backlog, inputs, journal, options, position, reported } = session
-  const { adopted, hold, onUnknown, policy, protocol, recorder, redaction, root, times } = options
-  return {
-    recorder,
-    protocol,
-    isFirstVersion: options.specificationVersion === 1,
-    approvals,
-    inputs,
-    holdKey: (inputId, privateKey) => hold?.keepKey(inputId, privateKey),
-    backlog,
-    isGone: () => session.process?.child.isGone === true,
-    process: () => session.process,
-    position,
-    journal,
-    appliedBefore: adopted?.appliedOutputs ?? 0,
-    budget: adopted?.budget ?? new BudgetMeter(recorder.run.budget),
-    policy,
-    root,
-    redaction,
-    reported,
-    approvalMs: times.approval,
-    onUnknown
-  }
-}
-
-const processBatch = Effect.fnUntraced(function* (
-  session: RunSession,
-  batch: MailboxBatch,
-  messages: ReadonlyArray<RunMessage>
-) {
-  const { approvals, inputs, mailbox, options } = session
-  const { recorder } = options
-  if (batch.commit === undefined) {
-    for (const message of messages) batch.handle(message)
-    // The decoder's outputs of the process's end belong to the same commit.
-    for (const message of mailbox.takeWaiting()) batch.handle(message)
-    batch.resume()
-  }
-
-  // Concurrent with the commit: a program takes longer to start. A run that was cancelled in the same batch is not started.
-  if (batch.command !== undefined && recorder.state.verdict === undefined) {
-    session.process = yield* startProcess(session, batch.command)
-    session.preparing = undefined
-  }
-  // Output that comes from here on belongs to later batches.
-  const applied = session.position.bytes
-  prepareHolder(session, applied)
-  yield* commitBatch(session, batch)
-  followInHolder(session, applied)
-  for (const action of batch.actions) allowProtected(session, action)
-  release(session, batch)
-  for (const approval of approvals.takeUnwatched()) yield* Effect.forkScoped(awaitDecision(session, approval))
-  for (const input of inputs.takeUnwatched())
-    if (input.expiresMs !== undefined)
-      yield* Effect.forkScoped(awaitAnswer(session, input, { _tag: "InputExpired", inputId: input.id }))
-  for (const action of batch.actions) yield* performAction(session, action)
-  for (const pause of batch.pauses) yield* freezeRun(session, pause)
-  for (const reply of batch.replies) yield* reply
-  yield* adjustClocks(session, applied)
-  if (batch.isProcessGone) yield* finish(session)
-})
-
-/** Waits for a decision. The answer to a connection is passed on here, that to the runtime is written. */
-const awaitDecision = Effect.fnUntraced(function* (session: RunSession, approval: OpenApproval) {
-  const { asker, id: approvalId } = approval
-  const answer = yield* awaitAnswer(session, approval, { _tag: "ApprovalExpired", approvalId })
-  if (asker._tag === "Connection") yield* Deferred.succeed(asker.reply, answer)
-  session.approvals.remove(approvalId)
-})
-
-/** Waits for the answer to a request. Its expiry is a message like any other. */
-const awaitAnswer = Effect.fnUntraced(function* <Answer>(
-  { post }: RunSession,
-  { answer, expiresMs = Infinity }: PendingRequest<string, Answer>,
-  expired: RunMessage
-) {
-  const left = expiresMs - (yield* Clock.currentTimeMillis)
-  const answered = yield* Effect.timeoutOption(Deferred.await(answer), Math.max(0, left))
-  if (answered._tag === "Some") return answered.value
-  post(expired)
-  return yield* Deferred.await(answer)
-})
-
-/** After the process has exited: ends remaining processes of the run and reviews its workspace. */
-const finish = Effect.fnUntraced(function* ({ exited, options, post, process, reported }: RunSession) {
-  const { takeBackState = Effect.void } = options
-  if (process === undefined) return
-  // No program ran, so nothing changed.
-  const review = reported.hasNoProgram === true ? Effect.succeed([]) : options.review
-  yield* Fiber.interrupt(process.opening)
-  yield* Deferred.succeed(exited, undefined)
-  // Concurrent, because users wait for both. A process that was still alive may have changed files meanwhile.
-  const [found, early] = yield* Effect.all([process.clear, review], { concurrency: 2 })
-  // A reader of the run's end finds the conversation in the user's state.
-  yield* takeBackState
-  post({ _tag: "Swept", review: found === 0 ? early : yield* review })
 })

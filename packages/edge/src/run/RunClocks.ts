@@ -1,5 +1,5 @@
 /**
- * Clocks of a run after a batch. The time of a pending approval or question counts neither as silence nor towards a limit of the run or of its
+ * Clocks of a run after a turn. The time of a pending approval or question counts neither as silence nor towards a limit of the run or of its
  * background work. While the runtime is idle, only its background work is limited. A pause stops all but the cap.
  */
 import { isSettling } from "@corral/domain/run/RunMachine"
@@ -42,12 +42,12 @@ const isSame = (a: ClockState, b: ClockState): boolean =>
   a.applied === b.applied &&
   a.isSettling === b.isSettling
 
-/** Whether no clock starts or stops, as after most batches. Notes whether a tool runs. */
+/** Whether no clock starts or stops, as after most turns. Notes whether a tool runs. */
 export const clocksContinue = (session: RunSession): boolean => {
   const { clocks, options, process } = session
   if (process === undefined) return true
   process.silence.work(options.recorder.state.openCalls.size > 0)
-  return clocks !== undefined && isSame(clocks, stateOf(session, session.position.bytes))
+  return clocks !== undefined && isSame(clocks, stateOf(session, session.kernel.position.bytes))
 }
 
 /** `applied`: bytes of output that led to the state. */
@@ -83,7 +83,7 @@ const heldClocks = (
 }
 
 /**
- * The holder's clocks before the events of a batch are stored, so that an Edge that dies between the two leaves no run without its limit: a clock
+ * The holder's clocks before the events of a turn are stored, so that an Edge that dies between the two leaves no run without its limit: a clock
  * that starts does so now, and one that stops has its whole time again.
  */
 export const prepareHolder = (session: RunSession, applied: number): void => {
@@ -98,7 +98,7 @@ export const prepareHolder = (session: RunSession, applied: number): void => {
   })
 }
 
-/** The holder's clocks once the events of a batch are stored, before anything else leaves the run. */
+/** The holder's clocks once the events of a turn are stored, before anything else leaves the run. */
 export const followInHolder = (session: RunSession, applied: number): void => {
   const { options, process } = session
   if (process !== undefined && !isEnding(session)) options.hold?.follow(heldClocks(session, process, applied))
@@ -106,8 +106,8 @@ export const followInHolder = (session: RunSession, applied: number): void => {
 
 /** The holder's clocks of an adopted run: without those that outputs may have changed which are not applied. */
 export const continueInHolder = (session: RunSession, process: RunProcess, adopted: AdoptedRun): void => {
-  const { options, position } = session
-  const clocks = heldClocks(session, process, position.bytes)
+  const { kernel, options } = session
+  const clocks = heldClocks(session, process, kernel.position.bytes)
   const isSure = adopted.outputs.length === 0
   options.hold?.continueAfter(adopted.elapsed.wall, isSure ? clocks : { ...clocks, background: undefined })
 }

@@ -17,10 +17,11 @@ import { WARN_AT } from "./Budget.ts"
 import type { RunSession } from "./RunSession.ts"
 import { RunSweep } from "./RunSweep.ts"
 import { decodeOutput } from "./RuntimeOutput.ts"
-import type { PauseRequest, RunMessage } from "./RunMessage.ts"
+import type { KernelProgram } from "./KernelState.ts"
+import type { RunMessage } from "./RunMessage.ts"
 import * as SilenceClock from "./SilenceClock.ts"
 
-export interface RunProcess {
+export interface RunProcess extends KernelProgram {
   readonly child: RunChild
   /** Kills remaining processes of the run and removes its temporary folder. Returns the number of searches that found any. */
   readonly clear: Effect.Effect<number>
@@ -33,8 +34,6 @@ export interface RunProcess {
   readonly idleClocks: IdleClocks
   /** Absent without control groups. */
   readonly freezer: Freezer | undefined
-  /** Pauses that wait for the freeze in progress. */
-  readonly freezes: Array<PauseRequest>
   /** Writes the protocol's opening once the workspace's snapshot is taken. */
   readonly opening: Fiber.Fiber<void>
 }
@@ -104,7 +103,7 @@ const superviseProcess = Effect.fnUntraced(function* (
       stdout: session.stdout,
       exit: exitOf(session, end),
       post,
-      position: session.position,
+      position: session.kernel.position,
       heldBytes: hold?.maxOutput
     })
   )
@@ -125,7 +124,10 @@ const superviseProcess = Effect.fnUntraced(function* (
     wallClock,
     idleClocks: yield* makeIdleClocks(session, elapsed.background),
     freezer: group === undefined ? undefined : new Freezer(group),
-    freezes: [],
+    canFreeze: group !== undefined,
+    get isGone() {
+      return child.isGone
+    },
     opening
   }
 })

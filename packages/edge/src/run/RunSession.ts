@@ -3,9 +3,7 @@ import { Deferred, type Effect, type Fiber, type Scope } from "effect"
 import type { Run, RunFailure } from "@corral/domain/run/Run"
 import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import type { AnyProtocol } from "@corral/domain/run/RuntimeAdapter"
-import { OpenApprovals } from "../approval/OpenApprovals.ts"
 import type { RunPolicy } from "../approval/RunPolicy.ts"
-import { OpenInputs } from "../input/OpenInputs.ts"
 import type { ProtectedWatch } from "../confinement/ProtectedWatch.ts"
 import type { Artifacts } from "../artifact/Artifacts.ts"
 import type { RunTimes } from "../config/RunTimes.ts"
@@ -13,17 +11,14 @@ import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import type { FindSurvivors } from "../process/SharedSearch.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import type { StoreFailed } from "../store/Store.ts"
-import { Backlog } from "./Backlog.ts"
-import { Mailbox } from "./Mailbox.ts"
+import { RunKernel } from "./RunKernel.ts"
+import { TurnLoop } from "./TurnLoop.ts"
 import type { OutputRedaction } from "./OutputRedaction.ts"
 import type { RunProcess } from "./RunProcess.ts"
 import type { RunRecorder } from "./RunRecorder.ts"
 import type { RunMessage } from "./RunMessage.ts"
 import { StdoutReader } from "./StdoutReader.ts"
 import type { TurnCommits } from "./TurnCommits.ts"
-import { RunJournal } from "../journal/RunJournal.ts"
-import { OutputPosition } from "../journal/OutputPosition.ts"
-import type { RunReported } from "./BatchState.ts"
 import type { ClockState } from "./RunClocks.ts"
 import type { AdoptedRun } from "./AdoptedRun.ts"
 import type { RunHold } from "./RunHold.ts"
@@ -104,45 +99,55 @@ export interface RunActorOptions {
   readonly onUnknown: (what: string, raw?: string) => void
 }
 
-/** Maximum number of pending messages. Output stops earlier, at `StdoutReader`'s limit; the rest is for commands. */
-const MAILBOX_CAPACITY = 65_536
-
 export class RunSession {
   readonly options: RunActorOptions
-  readonly mailbox = new Mailbox<RunMessage>(MAILBOX_CAPACITY)
-  readonly approvals = new OpenApprovals()
-  readonly inputs = new OpenInputs()
-  readonly backlog = new Backlog<RunMessage>()
+  readonly kernel: RunKernel
+  readonly turns: TurnLoop<RunMessage, StoreFailed, Scope.Scope>
   readonly stdout = new StdoutReader()
   readonly stdin: RuntimeStdin
-  readonly position: OutputPosition
-  /** Only of a run that outlives its Edge. */
-  readonly journal: RunJournal | undefined
-  readonly reported: RunReported
   /** The terminal run, once it is on disk. Fails if the store failed. */
   readonly ended = Deferred.makeUnsafe<Run, StoreFailed>()
   /** Succeeds when the process has exited. Some of its output may still arrive. */
   readonly exited = Deferred.makeUnsafe<void>()
   /** Fiber that waits for the run's slot and workspace, until the process has started. */
   preparing: Fiber.Fiber<unknown> | undefined
-  process: RunProcess | undefined
+  #process: RunProcess | undefined
   /** What the clocks follow; `undefined` before they start. */
   clocks: ClockState | undefined
   isStopping = false
   isLeaving = false
+  /** Unix milliseconds. Set before the first turn. */
+  now: () => number = Date.now
   #isResuming = false
 
-  constructor(options: RunActorOptions) {
-    const { adopted, hold, protocol, recorder } = options
+  constructor(
+    options: RunActorOptions,
+    begin: (session: RunSession, messages: ReadonlyArray<RunMessage>) => void
+  ) {
+    const { adopted, hold, protocol, times } = options
     this.options = options
+    this.kernel = new RunKernel({
+      ...options,
+      adopted,
+      approvalMs: times.approval,
+      isHeld: hold !== undefined,
+      holdKey: (inputId, privateKey) => hold?.keepKey(inputId, privateKey)
+    })
+    this.turns = new TurnLoop((messages) => begin(this, messages))
     this.stdin = new RuntimeStdin(protocol.open, adopted?.stdinBytes)
-    this.position = adopted?.position ?? new OutputPosition()
-    this.journal =
-      hold === undefined ? undefined : new RunJournal(recorder.run.id, this.position, adopted?.journal.next)
-    this.reported = adopted?.reported ?? { diff: undefined, isOver: undefined, isCancelled: false }
   }
 
-  readonly post = (message: RunMessage): boolean => this.mailbox.post(message)
+  readonly post = (message: RunMessage): boolean => this.turns.post(message)
+
+  get process(): RunProcess | undefined {
+    return this.#process
+  }
+
+  started(process: RunProcess): void {
+    this.preparing = undefined
+    this.#process = process
+    this.kernel.program = process
+  }
 
   /** Whether the prompt is on the command line, so that the program starts to work before it reads stdin. */
   get hasPromptOnStart(): boolean {
@@ -156,7 +161,7 @@ export class RunSession {
 
   /** Whether stdout is paused because the runtime requests approvals faster than they are decided. */
   get isBackedUp(): boolean {
-    return this.backlog.isWaiting && this.process?.child.isGone === false
+    return this.kernel.backlog.isWaiting && this.process?.isGone === false
   }
 
   /** Whether stdout is paused for now: for the backlog, or for the readers of the run. Accepts output again when the readers have room. */
@@ -166,7 +171,7 @@ export class RunSession {
 
   readonly #acceptOutput = (): void => this.stdout.processed(0, this.holdsOutput())
 
-  /** Continues the backlog in a later batch, after batches of other runs. */
+  /** Continues the backlog in a later turn, after turns of other runs. */
   resumeLater(): void {
     if (this.#isResuming) return
     this.#isResuming = true

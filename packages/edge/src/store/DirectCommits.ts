@@ -11,7 +11,7 @@ import Database from "better-sqlite3"
 import { type Job, jobTransaction, LOG_SIZE_LIMIT } from "./JobTransaction.ts"
 
 /** Characters and bytes of a small job: a decision with its rows, also of a run with a long prompt. A larger one is of a busy stream. */
-export const SMALL_JOB = 16_384
+const SMALL_JOB = 16_384
 
 /** A commit that takes longer is one of a slow disk. */
 const QUICK_MS = 2

@@ -35,6 +35,9 @@ export type { Write } from "./JobTransaction.ts"
 /** The store could not be opened or written: the disk is full, the file is damaged, or the writer thread ended. */
 export class StoreFailed extends Data.TaggedError("StoreFailed")<{ readonly message: string }> {}
 
+/** Called when writes are durable, or have failed. Must not throw. */
+export type Committed = (error: StoreFailed | undefined) => void
+
 /** Writer thread that runs already. The store starts a thread if there is none, and when this one has ended. */
 export const FirstWriter = Context.Reference<WriterThread | undefined>("corral/edge/FirstWriter", {
   defaultValue: () => undefined
@@ -43,10 +46,10 @@ export const FirstWriter = Context.Reference<WriterThread | undefined>("corral/e
 export class Store extends Context.Service<
   Store,
   {
+    /** Applies the writes together, then calls `done`: before it returns where the writes are few and the store is idle. */
+    readonly submit: (writes: ReadonlyArray<Write>, done: Committed) => void
     /** Applies the writes together; succeeds when they are durable. */
     readonly commit: (writes: ReadonlyArray<Write>) => Effect.Effect<void, StoreFailed>
-    /** Commits a few writes of an idle store before it returns. `false` if nothing is applied: `commit` takes them then. */
-    readonly commitNow: (writes: ReadonlyArray<Write>) => boolean
     readonly all: <Row>(sql: string, ...params: ReadonlyArray<string | number>) => ReadonlyArray<Row>
     readonly get: <Row>(sql: string, ...params: ReadonlyArray<string | number>) => Row | undefined
     /** Rows one by one, for a caller that may stop early. No other read may run before it ends. Reads throw `StoreDamaged`. */
@@ -118,10 +121,9 @@ const make = Effect.fnUntraced(function* (file: string, usedSince: string | unde
     return failure
   }
 
-  const commit = (writes: ReadonlyArray<Write>): Effect.Effect<void, StoreFailed> =>
-    Effect.callback((resume) => {
-      writer.submit(writes, (error) => resume(error === null ? Effect.void : Effect.fail(failed(error))))
-    })
+  const submit = (writes: ReadonlyArray<Write>, done: Committed): void =>
+    writer.submit(writes, (error) => done(error === null ? undefined : failed(error)))
+  const commit = committing(submit)
 
   const tryWrite = Effect.gen(function* () {
     if (writer.ended) writer = yield* opened
@@ -145,8 +147,8 @@ const make = Effect.fnUntraced(function* (file: string, usedSince: string | unde
   yield* Effect.forkScoped(Effect.forever(recoverWrites))
 
   return Store.of({
+    submit,
     commit,
-    commitNow: (writes) => writer.commitNow(writes),
     failing: () => failing,
     slowCommits: () => writer.commitTimes.slow(),
     damage,
@@ -156,6 +158,14 @@ const make = Effect.fnUntraced(function* (file: string, usedSince: string | unde
     ...reader
   })
 })
+
+/** The effect of a submit. */
+export const committing =
+  <Arguments extends ReadonlyArray<unknown>>(submit: (...submitted: [...Arguments, Committed]) => void) =>
+  (...submitted: Arguments): Effect.Effect<void, StoreFailed> =>
+    Effect.callback((resume) =>
+      submit(...submitted, (error) => resume(error === undefined ? Effect.void : Effect.fail(error)))
+    )
 
 /** A file that cannot be read fails when the store is opened. */
 const lostChangesOf = (file: string): string | undefined => {
@@ -253,20 +263,18 @@ const makeMemory = Effect.gen(function* () {
       else db.prepare(sql).run(...params)
   })
   const { all, get } = storeReader(db, reportDamage)
+  const submit = (writes: ReadonlyArray<Write>, done: Committed): void => {
+    let failure: StoreFailed | undefined
+    try {
+      apply(writes)
+    } catch (cause) {
+      failure = new StoreFailed({ message: String(cause) })
+    }
+    done(failure)
+  }
   return Store.of({
-    commit: (writes) =>
-      Effect.try({
-        try: () => apply(writes),
-        catch: (cause) => new StoreFailed({ message: String(cause) })
-      }),
-    commitNow: (writes) => {
-      try {
-        apply(writes)
-        return true
-      } catch {
-        return false
-      }
-    },
+    submit,
+    commit: committing(submit),
     all,
     get,
     // Complete before a write: a connection with an open cursor cannot write.

@@ -39,15 +39,10 @@ export class WriterLink {
 
   submit(job: Job, settled: Settled): void {
     if (this.broken !== undefined) return settled(this.broken)
-    if (this.commitNow(job)) return settled(null)
+    if (this.inFlight === undefined && this.direct.commit(job)) return settled(null)
     this.waiting.push(job)
     this.pendingSettled.push(settled)
     if (this.inFlight === undefined) this.sendPending()
-  }
-
-  /** Commits a small job that finds none in progress. `false` if it is not applied, so that it can be submitted. */
-  commitNow(job: Job): boolean {
-    return this.broken === undefined && this.inFlight === undefined && this.direct.commit(job)
   }
 
   arrived(reply: WriterReply): void {

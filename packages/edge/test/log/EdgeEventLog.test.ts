@@ -79,7 +79,7 @@ for (const [where, log] of [
       })
     )
 
-    it.effect("appends within the call if it can, and then once, for readers and followers", () =>
+    it.effect("submits within the call if it can, and then once, for readers and followers", () =>
       Effect.gen(function* () {
         const log = yield* EdgeEventLog
         const runId = newRunId()
@@ -87,9 +87,15 @@ for (const [where, log] of [
         log.follow(runId, { receive: ({ lastSeq }) => received.push(lastSeq) })
         for (const batch of batchesOf(runId, [2, 1, 3])) {
           const before = received.length
-          const isAppended = log.appendNow(batch, [])
-          assert.strictEqual(received.length, before + (isAppended ? 1 : 0))
-          if (!isAppended) yield* log.append(batch, [])
+          let isDone = false
+          yield* Effect.callback<void>((resume) => {
+            log.submit(batch, [], (error) => {
+              isDone = error === undefined
+              resume(Effect.void)
+            })
+            assert.strictEqual(received.length, before + (isDone ? 1 : 0))
+          })
+          assert.strictEqual(received.length, before + 1)
         }
         assert.deepStrictEqual(received, [2, 3, 6])
         assert.deepStrictEqual(seqsOf(log.read(runId, 0, 1_000_000)), upTo(6))

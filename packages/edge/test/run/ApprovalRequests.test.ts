@@ -2,15 +2,10 @@ import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { AnyProtocol } from "@corral/domain/run/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred } from "effect"
-import { type ApprovalAsker, OpenApprovals } from "../../src/approval/OpenApprovals.ts"
-import { OpenInputs } from "../../src/input/OpenInputs.ts"
+import type { ApprovalAsker } from "../../src/approval/OpenApprovals.ts"
 import { requestApproval } from "../../src/run/ApprovalRequests.ts"
-import { Backlog } from "../../src/run/Backlog.ts"
-import { BatchState } from "../../src/run/BatchState.ts"
-import { BudgetMeter } from "../../src/run/Budget.ts"
+import { isoTime, KernelState } from "../../src/run/KernelState.ts"
 import { OutputRedaction } from "../../src/run/OutputRedaction.ts"
-import type { RunMessage } from "../../src/run/RunMessage.ts"
-import { OutputPosition } from "../../src/journal/OutputPosition.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { policyOf, shell } from "../approval/RunPolicies.ts"
 import { created, runIdOf, runOf } from "../Samples.ts"
@@ -31,31 +26,22 @@ const silent: AnyProtocol = {
 const requested = (request: ApprovalRequest, asker: ApprovalAsker = { _tag: "Runtime", key: "1" }) => {
   const recorder = new RunRecorder(runOf(runIdOf(1)))
   recorder.apply(created)
-  const batch = new BatchState(
-    {
-      recorder,
-      protocol: silent,
-      isFirstVersion: false,
-      inputs: new OpenInputs(),
-      holdKey: () => undefined,
-      approvals: new OpenApprovals(),
-      backlog: new Backlog<RunMessage>(),
-      isGone: () => false,
-      process: () => undefined,
-      budget: new BudgetMeter(),
-      redaction: new OutputRedaction(["correct horse"]),
-      position: new OutputPosition(),
-      journal: undefined,
-      appliedBefore: 0,
-      reported: { diff: undefined, isOver: undefined, isCancelled: false },
-      policy: policyOf(),
-      root: "/ws",
-      approvalMs: HALF_HOUR,
-      onUnknown: () => undefined
-    },
-    now
-  )
-  requestApproval(batch, asker, request)
+  const kernel = new KernelState({
+    recorder,
+    protocol: silent,
+    specificationVersion: 2,
+    policy: policyOf(),
+    root: "/ws",
+    redaction: new OutputRedaction(["correct horse"]),
+    approvalMs: HALF_HOUR,
+    isHeld: false,
+    holdKey: () => undefined,
+    onUnknown: () => undefined,
+    adopted: undefined
+  })
+  kernel.nowMs = now
+  recorder.at(isoTime(now))
+  requestApproval(kernel, asker, request)
   const events = (recorder.take()?.events.lines.split("\n") ?? []).map((line) => JSON.parse(line))
   const event = events.find(({ type }) => type === "run.approval.requested")
   return { ...event, pending: recorder.state.pending.keys(), started: recorder.state.started }

@@ -271,19 +271,15 @@ export class SimulatedEdge {
 
   /** The log of an Edge that dies at a commit. */
   #crashing(log: EdgeEventLog["Service"]): EdgeEventLog["Service"] {
-    const die = Effect.andThen(
-      Effect.suspend(() => Deferred.succeed(this.#crashed, undefined)),
-      Effect.never
-    )
     const isDue = () => this.#crash !== undefined && ++this.#commits >= this.#crash.commits
+    const crash = () => Deferred.doneUnsafe(this.#crashed, Effect.void)
     return {
       ...log,
-      appendNow: (events, rows) => this.#crash === undefined && log.appendNow(events, rows),
-      append: (events, rows) =>
-        Effect.suspend((): Effect.Effect<void, StoreFailed> => {
-          if (!isDue()) return log.append(events, rows)
-          return this.#crash?.when === "before" ? die : Effect.andThen(log.append(events, rows), die)
-        })
+      submit: (events, rows, done) => {
+        if (!isDue()) log.submit(events, rows, done)
+        else if (this.#crash?.when === "before") crash()
+        else log.submit(events, rows, crash)
+      }
     }
   }
 }

@@ -1,9 +1,10 @@
 /**
- * One batch of a run's mailbox: all pending messages, applied to the run in order.
+ * Kernel of one run: what its messages lead to.
  *
- * Synchronous. Collects the actions to perform after the batch's events are durable; nothing leaves the run before that.
+ * Guarantees: pure and synchronous; messages are applied in order, and all that follows from them is known before anything is committed. Secrets
+ * are removed here, on entry. Does not: commit, write, start or end anything. `RunActor` does, in that order.
  */
-import { Conflict, SchemaValidationFailed } from "@corral/domain/errors/Failures"
+import { Conflict } from "@corral/domain/errors/Failures"
 import type { RunFailure } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
 import { finishRefusal } from "@corral/domain/run/RunFinish"
@@ -11,56 +12,20 @@ import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import type { AdapterOutput, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { mint } from "@corral/service/Identifiers"
 import { Deferred, Effect } from "effect"
+import { forgetJournal, type RunJournal } from "../journal/RunJournal.ts"
+import type { Write } from "../store/Store.ts"
 import { applyDecision } from "./ApprovalDecisions.ts"
 import { requestApproval } from "./ApprovalRequests.ts"
 import { withNote } from "./AttachedFiles.ts"
-import { BatchState } from "./BatchState.ts"
-import { askAgain } from "./InputRequests.ts"
+import { applyAnswer, askAgain } from "./InputRequests.ts"
+import { isoTime, type KernelOptions, KernelState, Turn } from "./KernelState.ts"
 import { chargeBudget, dispatch } from "./OutputDispatch.ts"
-import { endFreeze, requestPause, requestResume } from "./RunPause.ts"
-import { AnswerRefused, type RunMessage, type RunMessageOf, isOutput } from "./RunMessage.ts"
-import { endsWithPlan } from "@corral/domain/approval/RunMode"
-import { answerIssues } from "@corral/domain/input/AnswerCheck"
-import type { InputAnswer, RequestedInput } from "@corral/domain/input/InputRequest"
-import { secretTexts, shownAnswers } from "../input/SecretAnswers.ts"
+import { endFreeze, requestPause, requestResume } from "./PauseRequests.ts"
+import { type RunMessage, type RunMessageOf, isOutput } from "./RunMessage.ts"
+import type { RunRecorder } from "./RunRecorder.ts"
 
-// Answers to open questions. The first valid answer wins; later ones are refused.
-
-const applyAnswer = (batch: BatchState, message: RunMessageOf<"AnswerInput">): void => {
-  const { recorder, redaction } = batch.context
-  const { answer, by, inputId, keep, origin, reply, stored } = message
-  const request = recorder.state.pendingInputs.get(inputId)
-  const issues = request === undefined ? [] : answerIssues(request, answer)
-  if (issues.length > 0) {
-    batch.replies.push(Deferred.fail(reply, new SchemaValidationFailed({ details: { issues } })))
-    return
-  }
-  if (request !== undefined) {
-    if ("answers" in answer) redaction.learn(secretTexts(request, answer.answers))
-    if (keep !== undefined) recorder.addAnswer(inputId, keep)
-    if (stored !== undefined) batch.storedAnswers.set(inputId, stored)
-  }
-  const actions = recorder.apply({
-    _tag: "InputAnswered",
-    inputId,
-    answer,
-    shown: redaction.value(request === undefined ? {} : shownOf(request, answer)),
-    by,
-    origin,
-    endsRun: request?.kind === "plan" && endsWithPlan(recorder.run.mode)
-  })
-  if (actions.some(({ _tag }) => _tag === "Refuse")) {
-    batch.replies.push(Deferred.fail(reply, new AnswerRefused()))
-    return
-  }
-  batch.act(actions)
-  batch.replies.push(Deferred.succeed(reply, undefined))
-}
-
-const shownOf = (request: RequestedInput, answer: InputAnswer) => ({
-  ...("answers" in answer ? { answers: shownAnswers(request, answer.answers) } : {}),
-  ...(answer.comment === undefined ? {} : { comment: answer.comment })
-})
+/** Events and rows of one turn, with the run as they leave it. */
+export type KernelCommit = Exclude<ReturnType<RunRecorder["take"]>, undefined>
 
 const holderLost: RunFailure = {
   code: "runtime_unavailable",
@@ -69,18 +34,57 @@ const holderLost: RunFailure = {
   details: { reason: "holder_lost" }
 }
 
-export class MailboxBatch extends BatchState {
-  /** Processes a message. Output waits behind the output in the backlog. */
-  handle(message: RunMessage): void {
-    const { backlog } = this.context
-    if (isOutput(message) && backlog.isWaiting) backlog.defer(message)
+export class RunKernel extends KernelState {
+  /** Whether the log knows that the process is to end. */
+  #hasStoredStop: boolean
+
+  constructor(options: KernelOptions) {
+    super(options)
+    this.#hasStoredStop = options.adopted?.isStopping === true
+  }
+
+  /**
+   * Applies messages in order, as one turn. `more` takes what their replies have led to: the decoder's outputs of the process's end belong to
+   * the same commit. Commit what `take` returns, then call `committed`, before the next turn.
+   */
+  handle(messages: ReadonlyArray<RunMessage>, more: () => ReadonlyArray<RunMessage>, nowMs: number): Turn {
+    this.turn = new Turn()
+    this.nowMs = nowMs
+    this.recorder.at(isoTime(nowMs))
+    for (const message of messages) this.#receive(message)
+    for (const message of more()) this.#receive(message)
+    this.#resumeBacklog()
+    this.turn.bytes = this.position.bytes
+    return this.turn
+  }
+
+  /** What the turn commits, its journal included; `undefined` if nothing changed. Artifacts that its events name are stored before. */
+  take(): KernelCommit | undefined {
+    const { journal, position, recorder } = this
+    if (journal !== undefined) recorder.addRows(this.#journalRows(journal))
+    return recorder.take(journal === undefined ? undefined : position.outputs)
+  }
+
+  /** The commit is durable. */
+  committed({ run }: KernelCommit): void {
+    this.recorder.committed(run)
+  }
+
+  /** Whether the backlog can continue in the next turn. */
+  get isUnfinished(): boolean {
+    return this.backlog.isWaiting && this.hasRoom
+  }
+
+  /** Output waits behind the output in the backlog. */
+  #receive(message: RunMessage): void {
+    if (isOutput(message) && this.backlog.isWaiting) this.backlog.defer(message)
     else this.#process(message)
   }
 
-  /** Continues the backlog, as far as this batch may. */
-  resume(): void {
-    const { backlog } = this.context
-    while (backlog.isWaiting && this.canRequestApproval) {
+  /** As far as this turn may. */
+  #resumeBacklog(): void {
+    const { backlog } = this
+    while (backlog.isWaiting && this.canRequest) {
       if (backlog.hasOutputs) {
         const { at, outputs } = backlog.takeOutputs()
         dispatch(this, outputs, at)
@@ -91,13 +95,22 @@ export class MailboxBatch extends BatchState {
     }
   }
 
-  /** Whether the backlog can continue in the next batch. */
-  get isUnfinished(): boolean {
-    return this.context.backlog.isWaiting && this.hasRoom
+  /** State that belongs to the next commit. A stop and a finish are stored even if nothing else is: the user was told. */
+  #journalRows(journal: RunJournal): ReadonlyArray<Write> {
+    const { recorder, reported, turn } = this
+    if (recorder.terminal) return [forgetJournal(recorder.run.id)]
+    const wasStored = this.#hasStoredStop
+    const stops = wasStored || turn.actions.some(({ _tag }) => _tag === "Stop")
+    // The outcome that a runtime has reported is found again in its output.
+    const isFinished = turn.replies.length > 0 && turn.actions.some(({ _tag }) => _tag === "Leave")
+    if (!recorder.hasChanges && (wasStored || !(stops || isFinished))) return []
+    this.#hasStoredStop = stops
+    const row = journal.state(recorder.state, stops, reported.isOver)
+    return row === undefined ? [] : [row]
   }
 
   #process(message: RunMessage): void {
-    const { budget, redaction } = this.context
+    const { budget, redaction } = this
     switch (message._tag) {
       case "Ready":
         return this.#start(message)
@@ -114,13 +127,13 @@ export class MailboxBatch extends BatchState {
       case "DecodeFailed":
         return this.#failDecoding(message)
       case "DecodingEnded":
-        this.isProcessGone = true
+        this.turn.isProcessGone = true
         return dispatch(this, redaction.flush())
       case "Resumed":
         return
       case "SpawnFailed":
-        this.isProcessGone = true
-        this.context.reported.hasNoProgram = true
+        this.turn.isProcessGone = true
+        this.reported.hasNoProgram = true
         return this.#failStart(message)
       case "Swept":
         for (const input of this.#withReportedDiff(message.review)) this.apply(input)
@@ -163,15 +176,15 @@ export class MailboxBatch extends BatchState {
 
   /** Starts the program, unless the run ended while it was queued. */
   #start({ command }: RunMessageOf<"Ready">): void {
-    if (this.context.recorder.state.verdict !== undefined) return
-    this.command = command
+    if (this.recorder.state.verdict !== undefined) return
+    this.turn.command = command
     this.apply({ _tag: "Spawned" })
   }
 
   /** Outputs at the end of the process complete open messages and calls. After the run's outcome, other outputs are ignored. */
   #applyOutputs({ outputs, weight }: RunMessageOf<"Decoded">): void {
-    const { redaction, reported } = this.context
-    this.weight += weight
+    const { redaction, reported } = this
+    this.turn.weight += weight
     dispatch(this, redaction.redactStream(reported.isOver === true ? outputs.filter(isClosing) : outputs))
   }
 
@@ -180,7 +193,7 @@ export class MailboxBatch extends BatchState {
    * after the run's outcome.
    */
   #replyWithEnd({ end, reply }: RunMessageOf<"Exited">): void {
-    const { recorder, redaction, reported } = this.context
+    const { recorder, redaction, reported } = this
     if (end.isHolderLost === true && recorder.state.verdict === undefined)
       this.apply({ _tag: "FailureImposed", error: holderLost })
     reported.isOver ??= recorder.state.verdict !== undefined
@@ -194,15 +207,14 @@ export class MailboxBatch extends BatchState {
 
   /** A run that is ending opens no connections. */
   #requestConnection({ address, reply, request }: RunMessageOf<"ConnectionRequested">): void {
-    const { isGone, recorder } = this.context
-    if (recorder.state.verdict !== undefined || isGone() || !this.hasRoom)
-      this.replies.push(Deferred.succeed(reply, undefined))
+    if (this.recorder.state.verdict !== undefined || this.isGone || !this.hasRoom)
+      this.turn.succeed(reply, undefined)
     else requestApproval(this, { _tag: "Connection", address, reply }, request)
   }
 
   /** Output after the run's outcome does not change the outcome. */
   #failDecoding({ message }: RunMessageOf<"DecodeFailed">): void {
-    if (this.context.recorder.state.verdict !== undefined) return
+    if (this.recorder.state.verdict !== undefined) return
     const error = { code: "runtime_unavailable", message, details: { reason: "decode_failed" } }
     this.apply({ _tag: "FailureImposed", error })
   }
@@ -215,9 +227,9 @@ export class MailboxBatch extends BatchState {
     this.apply({ _tag: "OutcomeReported", outcome: { _tag: "Failed", error } })
   }
 
-  /** The runtime is not silent if an earlier message of the batch requested an approval or called a tool. */
+  /** The runtime is not silent if an earlier message of the turn requested an approval or called a tool. */
   #reportSilence({ silentMs }: RunMessageOf<"Quiet">): void {
-    const { isIdle, openCalls, paused, pending, pendingInputs, verdict } = this.context.recorder.state
+    const { isIdle, openCalls, paused, pending, pendingInputs, verdict } = this.recorder.state
     const waits = pending.size > 0 || pendingInputs.size > 0 || paused === true
     if (verdict !== undefined || waits || isIdle || openCalls.size > 0) return
     this.apply({ _tag: "EventEmitted", event: draft("runtime.retrying", { reason: "silence", silentMs }) })
@@ -225,23 +237,22 @@ export class MailboxBatch extends BatchState {
 
   /** A turn that has started meanwhile is no background work. */
   #endBackground({ afterMs, turn }: RunMessageOf<"BackgroundEnded">): void {
-    const { state } = this.context.recorder
+    const { state } = this.recorder
     if (turn === undefined || (state.isIdle && state.turn === turn))
       this.apply({ _tag: "TimedOut", kind: "background", afterMs })
   }
 
   #finish({ by, reply }: RunMessageOf<"Finish">): void {
-    const actions = this.context.recorder.apply({ _tag: "FinishRequested", by })
+    const actions = this.recorder.apply({ _tag: "FinishRequested", by })
     const isRefused = actions.some(({ _tag }) => _tag === "Refuse")
-    if (!isRefused) this.act(actions)
-    this.replies.push(
-      isRefused ? Deferred.fail(reply, finishRefusal("turn_active")) : Deferred.succeed(reply, undefined)
-    )
+    if (isRefused) return this.turn.fail(reply, finishRefusal("turn_active"))
+    this.act(actions)
+    this.turn.succeed(reply, undefined)
   }
 
   /** The diff that the runtime reported, unless the Edge measured one. */
   #withReportedDiff(review: ReadonlyArray<RunMachineInput>): ReadonlyArray<RunMachineInput> {
-    const { diff } = this.context.reported
+    const { diff } = this.reported
     const isMeasured = review.some(
       (input) => input._tag === "EventEmitted" && input.event.type === "run.diff.ready"
     )
@@ -249,13 +260,11 @@ export class MailboxBatch extends BatchState {
   }
 
   #sendInput({ keep, messageId, note, reply, text }: RunMessageOf<"Input">): void {
-    const { protocol, recorder } = this.context
+    const { protocol, recorder } = this
     const whole = withNote(text, note)
     const line = recorder.state.verdict === undefined ? protocol.input(whole) : undefined
-    if (line === undefined) {
-      this.replies.push(Deferred.fail(reply, new Conflict({ message: "The run takes no further input." })))
-      return
-    }
+    if (line === undefined)
+      return this.turn.fail(reply, new Conflict({ message: "The run takes no further input." }))
     const message = {
       messageId: messageId ?? mint<string>("msg", this.nowMs),
       role: "user",
@@ -266,7 +275,7 @@ export class MailboxBatch extends BatchState {
     this.callAdapter({ _tag: "Input", text: whole }, line)
     this.apply({ _tag: "TurnStarted", by: "message" })
     if (keep !== undefined) recorder.addResult(keep)
-    this.replies.push(Deferred.succeed(reply, undefined))
+    this.turn.succeed(reply, undefined)
   }
 }
 
