@@ -199,7 +199,7 @@ const request = <A, E = never>(
 
 const live = Effect.fnUntraced(function* (session: RunSession) {
   const { options, post, turns } = session
-  const { adopted, commits, hold, protection, recorder, times } = options
+  const { adopted, commits, hold, protection, times } = options
   const clock = yield* Clock.Clock
   session.now = () => clock.currentTimeMillisUnsafe()
   if (hold !== undefined) yield* Effect.addFinalizer(() => leaveHolder(options, hold))
@@ -212,7 +212,7 @@ const live = Effect.fnUntraced(function* (session: RunSession) {
   const announce = (event: AdapterEvent) => void post({ _tag: "Announced", event })
   if (protection !== undefined) yield* Effect.forkScoped(protection.follow(announce))
   if (commits !== undefined) yield* Effect.forkScoped(commits.follow(announce))
-  yield* turns.run(() => recorder.terminal)
+  yield* turns.run
 })
 
 const prepare = ({

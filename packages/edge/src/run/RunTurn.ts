@@ -98,7 +98,8 @@ const afterCommit = Effect.fnUntraced(function* (session: RunSession, turn: Turn
   for (const reply of turn.replies) reply()
   yield* adjustClocks(session, turn.bytes)
   if (turn.isProcessGone) yield* finish(session)
-  if (!kernel.recorder.terminal) turns.end()
+  if (kernel.recorder.terminal) turns.close()
+  else turns.end()
 })
 
 /** Waits for a decision. The answer to a connection is passed on here, that to the runtime is written. */

@@ -63,14 +63,18 @@ export class TurnLoop<Message, E, R> {
     this.#continue()
   }
 
-  /** The fiber: performs what turns hand to it, until `isOver` after one of them. Fails as a part of a turn does. */
-  readonly run = (isOver: () => boolean): Effect.Effect<void, E, R> =>
-    Effect.suspend(() => {
-      this.#state = "idle"
-      this.#continue()
-      const perform = Effect.flatten(this.#next)
-      return Effect.whileLoop({ while: () => !isOver(), body: () => perform, step: () => undefined })
-    }).pipe(Effect.ensuring(Effect.sync(() => (this.#state = "closed"))))
+  /** Ends the last turn. The fiber calls it. */
+  close(): void {
+    this.#state = "closed"
+  }
+
+  /** The fiber: performs what turns hand to it, until the loop is closed. Fails as a part of a turn does. */
+  readonly run: Effect.Effect<void, E, R> = Effect.suspend(() => {
+    this.#state = "idle"
+    this.#continue()
+    const perform = Effect.flatten(this.#next)
+    return Effect.whileLoop({ while: () => this.isOpen, body: () => perform, step: () => undefined })
+  }).pipe(Effect.ensuring(Effect.sync(() => this.close())))
 
   /** Does a part of the turn in progress. What it throws ends the fiber, and reaches no one else. */
   attempt(part: () => void): void {

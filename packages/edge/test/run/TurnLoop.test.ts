@@ -2,17 +2,15 @@ import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber } from "effect"
 import { TurnLoop } from "../../src/run/TurnLoop.ts"
 
-/** A loop whose turns end at once, unless they contain a word for the fiber. It is over after "end". */
+/** A loop whose turns end at once, unless they contain a word for the fiber. It is closed after "end". */
 const opened = (capacity?: number) => {
   const turns: Array<ReadonlyArray<string>> = []
   const performed: Array<string> = []
   let during: () => void = () => undefined
-  let isOver = false
   const begin = (messages: ReadonlyArray<string>) => {
     turns.push(messages)
     during()
     if (messages.includes("throw")) throw new Error("thrown")
-    isOver = messages.includes("end")
     const words = messages.filter((message) => /work|end/.test(message))
     if (words.length === 0) return loop.end()
     loop.perform(
@@ -20,16 +18,14 @@ const opened = (capacity?: number) => {
         Effect.yieldNow,
         Effect.sync(() => {
           performed.push(...words)
-          if (!isOver) loop.end()
+          if (messages.includes("end")) loop.close()
+          else loop.end()
         })
       )
     )
   }
   const loop: TurnLoop<string, string, never> = new TurnLoop(begin, capacity)
-  const start = Effect.forkChild(
-    loop.run(() => isOver),
-    { startImmediately: true }
-  )
+  const start = Effect.forkChild(loop.run, { startImmediately: true })
   return { duringTurns: (act: () => void) => (during = act), loop, performed, start, turns }
 }
 
@@ -104,6 +100,26 @@ describe("TurnLoop", () => {
       assert.deepStrictEqual(turns, [])
       yield* Effect.flatMap(start, Fiber.join)
       assert.deepStrictEqual(turns, [["a", "b", "c", "end"]])
+    })
+  )
+
+  it.effect("lasts until a turn that another one has begun is over", () =>
+    Effect.gen(function* () {
+      let settle: () => void = () => undefined
+      const loop: TurnLoop<string, never, never> = new TurnLoop((messages) => {
+        if (messages.includes("first")) {
+          loop.perform(Effect.sync(() => (loop.post("last"), loop.end())))
+        } else {
+          settle = () => loop.perform(Effect.sync(() => loop.close()))
+        }
+      })
+      const fiber = yield* Effect.forkChild(loop.run, { startImmediately: true })
+      loop.post("first")
+      yield* Effect.yieldNow
+      assert.isTrue(loop.isOpen)
+      settle()
+      yield* Fiber.join(fiber)
+      assert.isFalse(loop.isOpen)
     })
   )
 
