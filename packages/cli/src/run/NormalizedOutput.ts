@@ -17,8 +17,8 @@ import { PAYLOAD_VERSION, type EventDraft } from "@corral/domain/run/RunEvent"
 import { transition, type RunMachineInput } from "@corral/domain/run/RunMachine"
 import { initial, type RunState } from "@corral/domain/run/RunState"
 import { decodeRun } from "@corral/adapters/OutputDecoder"
-import { OutputRedaction } from "@corral/edge/run/OutputRedaction"
-import { fitPayload, mayExceed } from "@corral/edge/run/PayloadLimit"
+import { OutputRedaction } from "@corral/edge/run/kernel/OutputRedaction"
+import { fitPayload, mayExceed } from "@corral/edge/run/kernel/PayloadLimit"
 import { Stream } from "effect"
 
 export interface RecordedRun {

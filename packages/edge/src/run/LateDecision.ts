@@ -1,9 +1,30 @@
 /** A decision that arrives after its approval was resolved. */
 import type { Approval } from "@corral/domain/approval/Approval"
-import { ApprovalAlreadyResolved, ApprovalExpired, Overloaded } from "@corral/domain/errors/Failures"
+import {
+  ApprovalAlreadyResolved,
+  ApprovalExpired,
+  InputAlreadyResolved,
+  InputExpired,
+  Overloaded
+} from "@corral/domain/errors/Failures"
 import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { Effect } from "effect"
-import type { DecideFailure } from "./RunMessage.ts"
+import type { DecideFailure } from "./kernel/RunMessage.ts"
+import type { InputRequest } from "@corral/domain/input/InputRequest"
+
+// An answer to a question that is no longer open.
+
+/** The refusal, with the state of the question and the name of the person who answered. */
+export const lateAnswerRefusal = ({
+  answeredBy,
+  id: inputId,
+  state
+}: InputRequest): InputAlreadyResolved | InputExpired | Overloaded => {
+  // The run has stopped, but its end is not stored yet.
+  if (state === "pending") return new Overloaded({ details: { reason: "store_failed" } })
+  const details = { inputId, state, ...(answeredBy === undefined ? {} : { answeredBy }) }
+  return state === "expired" ? new InputExpired({ details }) : new InputAlreadyResolved({ details })
+}
 
 /** Accepts the same decision again; refuses another one with the state of the approval. */
 export const repeatDecision = (

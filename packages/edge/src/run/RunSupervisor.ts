@@ -52,18 +52,22 @@ import { damageOptions } from "../store/StoreDamage.ts"
 import { Snapshots } from "../workspace/Snapshots.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
-import { lateAnswerRefusal } from "./LateAnswer.ts"
-import { repeatDecision } from "./LateDecision.ts"
-import { LiveRuns } from "./LiveRuns.ts"
-import { EdgeIdentity, endLostRun } from "./Recovery.ts"
-import type { AnswerSubmission } from "./RunActor.ts"
-import { type AdoptionContext, adoptRun } from "./RunAdoption.ts"
-import type { AdmissionFailure } from "./RunAdmission.ts"
-import { createSupervisedRun, storeUnavailable } from "./RunCreation.ts"
-import type { DecideFailure, Decider } from "./RunMessage.ts"
-import { planModes } from "./PlanModes.ts"
-import { awaitEnd, endRuns, leaveRuns, runCounters, superviseRun } from "./RunSupervision.ts"
-import { makeStoppedRuns } from "./StoppedRuns.ts"
+import { lateAnswerRefusal, repeatDecision } from "./LateDecision.ts"
+import { LiveRuns } from "./live/LiveRuns.ts"
+import { EdgeIdentity, endLostRun } from "./recovery/Recovery.ts"
+import type { AnswerSubmission } from "./actor/RunActor.ts"
+import { type AdoptionContext, adoptRun } from "./adoption/RunAdoption.ts"
+import { type AdmissionFailure, planModes } from "./start/RunAdmission.ts"
+import { createSupervisedRun, storeUnavailable } from "./start/RunCreation.ts"
+import type { DecideFailure, Decider } from "./kernel/RunMessage.ts"
+import {
+  awaitEnd,
+  endRuns,
+  leaveRuns,
+  makeStoppedRuns,
+  runCounters,
+  superviseRun
+} from "./live/RunSupervision.ts"
 
 export type AnswerFailure =
   | NotFound

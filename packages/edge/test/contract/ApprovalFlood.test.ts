@@ -7,7 +7,7 @@ import type { EventReader } from "@corral/testing/edge/EventReader"
 import { until } from "@corral/testing/time/Until"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { readFileSync } from "node:fs"
-import { MAX_OPEN_APPROVALS } from "../../src/run/KernelState.ts"
+import { MAX_OPEN_APPROVALS } from "../../src/run/kernel/KernelState.ts"
 import { sizeOf } from "../../src/approval/RequestSize.ts"
 
 let edge: EdgeProcess

@@ -4,7 +4,7 @@ import { assert, layer } from "@effect/vitest"
 import { Arbitrary, Effect, Schema } from "effect"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { edgeRunSource } from "../../src/log/EdgeLogSource.ts"
-import { RunRecorder } from "../../src/run/RunRecorder.ts"
+import { RunRecorder } from "../../src/run/kernel/RunRecorder.ts"
 import { created, newRunId, runOf, messageInput } from "../Samples.ts"
 import { memoryLogLayer } from "../Stored.ts"
 

@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { runEvents } from "../../src/http/RunEvents.ts"
-import { RunRecorder } from "../../src/run/RunRecorder.ts"
+import { RunRecorder } from "../../src/run/kernel/RunRecorder.ts"
 import { created, newRunId, runOf, messageInput } from "../Samples.ts"
 import { memoryLogLayer } from "../Stored.ts"
 

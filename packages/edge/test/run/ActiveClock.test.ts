@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import * as ActiveClock from "../../src/run/ActiveClock.ts"
+import * as ActiveClock from "../../src/run/actor/ActiveClock.ts"
 
 /** A clock of 1,000 ms and the number of times it ran out. */
 const clockOf = Effect.gen(function* () {

@@ -1,6 +1,6 @@
 import { draft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
-import { withPathsIn } from "../../src/run/FilePaths.ts"
+import { withPathsIn } from "../../src/run/kernel/OutputDispatch.ts"
 import { messageInput } from "../Samples.ts"
 
 const root = "/home/one/app"

@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { initial } from "@corral/domain/run/RunState"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { makeIdleClocks } from "../../src/run/IdleClocks.ts"
-import type { RunMessage } from "../../src/run/RunMessage.ts"
+import { makeIdleClocks } from "../../src/run/actor/IdleClocks.ts"
+import type { RunMessage } from "../../src/run/kernel/RunMessage.ts"
 import { newRunId, runOf } from "../Samples.ts"
 
 const SETTLE = 10_000

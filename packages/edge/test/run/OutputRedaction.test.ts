@@ -1,7 +1,7 @@
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
-import { OutputRedaction } from "../../src/run/OutputRedaction.ts"
+import { OutputRedaction } from "../../src/run/kernel/OutputRedaction.ts"
 
 const key = "sk-proj-A1b2C3d4E5f6G7h8"
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Schema, Scope } from "effect"
-import { RunQueue } from "../../src/run/RunQueue.ts"
+import { RunQueue } from "../../src/run/live/LiveRuns.ts"
 
 /** Takes a slot and holds it until `end`; `order` tells who got one. */
 const enter = Effect.fnUntraced(function* (

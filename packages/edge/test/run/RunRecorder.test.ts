@@ -4,7 +4,7 @@ import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
 import { checkStepCosts } from "@corral/testing/recordings/CrowdedRun"
 import { assert, describe, it } from "@effect/vitest"
 import { ResultContents } from "../../src/artifact/ResultContents.ts"
-import { RunRecorder } from "../../src/run/RunRecorder.ts"
+import { RunRecorder } from "../../src/run/kernel/RunRecorder.ts"
 import { approvalIdOf, at, created, later, request, runIdOf, runOf, messageInput } from "../Samples.ts"
 
 const runId = runIdOf(1)

@@ -15,9 +15,9 @@ import { tries } from "@corral/testing/time/Effort"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import type { JournaledCall, JournaledRequest } from "../../src/journal/RunJournal.ts"
-import { BudgetMeter } from "../../src/run/Budget.ts"
-import { OutputRedaction } from "../../src/run/OutputRedaction.ts"
-import { RunReplay } from "../../src/run/RunReplay.ts"
+import { BudgetMeter } from "../../src/run/kernel/Budget.ts"
+import { OutputRedaction } from "../../src/run/kernel/OutputRedaction.ts"
+import { RunReplay } from "../../src/run/adoption/RunReplay.ts"
 
 const Seed = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 0xffff_ffff }))
 

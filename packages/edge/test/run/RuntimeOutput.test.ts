@@ -2,9 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import type { AnyProtocol, OutputDecoder } from "@corral/domain/run/RuntimeAdapter"
 import { Effect, Fiber, Stream } from "effect"
 import { OutputPosition } from "../../src/journal/OutputPosition.ts"
-import { decodeOutput } from "../../src/run/RuntimeOutput.ts"
-import type { RunMessage } from "../../src/run/RunMessage.ts"
-import { StdoutReader } from "../../src/run/StdoutReader.ts"
+import { StdoutReader, decodeOutput } from "../../src/run/actor/RuntimeOutput.ts"
+import type { RunMessage } from "../../src/run/kernel/RunMessage.ts"
 
 const stdin = { open: "", answer: () => undefined, input: () => undefined, cancel: () => undefined }
 const echo: AnyProtocol = {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { makeSilenceClock, type SilenceLimits } from "../../src/run/SilenceClock.ts"
+import { makeSilenceClock, type SilenceLimits } from "../../src/run/actor/SilenceClock.ts"
 
 const listeningFor = Effect.fnUntraced(function* (limits: SilenceLimits) {
   const clock = yield* makeSilenceClock(limits)

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
-import { StartSnapshot } from "../../src/run/StartSnapshot.ts"
+import { StartSnapshot } from "../../src/run/actor/RunWorkspace.ts"
 
 /** Snapshots that end when they are let, with their number and how many were interrupted. */
 const counted = Effect.gen(function* () {

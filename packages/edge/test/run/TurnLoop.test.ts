@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber } from "effect"
-import { TurnLoop } from "../../src/run/TurnLoop.ts"
+import { TurnLoop } from "../../src/run/actor/TurnLoop.ts"
 
 /** A loop whose turns end at once, unless they contain a word for the fiber. It is closed after "end". */
 const opened = (capacity?: number) => {

@@ -1,0 +1,266 @@
+/** Process of one run, with its decoder, its clocks and its time budget. They end with the run's scope. */
+import type { Budget } from "@corral/domain/run/Run"
+import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
+import { Deferred, Effect, type Fiber, type Scope, Semaphore } from "effect"
+import { existsSync } from "node:fs"
+import { type ProcessTarget, sweep } from "../../process/Containment.ts"
+import type * as Ladder from "../../process/Termination.ts"
+import { EDGE_MARK, RUN_MARK } from "../../process/MarkSweep.ts"
+import type { ChildEnd, RunChild, RunChildHandlers } from "../../process/RunChild.ts"
+import { Subprocess, type SubprocessSpec } from "../../process/Subprocess.ts"
+import { Freezer } from "../../process/Freezer.ts"
+import { removeTemporary } from "../../process/TemporaryFolder.ts"
+import * as ActiveClock from "./ActiveClock.ts"
+import { type AdoptedRun, type RunSession, noneElapsed } from "./RunSession.ts"
+import { type IdleClocks, makeIdleClocks } from "./IdleClocks.ts"
+import { WARN_AT } from "../kernel/Budget.ts"
+import { decodeOutput } from "./RuntimeOutput.ts"
+import type { KernelProgram } from "../kernel/KernelState.ts"
+import type { RunMessage } from "../kernel/RunMessage.ts"
+import * as SilenceClock from "./SilenceClock.ts"
+import { processStartTime } from "../../process/MarkSearch.ts"
+import type { FindSurvivors } from "../../process/SharedSearch.ts"
+
+// The sweep of a run's processes at its end. The termination needs it for what holds the pipes, and so does the run's last step.
+//
+// Guarantees: one sweep after the process has started, however often it is requested. Nothing of a run that was swept can come back.
+
+/** Processes of a run, however they are found. The process that the run has started comes with its number. */
+type Processes = Omit<ProcessTarget, "leader" | "since">
+
+class RunSweep {
+  readonly #child: RunChild
+  readonly #processes: Processes
+  readonly #find: FindSurvivors | undefined
+  #since: number | undefined
+  #lock: Semaphore.Semaphore | undefined
+  /** Searches that found a process. */
+  #looks = 0
+  #isDone = false
+
+  constructor(child: RunChild, processes: Processes, find: FindSurvivors | undefined) {
+    this.#child = child
+    this.#processes = processes
+    this.#find = find
+    this.#readStart()
+  }
+
+  /** Kills what is left. Returns the number of searches that found a process meanwhile. */
+  get all(): Effect.Effect<number> {
+    return Effect.suspend(() => {
+      const before = this.#looks
+      this.#lock ??= Semaphore.makeUnsafe(1)
+      return Effect.map(this.#lock.withPermit(this.#once()), () => this.#looks - before)
+    })
+  }
+
+  #once(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (this.#isDone) return Effect.void
+      this.#readStart()
+      // The holder reports a process a moment after it has started it: what is not known yet may still come.
+      const isStarted = this.#child.pid !== undefined
+      const target = { ...this.#processes, leader: this.#child.pid, since: this.#since }
+      return Effect.map(sweep(target, this.#find), (looks) => {
+        this.#looks += looks
+        this.#isDone = isStarted
+      })
+    })
+  }
+
+  /** Read as soon as it is known: later the number may be of another process. */
+  #readStart(): void {
+    const { pid } = this.#child
+    if (pid !== undefined) this.#since ??= processStartTime(pid)
+  }
+}
+
+export interface RunProcess extends KernelProgram {
+  readonly child: RunChild
+  /** Kills remaining processes of the run and removes its temporary folder. Returns the number of searches that found any. */
+  readonly clear: Effect.Effect<number>
+  readonly ladder: Ladder.TerminationOptions
+  readonly silence: SilenceClock.SilenceClock
+  /** Lets the run's timeout pass, or stops its clock. */
+  readonly activeClock: StoppableClock
+  /** The same for the time budget, if there is one. */
+  readonly wallClock: StoppableClock | undefined
+  readonly idleClocks: IdleClocks
+  /** Absent without control groups. */
+  readonly freezer: Freezer | undefined
+  /** Writes the protocol's opening once the workspace's snapshot is taken. */
+  readonly opening: Fiber.Fiber<void>
+}
+
+type StoppableClock = Effect.Success<ReturnType<typeof ActiveClock.makeActiveClock>>
+
+/** A bridge would start without its program, and hide that the program is gone. Without the bridge, the start fails. */
+const withoutIdleBridge = (command: SubprocessSpec): SubprocessSpec => {
+  const { bridged, isConfined } = command
+  const isIdle = bridged !== undefined && isConfined !== true && !existsSync(bridged)
+  return isIdle ? { ...command, file: bridged, args: [] } : command
+}
+
+/** Starts the process of a run. */
+export const startProcess = (
+  session: RunSession,
+  command: SubprocessSpec
+): Effect.Effect<RunProcess, never, Scope.Scope> => {
+  const { edgeId, hold, recorder } = session.options
+  const env = { ...command.env, [RUN_MARK]: recorder.run.id, [EDGE_MARK]: edgeId }
+  const spec = { ...withoutIdleBridge(command), env }
+  return superviseProcess(
+    session,
+    command,
+    (handlers) => hold?.start(spec, handlers) ?? new Subprocess(spec, handlers)
+  )
+}
+
+/** Continues with a process that an earlier Edge started. */
+export const adoptProcess = (
+  session: RunSession,
+  adopted: AdoptedRun,
+  command: SubprocessSpec
+): Effect.Effect<RunProcess, never, Scope.Scope> =>
+  superviseProcess(session, command, (handlers) => adopted.attach(command, handlers))
+
+const superviseProcess = Effect.fnUntraced(function* (
+  session: RunSession,
+  command: SubprocessSpec,
+  start: (handlers: RunChildHandlers) => RunChild
+): Effect.fn.Return<RunProcess, never, Scope.Scope> {
+  const { exited, options, post } = session
+  const { adopted, hold, protocol, recorder, times } = options
+  const { budget, id, timeoutMs } = recorder.run
+  const elapsed = adopted?.elapsed ?? noneElapsed
+  const { group, temporary } = command
+  const silence = yield* SilenceClock.makeSilenceClock(times)
+  const all: ProcessTarget = {
+    mark: `${RUN_MARK}=${id}`,
+    groups: group === undefined ? undefined : [group],
+    isEnclosed: command.isConfined
+  }
+  // Suspended, like `clear`: a waiting run does not hold the effects of its end.
+  const remove = Effect.suspend(() => (temporary === undefined ? Effect.void : removeTemporary(temporary)))
+  const end = Deferred.makeUnsafe<ChildEnd>()
+  // Alive at the end of the scope only if the run was interrupted or the store failed.
+  const child = yield* Effect.acquireRelease(
+    Effect.sync(() => spawn(session, start, silence, end)),
+    ({ pid }) =>
+      recorder.terminal || hold?.isLeft === true
+        ? Effect.void
+        : Effect.andThen(sweep({ ...all, leader: pid }), remove)
+  )
+  yield* Effect.forkScoped(
+    decodeOutput({
+      protocol,
+      stdout: session.stdout,
+      exit: exitOf(session, end),
+      post,
+      position: session.kernel.position,
+      heldBytes: hold?.maxOutput
+    })
+  )
+  const opening = yield* Effect.forkScoped(open(session, child, command))
+  const ending = new RunSweep(child, all, options.find)
+  const activeClock = yield* ActiveClock.makeActiveClock(timeoutMs - elapsed.active, () =>
+    post({ _tag: "TimedOut", kind: "run", afterMs: timeoutMs })
+  )
+  if (adopted?.hasEnded !== true) yield* watchSilence(session, silence)
+  const wallClock =
+    adopted?.hasEnded === true ? undefined : yield* makeWallClock(session, budget, elapsed.wall)
+  return {
+    child,
+    clear: Effect.suspend(() => Effect.tap(ending.all, () => remove)),
+    ladder: { child, sweep: ending.all, exited, grace: times.cancel },
+    silence,
+    activeClock,
+    wallClock,
+    idleClocks: yield* makeIdleClocks(session, elapsed.background),
+    freezer: group === undefined ? undefined : new Freezer(group),
+    canFreeze: group !== undefined,
+    get isGone() {
+      return child.isGone
+    },
+    opening
+  }
+})
+
+const spawn = (
+  { exited, post, stdout }: RunSession,
+  start: (handlers: RunChildHandlers) => RunChild,
+  silence: SilenceClock.SilenceClock,
+  end: Deferred.Deferred<ChildEnd>
+): RunChild => {
+  const child = start({
+    onChunk: (chunk) => {
+      silence.recordOutput()
+      stdout.push(chunk)
+    },
+    onGone: () => {
+      Deferred.doneUnsafe(exited, Effect.void)
+      post({ _tag: "Resumed" })
+    },
+    onEnd: (processEnd) => {
+      Deferred.doneUnsafe(end, Effect.succeed(processEnd))
+      stdout.end()
+    },
+    onSpawnError: (error) => post({ _tag: "SpawnFailed", error })
+  })
+  stdout.child = child
+  return child
+}
+
+/** The process's end as the adapter may see it, once the run has processed all output before. */
+const exitOf = ({ post }: RunSession, processEnd: Deferred.Deferred<ChildEnd>): Effect.Effect<ProcessEnd> =>
+  Effect.flatMap(Deferred.await(processEnd), (end) => {
+    const reply = Deferred.makeUnsafe<ProcessEnd>()
+    post({ _tag: "Exited", end, reply })
+    return Deferred.await(reply)
+  })
+
+/**
+ * A program takes longer to start than a snapshot takes: both run concurrently, and the prompt waits for both. A process that has received a
+ * part of its prompt had its snapshot before.
+ */
+const open = (session: RunSession, child: RunChild, { stdin }: SubprocessSpec): Effect.Effect<void> =>
+  Effect.andThen(
+    session.hasPromptOnStart || session.hasPrompt ? Effect.void : session.options.snapshot,
+    Effect.sync(() => session.stdin.open(child, stdin))
+  )
+
+const watchSilence = Effect.fnUntraced(function* ({ post }: RunSession, silence: SilenceClock.SilenceClock) {
+  const missed = silence.watch((silentMs) => post({ _tag: "Quiet", silentMs }))
+  yield* Effect.forkScoped(Effect.map(missed, (limit) => post({ _tag: "TimedOut", ...limit })))
+})
+
+/** Clock of the time budget: of its warning and of its end. It does not start by itself. */
+const makeWallClock = Effect.fnUntraced(function* (
+  { post }: RunSession,
+  budget: Budget | undefined,
+  elapsed: number
+) {
+  const wallMs = budget?.wallMs
+  if (wallMs === undefined) return undefined
+  const spent = (used: number) =>
+    ActiveClock.makeActiveClock(used - elapsed, () => void post({ _tag: "Spent", limit: "wallMs", used }))
+  const warning = yield* spent(wallMs * WARN_AT)
+  const end = yield* spent(wallMs)
+  const both: StoppableClock = (run) => Effect.andThen(warning(run), end(run))
+  return both
+})
+
+/** Posts a message after `millis`, unless the run's scope closes before. */
+export const postLater = (
+  { post }: RunSession,
+  millis: number,
+  message: RunMessage
+): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.asVoid(
+    Effect.forkScoped(
+      Effect.andThen(
+        Effect.sleep(millis),
+        Effect.sync(() => post(message))
+      )
+    )
+  )

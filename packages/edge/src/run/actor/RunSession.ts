@@ -1,0 +1,223 @@
+/** State that the fibers of one live run share. Owned by the run's actor. */
+import { Deferred, type Effect, type Fiber, type Scope } from "effect"
+import type { Run, RunFailure } from "@corral/domain/run/Run"
+import type { RunMachineInput } from "@corral/domain/run/RunMachine"
+import type { AdapterOutput, AnyProtocol } from "@corral/domain/run/RuntimeAdapter"
+import type { RunPolicy } from "../../approval/RunPolicy.ts"
+import type { ProtectedWatch } from "../../confinement/ProtectedWatch.ts"
+import type { Artifacts } from "../../artifact/Artifacts.ts"
+import type { RunTimes } from "../../config/RunTimes.ts"
+import type { EdgeEventLog } from "../../log/EdgeEventLog.ts"
+import type { FindSurvivors } from "../../process/SharedSearch.ts"
+import type { SubprocessSpec } from "../../process/Subprocess.ts"
+import type { StoreFailed } from "../../store/Store.ts"
+import { RunKernel } from "../kernel/RunKernel.ts"
+import { TurnLoop } from "./TurnLoop.ts"
+import type { OutputRedaction } from "../kernel/OutputRedaction.ts"
+import type { RunProcess } from "./RunProcess.ts"
+import type { RunRecorder } from "../kernel/RunRecorder.ts"
+import type { RunMessage } from "../kernel/RunMessage.ts"
+import { StdoutReader } from "./RuntimeOutput.ts"
+import type { TurnCommits } from "./RunWorkspace.ts"
+import type { ClockState } from "./RunClocks.ts"
+import type { RunHold } from "./RunHold.ts"
+import type { RunChild, RunChildHandlers } from "../../process/RunChild.ts"
+import type { InputRequestId } from "@corral/domain/identity/Ids"
+import type { AdoptedState } from "../kernel/KernelState.ts"
+
+// A run whose process an earlier Edge started, in the state in which that Edge left it.
+
+/** Milliseconds that have passed for each clock of a run. */
+export interface RunElapsed {
+  /** Since its creation. */
+  readonly age: number
+  /** Since its start, without pauses. */
+  readonly wall: number
+  /** Since its start, without pauses, the time of pending approvals and questions, and the time between its turns. */
+  readonly active: number
+  /** Since the end of its last turn, without pauses and the time of pending approvals and questions; 0 during a turn. */
+  readonly background: number
+}
+
+export const noneElapsed: RunElapsed = { age: 0, wall: 0, active: 0, background: 0 }
+
+export interface AdoptedRun extends AdoptedState {
+  readonly command: SubprocessSpec
+  /** Bytes of stdin that the process has received. */
+  readonly stdinBytes: number
+  /** What was written to stdin after the protocol's opening, from the first text on. */
+  readonly texts: ReadonlyArray<string>
+  /** Outputs that were read and not applied. They are redacted. */
+  readonly outputs: ReadonlyArray<AdapterOutput>
+  readonly elapsed: RunElapsed
+  /** Which limit ended the process while no Edge was there. */
+  readonly endedBy: "wall" | "cap" | "background" | undefined
+  /** Questions whose keys for secret answers are lost, with the runtime's ids. */
+  readonly lostKeys: ReadonlyArray<{ readonly inputId: InputRequestId; readonly key: string }>
+  /** Whether the process has ended: its clocks have stopped. */
+  readonly hasEnded: boolean
+  /** Continues with the process. Its output follows the position. */
+  readonly attach: (command: SubprocessSpec, handlers: RunChildHandlers) => RunChild
+}
+
+// Stdin of a run's process. What is written before the process may read waits, and goes out with the protocol's opening.
+//
+// For a process that an earlier Edge started, the same texts are written again from the first one on, and the bytes that the process has
+// received already are left out. So it receives each byte once, also if the earlier Edge ended within a text.
+
+class RuntimeStdin {
+  #child: RunChild | undefined
+  #waiting: Array<string>
+  /** Bytes that the process has received before. */
+  #received: number
+
+  constructor(opening: string, received = 0) {
+    this.#waiting = [opening]
+    this.#received = received
+  }
+
+  write(text: string): void {
+    if (this.#child === undefined) this.#waiting.push(text)
+    else if (this.#received === 0) this.#child.write(text)
+    else this.#writeRest(this.#child, Buffer.from(text))
+  }
+
+  /** Writes the pending texts. Later texts go directly to the process. */
+  open(child: RunChild, stdin: SubprocessSpec["stdin"]): void {
+    this.#child = child
+    const text = this.#waiting.join("")
+    this.#waiting = []
+    this.write(text)
+    if (stdin === "once") child.closeInput()
+  }
+
+  #writeRest(child: RunChild, bytes: Buffer): void {
+    const before = Math.min(this.#received, bytes.length)
+    this.#received -= before
+    if (before < bytes.length) child.write(bytes.subarray(before))
+  }
+}
+
+export interface RunActorOptions {
+  readonly recorder: RunRecorder
+  readonly protocol: AnyProtocol
+  /** Specification of the adapter. */
+  readonly specificationVersion: 1 | 2
+  /** Waits until the run may start. Its resources are released when the run has ended. */
+  readonly prepare: Effect.Effect<SubprocessSpec, RunFailure, Scope.Scope>
+  /** Records the state of the workspace before the runtime receives its prompt. */
+  readonly snapshot: Effect.Effect<void>
+  /** Inputs about changes in the workspace. Runs when no process of the run is alive, before its last event. */
+  readonly review: Effect.Effect<ReadonlyArray<RunMachineInput>>
+  /** Takes back what the run left in the state of its runtime, when no process of it is alive. */
+  readonly takeBackState?: Effect.Effect<void> | undefined
+  readonly policy: RunPolicy
+  /** Commits of its turns; only of a run in a worktree. */
+  readonly commits: TurnCommits | undefined
+  /** Watch over protected names; only of a confined run that may change files. */
+  readonly protection: ProtectedWatch | undefined
+  /** Real path of the folder that the run works in. */
+  readonly root: string
+  readonly edgeId: string
+  /** Search for processes that the run left. */
+  readonly find?: FindSurvivors | undefined
+  /** Conversation of the runtime that the run continues. */
+  readonly continues: string | undefined
+  readonly redaction: OutputRedaction
+  readonly times: RunTimes
+  readonly log: EdgeEventLog["Service"]
+  readonly artifacts: Artifacts["Service"]
+  /** The holder's part of the run, if the run outlives its Edge. */
+  readonly hold?: RunHold | undefined
+  /** The run's process, which an earlier Edge started. */
+  readonly adopted?: AdoptedRun | undefined
+  /** Called for each output of an unknown kind. */
+  readonly onUnknown: (what: string, raw?: string) => void
+}
+
+export class RunSession {
+  readonly options: RunActorOptions
+  readonly kernel: RunKernel
+  readonly turns: TurnLoop<RunMessage, StoreFailed, Scope.Scope>
+  readonly stdout = new StdoutReader()
+  readonly stdin: RuntimeStdin
+  /** The terminal run, once it is on disk. Fails if the store failed. */
+  readonly ended = Deferred.makeUnsafe<Run, StoreFailed>()
+  /** Succeeds when the process has exited. Some of its output may still arrive. */
+  readonly exited = Deferred.makeUnsafe<void>()
+  /** Fiber that waits for the run's slot and workspace, until the process has started. */
+  preparing: Fiber.Fiber<unknown> | undefined
+  #process: RunProcess | undefined
+  /** What the clocks follow; `undefined` before they start. */
+  clocks: ClockState | undefined
+  isStopping = false
+  isLeaving = false
+  /** Unix milliseconds. Set before the first turn. */
+  now: () => number = notLive
+  #isResuming = false
+
+  constructor(
+    options: RunActorOptions,
+    begin: (session: RunSession, messages: ReadonlyArray<RunMessage>) => void
+  ) {
+    const { adopted, hold, protocol, times } = options
+    this.options = options
+    this.kernel = new RunKernel({
+      ...options,
+      adopted,
+      approvalMs: times.approval,
+      isHeld: hold !== undefined,
+      holdKey: (inputId, privateKey) => hold?.keepKey(inputId, privateKey)
+    })
+    this.turns = new TurnLoop((messages) => begin(this, messages))
+    this.stdin = new RuntimeStdin(protocol.open, adopted?.stdinBytes)
+  }
+
+  readonly post = (message: RunMessage): boolean => this.turns.post(message)
+
+  get process(): RunProcess | undefined {
+    return this.#process
+  }
+
+  started(process: RunProcess): void {
+    this.preparing = undefined
+    this.#process = process
+    this.kernel.program = process
+  }
+
+  /** Whether the prompt is on the command line, so that the program starts to work before it reads stdin. */
+  get hasPromptOnStart(): boolean {
+    return this.options.protocol.open === ""
+  }
+
+  /** Whether the process has received the beginning of its prompt from an earlier Edge. */
+  get hasPrompt(): boolean {
+    return (this.options.adopted?.stdinBytes ?? 0) > 0
+  }
+
+  /** Whether stdout is paused because the runtime requests approvals faster than they are decided. */
+  get isBackedUp(): boolean {
+    return this.kernel.backlog.isWaiting && this.process?.isGone === false
+  }
+
+  /** Whether stdout is paused for now: for the backlog, or for the readers of the run. Accepts output again when the readers have room. */
+  holdsOutput(): boolean {
+    return this.isBackedUp || this.options.log.mustWait(this.options.recorder.run.id, this.#acceptOutput)
+  }
+
+  readonly #acceptOutput = (): void => this.stdout.processed(0, this.holdsOutput())
+
+  /** Continues the backlog in a later turn, after turns of other runs. */
+  resumeLater(): void {
+    if (this.#isResuming) return
+    this.#isResuming = true
+    setImmediate(() => {
+      this.#isResuming = false
+      this.post({ _tag: "Resumed" })
+    })
+  }
+}
+
+const notLive = (): number => {
+  throw new Error("the run is not live")
+}

@@ -1,0 +1,392 @@
+/**
+ * Admission of a run: the agent exists, the workspace is allowed, its policy and the agent allow the mode, the environment names are
+ * allowed, the program is installed, a worktree can be created.
+ *
+ * Returns everything that the start needs. Creates nothing when it refuses.
+ */
+import type { AgentId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import {
+  type InvalidAgentId,
+  type NotFound,
+  type Overloaded,
+  PermissionDenied,
+  RuntimeUnavailable,
+  SchemaValidationFailed,
+  type WorkspaceOutsideAllowlist
+} from "@corral/domain/errors/Failures"
+import { closesNetwork } from "@corral/domain/run/Confinement"
+import { continuationRefusal } from "@corral/domain/run/Continuation"
+import type { CreateRun, Run, RunMode } from "@corral/domain/run/Run"
+import type { PayloadOf } from "@corral/domain/run/RunEvent"
+import type { WorktreeStart } from "@corral/domain/run/Worktree"
+import type { AnyProtocol, AnyRuntimeAdapter, RunStart } from "@corral/domain/run/RuntimeAdapter"
+import { Effect, type Scope } from "effect"
+import { existsSync } from "node:fs"
+import { existingAttachmentFolder } from "../../attachment/AttachmentFolder.ts"
+import type { TurnAttachments } from "../../attachment/Attachments.ts"
+import type { EdgeConfig } from "../../config/EdgeConfig.ts"
+import type { Confinement } from "../../confinement/Confinement.ts"
+import { mint } from "@corral/service/Identifiers"
+import { type OfferedAgent, agentModes, isolationRefusal, modeRefusal } from "../../runtime/OfferedAgent.ts"
+import type { Runtimes } from "../../runtime/Runtimes.ts"
+import type { SubprocessSpec } from "../../process/Subprocess.ts"
+import type { Write } from "../../store/Store.ts"
+import type { OpenWorkspace, Workspaces } from "../../workspace/Workspaces.ts"
+import type { Worktrees } from "../../workspace/Worktrees.ts"
+import { attachmentNote, imagesFor, withNote } from "../../attachment/AttachedFiles.ts"
+import { ProjectFiles } from "./ProjectFiles.ts"
+import { admitWithKeys, checkKeys, keyEntryOf } from "./KeyAdmission.ts"
+import { join } from "node:path"
+import { childEnvironment } from "../../process/ChildEnvironment.ts"
+import { temporaryFolderOf } from "../../process/TemporaryFolder.ts"
+
+// Modes in which a plan of a run can be carried out: those that the Edge would admit for another run of the agent in the workspace.
+
+/** Empty if the Edge no longer offers the agent or the workspace. */
+export const planModes = (
+  {
+    config,
+    confinement,
+    runtimes,
+    workspaces
+  }: Pick<RunAdmission, "config" | "confinement" | "runtimes" | "workspaces">,
+  { agentId, isolation, workspace: workspaceId }: Run
+): Effect.Effect<ReadonlyArray<RunMode>> =>
+  Effect.gen(function* () {
+    const agent = yield* runtimes.get(agentId)
+    const workspace = yield* workspaces.open(workspaceId)
+    const keys = keyEntryOf(config, agent.adapter.id)
+    const modes = agentModes(agent, closesNetwork(confinement.readiness.kind)).filter(
+      (mode) => workspace.modes.includes(mode) && isolationRefusal(agent, mode, isolation) === undefined
+    )
+    return yield* Effect.filter(modes, (mode) =>
+      Effect.isSuccess(
+        Effect.flatMap(confinement.admit(mode), (admitted) => admitWithKeys(keys, agent, admitted))
+      )
+    )
+  }).pipe(Effect.orElseSucceed(() => []))
+
+// Command of a run, as its adapter writes it and as the Edge starts it. Starts nothing.
+
+interface CommandContext {
+  readonly config: EdgeConfig
+  readonly runtimes: Runtimes["Service"]
+  /** Trace context of the request, for the program. */
+  readonly traceparent?: string | undefined
+}
+
+/** What a function of an adapter returns. An adapter from outside may throw. */
+const callAdapter = <A>({ id }: OfferedAgent, call: () => A): Effect.Effect<A, RuntimeUnavailable> =>
+  Effect.try({
+    try: call,
+    catch: (cause) =>
+      new RuntimeUnavailable({
+        message: cause instanceof Error ? cause.message : `The adapter of ${id} failed.`,
+        details: { reason: "adapter_failed", agentId: id }
+      })
+  })
+
+/** The command that starts the agent's program: its file, its arguments, and an environment of the allowed variables. */
+const runtimeCommandOf = Effect.fnUntraced(function* (
+  request: CreateRun,
+  { config, runtimes, traceparent }: CommandContext,
+  agent: OfferedAgent,
+  start: RunStart,
+  id: RunId
+): Effect.fn.Return<SubprocessSpec, RuntimeUnavailable> {
+  const {
+    file,
+    args,
+    bridge,
+    env,
+    settingsFiles = [],
+    stdin
+  } = yield* callAdapter(agent, () => agent.adapter.command(start))
+  const program = yield* runtimes.locate(agent, file)
+  const cwd = start.workspacePath
+  const temporary = temporaryFolderOf(config.home, id)
+  const environment = childEnvironment({
+    edge: config.environment,
+    pass: agent.passEnv,
+    set: {
+      ...(traceparent === undefined ? {} : { TRACEPARENT: traceparent }),
+      ...request.env,
+      ...env,
+      ...Object.fromEntries(settingsFiles.map((settings) => [settings.env, join(temporary, settings.name)]))
+    },
+    cwd,
+    temporary
+  })
+  const [started, ...startArgs] = [...(bridge ?? []), program, ...args]
+  return {
+    file: started ?? program,
+    args: startArgs,
+    ...(bridge === undefined ? {} : { bridged: program }),
+    cwd,
+    stdin,
+    temporary,
+    settingsFiles,
+    env: environment
+  }
+})
+
+// Folder of a run: the workspace, a new worktree, or the folder of the run that it resumes. A request cannot change the folder of a resumed
+// run, because runtimes find their conversations by it.
+
+interface RunFolder {
+  /** Real path. The path of a new worktree does not exist yet. */
+  readonly path: string
+  readonly worktree?: WorktreeStart
+  /** Rows to commit together with the run. */
+  readonly rows: ReadonlyArray<Write>
+}
+
+/** `workspace` is the workspace's real path. Until the scope closes, no other run can use a resumed worktree. */
+const folderOf = Effect.fnUntraced(function* (
+  id: RunId,
+  request: CreateRun,
+  workspace: string,
+  resumed: Run | undefined,
+  worktrees: Worktrees["Service"]
+): Effect.fn.Return<RunFolder, SchemaValidationFailed, Scope.Scope> {
+  const { isolation = resumed?.isolation ?? "none" } = request
+  if (resumed !== undefined && isolation !== (resumed.isolation ?? "none")) {
+    const message = "A run that resumes another works where that one worked."
+    return yield* new SchemaValidationFailed({ details: { issues: [{ path: "isolation", message }] } })
+  }
+  if (resumed?.worktree !== undefined) {
+    const worktree = yield* worktrees.enter(resumed.worktree)
+    return { path: worktrees.pathOf(resumed.worktree), worktree, rows: [] }
+  }
+  if (isolation === "none") return { path: workspace, rows: [] }
+  const { row, start } = yield* worktrees.plan(id, request.workspace, workspace)
+  return { path: worktrees.pathOf(id), worktree: start, rows: [row] }
+})
+
+export type AdmissionFailure =
+  | InvalidAgentId
+  | Overloaded
+  | WorkspaceOutsideAllowlist
+  | PermissionDenied
+  | RuntimeUnavailable
+  | SchemaValidationFailed
+
+export interface AdmittedRun {
+  readonly run: Run
+  readonly created: PayloadOf<"run.created">
+  readonly agent: OfferedAgent
+  readonly adapter: AnyRuntimeAdapter
+  readonly protocol: AnyProtocol
+  readonly start: RunStart
+  readonly command: SubprocessSpec
+  /** Files of the project that execute something; `undefined` if the adapter names none. */
+  readonly project: ProjectFiles | undefined
+  /** Rows to commit together with the run. */
+  readonly rows: ReadonlyArray<Write>
+}
+
+export interface RunAdmission {
+  readonly config: EdgeConfig
+  readonly runtimes: Runtimes["Service"]
+  readonly workspaces: Workspaces["Service"]
+  readonly worktrees: Worktrees["Service"]
+  readonly confinement: Confinement["Service"]
+  readonly find: (id: RunId) => Effect.Effect<Run, NotFound>
+  /** Unix milliseconds. */
+  readonly now: number
+  /** The valid traceparent of the request. The runtime finds it in its environment. */
+  readonly traceparent: string | undefined
+  /** The id that the caller chose, or `undefined` for a new one. */
+  readonly id: RunId | undefined
+  readonly attachments?: TurnAttachments | undefined
+}
+
+const noFiles: TurnAttachments = { message: [], earlier: [] }
+
+export const admitRun = Effect.fnUntraced(function* (
+  request: CreateRun,
+  admission: RunAdmission
+): Effect.fn.Return<AdmittedRun, AdmissionFailure, Scope.Scope> {
+  const { attachments = noFiles, config, runtimes, workspaces, worktrees, find, now } = admission
+  const agent = yield* runtimes.get(request.agentId)
+  const { adapter } = agent
+  const workspace = yield* workspaces.open(request.workspace)
+  const isConfining = closesNetwork(admission.confinement.readiness.kind)
+  yield* permitted(request, workspace, agent, config, isConfining)
+  const keys = keyEntryOf(config, adapter.id)
+  const confinement = yield* admitWithKeys(keys, agent, yield* admission.confinement.admit(request.mode))
+  const model = request.model ?? agent.model
+  const earlier = yield* resumedRun({ ...request, model }, agent, find)
+  yield* isolated(request, agent, earlier)
+  const id = admission.id ?? mint<RunId>("run", now)
+  const folder = yield* folderOf(id, request, workspace.path, earlier, worktrees)
+  const project = projectIn(folder.path, workspace, adapter)
+  const start: RunStart = {
+    prompt: promptOf(withNote(request.input.text, attachmentNote(attachments)), earlier, project),
+    mode: request.mode,
+    workspacePath: folder.path,
+    model,
+    resumeSessionId: earlier?.runtimeSessionId,
+    projectSettings: workspace.projectSettings,
+    denyRules: project?.denyRules ?? [],
+    images: yield* imagesFor(adapter, attachments),
+    isConfined: confinement !== undefined && closesNetwork(confinement.kind),
+    attachmentFolder:
+      request.sessionId === undefined ? undefined : existingAttachmentFolder(config.home, request.sessionId)
+  }
+  const command = yield* runtimeCommandOf(request, admission, agent, start, id)
+  const refusal = project?.refusal(agent.label, command.env)
+  if (refusal !== undefined) return yield* refusal
+  yield* checkKeys(keys, agent, confinement, command.env, config)
+  return {
+    protocol: yield* callAdapter(agent, () => adapter.protocol(start)),
+    agent,
+    adapter,
+    start,
+    rows: folder.rows,
+    command,
+    project,
+    run: newRun(request, admission, {
+      id,
+      model,
+      isolation: earlier?.isolation,
+      worktree: folder.worktree,
+      confinement
+    }),
+    created: createdPayload(request, folder.worktree, confinement)
+  }
+})
+
+/** A conversation that is resumed has received the project's instructions before. */
+const promptOf = (text: string, earlier: Run | undefined, project: ProjectFiles | undefined): string =>
+  earlier === undefined ? (project?.withInstructions(text) ?? text) : text
+
+interface NewRunFacts extends Pick<Run, "id"> {
+  readonly confinement: Run["confinement"]
+  readonly model: string | undefined
+  /** Isolation of the resumed run. */
+  readonly isolation: Run["isolation"]
+  readonly worktree: WorktreeStart | undefined
+}
+
+const newRun = (
+  request: CreateRun,
+  { config, now }: RunAdmission,
+  { confinement, id, isolation: earlierIsolation, model, worktree }: NewRunFacts
+): Run => {
+  const { agentId, backgroundMs, budget, input, inputTtlMs, mode, resume, sessionId, workspace } = request
+  const { isolation = earlierIsolation } = request
+  const createdAt = new Date(now).toISOString()
+  return {
+    id,
+    workspace,
+    agentId,
+    mode,
+    state: "created",
+    input,
+    timeoutMs: Math.min(request.timeoutMs ?? config.runTimeoutMs, config.times.cap),
+    lastSeq: 0,
+    pendingApprovals: [],
+    createdAt,
+    updatedAt: createdAt,
+    ...(resume === undefined ? {} : { resume }),
+    ...(sessionId === undefined ? {} : { sessionId }),
+    ...(model === undefined ? {} : { model }),
+    ...(isolation === undefined ? {} : { isolation }),
+    ...(worktree === undefined ? {} : { worktree: worktree.runId }),
+    ...(confinement === undefined ? {} : { confinement }),
+    ...(budget === undefined ? {} : { budget }),
+    ...(backgroundMs === undefined ? {} : { backgroundMs }),
+    ...(inputTtlMs === undefined ? {} : { inputTtlMs })
+  }
+}
+
+const createdPayload = (
+  { input, mode, resume, workspace }: CreateRun,
+  worktree: WorktreeStart | undefined,
+  confinement: Run["confinement"]
+): PayloadOf<"run.created"> => ({
+  workspace: workspace satisfies WorkspaceId,
+  mode,
+  input,
+  ...(resume === undefined ? {} : { resume }),
+  ...(worktree === undefined ? {} : { worktree }),
+  ...(confinement === undefined ? {} : { confinement })
+})
+
+/** A new worktree contains the committed files only, so the run checks again once the folder exists. */
+const projectIn = (
+  path: string,
+  workspace: OpenWorkspace,
+  { projectSettings }: AnyRuntimeAdapter
+): ProjectFiles | undefined =>
+  projectSettings === undefined
+    ? undefined
+    : new ProjectFiles(projectSettings, existsSync(path) ? path : workspace.path, workspace.projectSettings)
+
+const permitted = (
+  request: CreateRun,
+  workspace: OpenWorkspace,
+  agent: OfferedAgent,
+  config: EdgeConfig,
+  isConfining: boolean
+): Effect.Effect<void, PermissionDenied> => {
+  if (!workspace.modes.includes(request.mode)) {
+    return Effect.fail(
+      new PermissionDenied({
+        message: `The workspace's policy does not grant the mode ${request.mode}.`,
+        details: { mode: request.mode, modes: workspace.modes }
+      })
+    )
+  }
+  const refusal = modeRefusal(agent, request.mode, isConfining)
+  if (refusal !== undefined) {
+    const details = { mode: request.mode, modes: agentModes(agent, isConfining) }
+    return Effect.fail(new PermissionDenied({ message: refusal, details }))
+  }
+  const refused = Object.keys(request.env ?? {}).filter((name) => !config.allowedEnv.includes(name))
+  if (refused.length > 0) {
+    return Effect.fail(
+      new PermissionDenied({
+        message: "The Edge's policy does not let a run set these environment variables.",
+        details: { names: refused.slice(0, 20) }
+      })
+    )
+  }
+  return Effect.void
+}
+
+const isolated = (
+  { isolation, mode }: CreateRun,
+  agent: OfferedAgent,
+  earlier: Run | undefined
+): Effect.Effect<void, PermissionDenied> => {
+  const message = isolationRefusal(agent, mode, isolation ?? earlier?.isolation)
+  return message === undefined
+    ? Effect.void
+    : Effect.fail(new PermissionDenied({ message, details: { reason: "isolation", mode } }))
+}
+
+/** The run to resume. Its runtime has reported the id of its conversation. */
+const resumedRun = Effect.fnUntraced(function* (
+  request: Omit<CreateRun, "model"> & Pick<RunStart, "model">,
+  { adapter, label }: OfferedAgent,
+  find: RunAdmission["find"]
+): Effect.fn.Return<Run | undefined, SchemaValidationFailed> {
+  if (request.resume === undefined) return undefined
+  if (!adapter.capabilities.resume) return yield* refuse("resume", "This agent cannot resume an earlier run.")
+  const earlier = yield* Effect.option(find(request.resume))
+  if (earlier._tag === "None") return yield* refuse("resume", "There is no such run.")
+  const { agentId, runtimeSessionId, workspace } = earlier.value
+  if (agentId !== (request.agentId satisfies AgentId))
+    return yield* refuse("resume", "That run was of another agent.")
+  if (workspace !== request.workspace) return yield* refuse("resume", "That run was in another workspace.")
+  if (runtimeSessionId === undefined)
+    return yield* refuse("resume", "That run has no conversation to go on with.")
+  const { continuation } = adapter
+  const refusal = continuation && continuationRefusal(continuation, label, earlier.value, request)
+  return refusal === undefined ? earlier.value : yield* refuse("resume", refusal)
+})
+
+const refuse = (path: string, message: string) =>
+  Effect.fail(new SchemaValidationFailed({ details: { issues: [{ path, message }] } }))
