@@ -65,7 +65,7 @@ describe("formatDiagnosis", () => {
       reason: "command_missing",
       ...(hint === undefined ? {} : { hint })
     }
-    const runner = { id: "two", command: [], ...missing }
+    const runner = { id: "two" as AgentId, command: [], ...missing }
     const all = report({ agents: [agent("one", missing)], runners: [runner] })
     const [line = "", ofRunner] = [1, 3].map((at) =>
       all[all.indexOf("Agents") + at]?.replace(/^ {2}– \w+ +/, "")

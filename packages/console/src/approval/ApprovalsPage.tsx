@@ -5,6 +5,7 @@ import { Link, useNavigate } from "@tanstack/react-router"
 import { type ReactNode, useEffect, useRef, useState } from "react"
 import { CorralError } from "@corral/client/http/CorralError"
 import { hubApi } from "../api/Hub.ts"
+import { useCanDecide } from "../api/ProjectsAndTargets.ts"
 import { type List, useList } from "../api/Lists.ts"
 import { oldestFirst } from "../api/OldestFirst.ts"
 import { useMessages } from "../text/Language.tsx"
@@ -53,6 +54,7 @@ export const ApprovalsPage = ({ above, approvalId }: Props) => {
     enabled: open !== undefined,
     placeholderData: () => items.find(({ id }) => id === open)
   })
+  const mayDecide = useCanDecide(one.data?.projectId)
   const select = (by: 1 | -1): true => {
     const here = items.findIndex(({ id }) => id === open)
     const next = items[here === -1 ? 0 : here + by]
@@ -83,7 +85,9 @@ export const ApprovalsPage = ({ above, approvalId }: Props) => {
           ) : (
             <RefusalNote error={one.error} />
           )}
-          {!list.isLoading && one.data !== undefined && <p className="quiet keys">{messages.hint}</p>}
+          {!list.isLoading && one.data !== undefined && (
+            <p className="quiet keys">{mayDecide ? messages.hint : messages.othersHint}</p>
+          )}
         </div>
       </div>
     </PageFrame>
