@@ -8,7 +8,7 @@ import { hubApi } from "../api/Hub.ts"
 import { useCanDecide } from "../api/ProjectsAndTargets.ts"
 import { type List, useList } from "../api/Lists.ts"
 import { oldestFirst } from "../api/OldestFirst.ts"
-import { useMessages } from "../text/Language.tsx"
+import { sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { UnsentText } from "../ui/UnsentText.ts"
@@ -38,6 +38,7 @@ interface Props {
 
 export const ApprovalsPage = ({ above, approvalId }: Props) => {
   const messages = useMessages(approvalMessages)
+  const { language } = useLanguage()
   const navigate = useNavigate()
   const card = useRef<HTMLDivElement>(null)
   const list = usePendingApprovals()
@@ -70,9 +71,9 @@ export const ApprovalsPage = ({ above, approvalId }: Props) => {
       {above}
       <div className="approvals">
         <PendingApprovals list={list} open={open} />
-        <div ref={card}>
+        <div ref={card} className="approvals-open">
           {notes}
-          {/* On a phone the card stands below the list. */}
+          {/* On a phone the card stands above the list, so that it is in sight however many wait. */}
           {!list.isLoading && one.data !== undefined && (
             <UnsentText value={keep}>
               <ApprovalCard key={one.data.id} approval={one.data} />
@@ -86,7 +87,10 @@ export const ApprovalsPage = ({ above, approvalId }: Props) => {
             <RefusalNote error={one.error} />
           )}
           {!list.isLoading && one.data !== undefined && (
-            <p className="quiet keys">{mayDecide ? messages.hint : messages.othersHint}</p>
+            <p className="quiet approvals-keys">
+              {messages.selectKeys}
+              {mayDecide && one.data.state === "pending" && sentenceSpace[language] + messages.decisionKeys}
+            </p>
           )}
         </div>
       </div>
