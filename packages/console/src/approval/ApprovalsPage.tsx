@@ -55,6 +55,8 @@ export const ApprovalsPage = ({ above, approvalId }: Props) => {
     enabled: open !== undefined,
     placeholderData: () => items.find(({ id }) => id === open)
   })
+  // On a phone the card stands above the list: neither is drawn before both are there.
+  const isLoading = list.isLoading || one.isLoading
   const mayDecide = useCanDecide(one.data?.projectId)
   const select = (by: 1 | -1): true => {
     const here = items.findIndex(({ id }) => id === open)
@@ -70,11 +72,11 @@ export const ApprovalsPage = ({ above, approvalId }: Props) => {
     <PageFrame title={messages.title}>
       {above}
       <div className="approvals">
-        <PendingApprovals list={list} open={open} />
+        <PendingApprovals list={isLoading ? { ...list, items: [], isLoading } : list} open={open} />
         <div ref={card} className="approvals-open">
           {notes}
           {/* On a phone the card stands above the list, so that it is in sight however many wait. */}
-          {!list.isLoading && one.data !== undefined && (
+          {!isLoading && one.data !== undefined && (
             <UnsentText value={keep}>
               <ApprovalCard key={one.data.id} approval={one.data} />
             </UnsentText>
@@ -86,7 +88,7 @@ export const ApprovalsPage = ({ above, approvalId }: Props) => {
           ) : (
             <RefusalNote error={one.error} />
           )}
-          {!list.isLoading && one.data !== undefined && (
+          {!isLoading && one.data !== undefined && (
             <p className="quiet approvals-keys">
               {messages.selectKeys}
               {mayDecide && one.data.state === "pending" && sentenceSpace[language] + messages.decisionKeys}
