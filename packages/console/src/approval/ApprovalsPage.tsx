@@ -9,6 +9,7 @@ import { useCanDecide } from "../api/ProjectsAndTargets.ts"
 import { type List, useList } from "../api/Lists.ts"
 import { oldestFirst } from "../api/OldestFirst.ts"
 import { sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
+import { Loading } from "../ui/Loading.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { UnsentText } from "../ui/UnsentText.ts"
@@ -72,7 +73,7 @@ export const ApprovalsPage = ({ above, approvalId }: Props) => {
     <PageFrame title={messages.title}>
       {above}
       <div className="approvals">
-        <PendingApprovals list={isLoading ? { ...list, items: [], isLoading } : list} open={open} />
+        {isLoading ? <Loading /> : <PendingApprovals list={list} open={open} />}
         <div ref={card} className="approvals-open">
           {notes}
           {/* On a phone the card stands above the list, so that it is in sight however many wait. */}
