@@ -6,7 +6,7 @@ import { build } from "vite"
 
 const root = fileURLToPath(new URL("../../../", import.meta.url))
 const folder = `${root}dist/hub/console`
-const MOST = 300 * 1_024
+const MOST = 220 * 1_024
 const MOST_SCRIPTS = 8
 
 const read = (address: string): string => readFileSync(folder + address, "utf8")
@@ -37,7 +37,7 @@ describe("what a browser loads of the console", () => {
     }
   )
 
-  it("is at most 300 KB compressed before the first page shows", () => {
+  it("is at most 220 KB compressed before the first page shows", () => {
     const html = read("/index.html")
     const needed = new Set([...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path = ""]) => path))
     assert.isTrue([...needed].some((path) => path.endsWith(".js")))

@@ -24,7 +24,7 @@ const rowsOf = (data: unknown): ReadonlyArray<Row> => {
 }
 
 /** Whether a row is the resource in the same state, or its run that waits for it. */
-const says = (row: Row, hint: ChangeHint): boolean => {
+const isSameState = (row: Row, hint: ChangeHint): boolean => {
   switch (hint.kind) {
     case "device":
       // With the same heartbeat, the device has reported nothing since.
@@ -40,7 +40,8 @@ const says = (row: Row, hint: ChangeHint): boolean => {
   }
 }
 
-const isSaidBy = (hint: ChangeHint, data: unknown): boolean => rowsOf(data).some((row) => says(row, hint))
+const isSaidBy = (hint: ChangeHint, data: unknown): boolean =>
+  rowsOf(data).some((row) => isSameState(row, hint))
 
 /** `others`: cached data of the same group. */
 export const isReflected = (hint: ChangeHint, data: unknown, others: ReadonlyArray<unknown> = []): boolean =>
