@@ -55,7 +55,7 @@ const script = `(() => {
 
 /**
  * Presses Tab until the focus has been everywhere. Returns the stops, and what can be used but was never one. While something was not reached, the walk
- * goes on until a whole round finds nothing new: a page that still loads may replace what has the focus, and the next Tab begins at its top.
+ * continues until a whole round finds nothing new: a page that still loads may replace what has the focus, and the next Tab begins at its top.
  */
 export const walkByTab = async (
   page: Page
