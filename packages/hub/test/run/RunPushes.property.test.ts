@@ -17,7 +17,7 @@ import {
 } from "@corral/testing/hub/Mirror"
 import { Effect, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import type { LinkPush } from "../../src/run/KnownRunPushes.ts"
+import type { LinkPush } from "../../src/run/RunPushes.ts"
 import { RunLog } from "../../src/run/RunLog.ts"
 
 const TARGETS = 4
