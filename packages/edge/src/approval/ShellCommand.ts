@@ -18,8 +18,7 @@ import { posix } from "node:path"
 import { CountedText, OutOfSteps } from "./CountedText.ts"
 import { type OuterRedirections, joinTexts, redirections } from "./Redirections.ts"
 import { opaqueSegment, type ParsedSegment, segmentOf } from "./ParsedSegment.ts"
-import { isLoopVariable } from "./PlainVariables.ts"
-import { isLiteral, isPattern } from "./ShellWord.ts"
+import { isLiteral, isLoopVariable, isPattern } from "./ShellWord.ts"
 import { hasUnshown } from "./UnshownText.ts"
 
 const MAX_LENGTH = 8_192

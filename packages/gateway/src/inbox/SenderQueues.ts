@@ -9,8 +9,7 @@
  */
 import { Context, Effect, Layer, Queue, Schema } from "effect"
 import type { SqlError } from "effect/sql"
-import { queryRows } from "../store/RowQueries.ts"
-import { type TimedStore, timedStore } from "../store/TimedStore.ts"
+import { type TimedStore, queryRows, timedStore } from "../store/RowQueries.ts"
 import { type ClaimLimits, type ClaimedEvent, QUEUE_LEASE_MS, makeClaim } from "./ClaimedEvents.ts"
 
 // Dead letters: failed events that are not retried. Their senders are sent a notice, up to `NOTICES_PER_HOUR`.

@@ -14,7 +14,7 @@ import { MESSAGE_COLUMNS, type UserMessageRow, messageOf, userMessageRows } from
 import { changeMessage } from "../session/MessageWrites.ts"
 import { agentInstanceOf } from "../session/SessionAgentRow.ts"
 import { findSessionAgent } from "../session/SessionAgentStore.ts"
-import { lockActiveSession } from "../session/SessionLock.ts"
+import { lockActiveSession } from "../session/SessionTable.ts"
 import { announced } from "../store/Notice.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
 import { MessageSending, type Sender, authorOf } from "./MessageSending.ts"

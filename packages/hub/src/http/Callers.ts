@@ -5,8 +5,7 @@
 import { Context, Effect, Layer } from "effect"
 import type { IncomingMessage } from "node:http"
 import { createHash } from "node:crypto"
-import type { Credential } from "../signin/HubCredentials.ts"
-import { GatewayTokens } from "../signin/GatewayTokens.ts"
+import { type Credential, GatewayTokens } from "../signin/HubCredentials.ts"
 import { ClientAddress } from "./ClientAddress.ts"
 import { credentialOf } from "./RequestCredential.ts"
 

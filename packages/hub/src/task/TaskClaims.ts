@@ -17,9 +17,8 @@ import type { RunLog } from "../run/RunLog.ts"
 import { runSeqRows } from "../run/RunRow.ts"
 import { contributorRows } from "../session/MessageRow.ts"
 import { announced, notify } from "../store/Notice.ts"
-import { type ClaimedTask, claimedTaskOf } from "./ClaimedTask.ts"
+import { type ClaimedTask, TASK_COLUMNS, type TaskRow, claimedTaskOf, taskRows } from "./TaskRow.ts"
 import { findDispatchRefusal } from "./TaskAdmission.ts"
-import { TASK_COLUMNS, type TaskRow, taskRows } from "./TaskRow.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
 
 export class TaskClaims {

@@ -24,9 +24,8 @@ import { type TaskOfSession, type TaskTurn, joinSession } from "../session/TaskI
 import { notify } from "../store/Notice.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
 import { storedRows } from "../store/StoredRows.ts"
-import { type ClaimedTask, claimedTaskOf } from "./ClaimedTask.ts"
+import { type ClaimedTask, type TaskRow, claimedTaskOf, taskOf } from "./TaskRow.ts"
 import { checkReferences, expiryOf, findTargetRefusal } from "./TaskAdmission.ts"
-import { type TaskRow, taskOf } from "./TaskRow.ts"
 
 export class TaskCreation {
   /** The dispatcher of this Hub. Without one, tasks wait for a claim. */

@@ -20,10 +20,9 @@ import type { TaskTurn } from "../session/TaskInSession.ts"
 import { announced } from "../store/Notice.ts"
 import { readableRows } from "../store/ReadableList.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
-import type { ClaimedTask } from "./ClaimedTask.ts"
+import { type ClaimedTask, TASK_COLUMNS, taskOf, taskRows, taskTargetRows } from "./TaskRow.ts"
 import { TaskClaims } from "./TaskClaims.ts"
 import { type AssignmentListener, TaskCreation } from "./TaskCreation.ts"
-import { TASK_COLUMNS, taskOf, taskRows, taskTargetRows } from "./TaskRow.ts"
 import { failUnansweredStart, findUnansweredStarts } from "./UnansweredStarts.ts"
 
 export interface TaskFilter {

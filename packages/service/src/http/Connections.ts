@@ -6,16 +6,26 @@
  */
 import type { RequestId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
-import { HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { handshakeProblem } from "./Handshake.ts"
 import { isMetricsPage } from "./MetricsPage.ts"
-import { nodeExchange, type NodeExchange } from "./NodeExchange.ts"
+import { type NodeExchange, nodeExchange } from "./NodeExchange.ts"
 import { type HttpRefusal, refuseUpgrade, standardHeaders } from "./Refusal.ts"
 import { refuseUnread } from "./RefusalResponse.ts"
 import type { RequestWatch } from "./RequestWatch.ts"
-import { unbuffered } from "./Unbuffered.ts"
+
+// Responses that arrive in pieces, as proxies should pass them on: nginx collects a response before it forwards it, unless the response says otherwise.
+
+/** A stream that asks proxies neither to collect it nor to change it, such as by compression. Any other response is unchanged. */
+const unbuffered = (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse =>
+  response.body._tag === "Stream"
+    ? HttpServerResponse.setHeaders(response, {
+        "x-accel-buffering": "no",
+        "cache-control": `${response.headers["cache-control"] ?? "no-store"}, no-transform`
+      })
+    : response
 
 export type UpgradeHandler = (
   request: IncomingMessage,
