@@ -22,7 +22,7 @@ import { assessRisk } from "./Risk.ts"
 import { segmentsOf } from "./ShellCommand.ts"
 import { programOf } from "./ProgramName.ts"
 import type { ParsedSegment } from "./ParsedSegment.ts"
-import { unshownAsSymbols } from "./UnshownText.ts"
+import { safeCommand } from "@corral/domain/text/SafeText"
 import { realpathSync } from "node:fs"
 import { isAbsolute } from "node:path"
 import { isWithin } from "../workspace/PathContainment.ts"
@@ -93,7 +93,7 @@ const shownSegments = (
     : { segments: (redacted.command === command ? segments : segmentsOf(redacted.command)).map(segmentShown) }
 
 const segmentShown = ({ inner, opaque, text }: ParsedSegment) => ({
-  text: unshownAsSymbols(text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text),
+  text: safeCommand(text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text),
   ...(opaque === undefined ? { program: programOf(inner) } : { opaque })
 })
 

@@ -5,6 +5,7 @@
  * Does not: include the events of runs, which have their own log.
  */
 import type { Proof } from "@corral/domain/access/Authorization"
+import { safeText } from "@corral/domain/text/SafeText"
 import { AgentInstanceId, MessageId, RunId, type SessionId, UserId } from "@corral/domain/identity/Ids"
 import type { ExportFormat } from "@corral/domain/session/Conversation"
 import type { Session } from "@corral/domain/session/Session"
@@ -21,16 +22,9 @@ import { Timestamp, storedRows } from "../store/StoredRows.ts"
 // Guarantees: no text, title or name changes the structure of the document. A text is a code block whose fence is longer than any run of
 // backticks in it; a title or a name is one line with all punctuation escaped.
 
-/** Characters that reverse the direction of later text, outside of their line too in some viewers. */
-const direction = /[\u202a-\u202e\u2066-\u2069]/g
-
 /** One line whose characters mean themselves. */
 export const escapeInline = (text: string): string =>
-  text
-    .replace(direction, "")
-    .replace(/[\s\p{Cc}]+/gu, " ")
-    .trim()
-    .replace(/[!-/:-@[-`{-~]/g, "\\$&")
+  safeText(text.replace(/[\s\p{Cc}]+/gu, " ").trim()).replace(/[!-/:-@[-`{-~]/g, "\\$&")
 
 /** A code block with exactly this text. */
 export const codeBlock = (text: string): string => {
