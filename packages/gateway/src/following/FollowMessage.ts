@@ -4,7 +4,7 @@
  *
  * Guarantees: another Gateway can continue at any point. The position is saved, and every message to the chat has its own key.
  */
-import { Clock, Effect, Fiber, Queue, Stream } from "effect"
+import { Clock, Effect, Fiber, Stream } from "effect"
 import { ButtonActions } from "../button/ButtonActions.ts"
 import { Hub } from "../hub/Hub.ts"
 import { localizedTextIn } from "../platform/LocalizedText.ts"
@@ -265,7 +265,7 @@ const followToEnd = Effect.fn("FollowMessage.followToEnd")(
 export const followMessage = Effect.fn("FollowMessage.followMessage")(function* (begin: Follow) {
   const state = yield* FollowState.make(begin)
   const draw = yield* makeTaskCardUpdate(state)
-  const drawing = yield* Queue.take(state.changed).pipe(
+  const drawing = yield* state.changed.woken.pipe(
     Effect.andThen(retryTransient(draw)),
     Effect.andThen(Effect.sleep(DRAWING_PAUSE)),
     Effect.forever,

@@ -4,8 +4,9 @@
  *
  * Guarantees: a text is sent once, although the end of the run repeats the text of its last turn.
  */
+import { Coalesced } from "@corral/service/Coalesced"
 import type { EventOf } from "@corral/domain/run/RunEvent"
-import { Effect, Queue, Schedule } from "effect"
+import { Effect, Schedule } from "effect"
 import { createHash } from "node:crypto"
 import { Platforms } from "../platform/Platforms.ts"
 import { answerText } from "./AnswerText.ts"
@@ -36,15 +37,15 @@ export class FollowState {
   current: Follow
   /** False after the platform has refused to update the card, because it is too old or was deleted. */
   isDrawable = true
-  readonly changed: Queue.Queue<void>
+  readonly changed: Coalesced
 
-  private constructor(begin: Follow, changed: Queue.Queue<void>) {
+  private constructor(begin: Follow, changed: Coalesced) {
     this.current = begin
     this.changed = changed
   }
 
   static readonly make = (begin: Follow) =>
-    Effect.map(Queue.sliding<void>(1), (changed) => new FollowState(begin, changed))
+    Effect.map(Coalesced.make, (changed) => new FollowState(begin, changed))
 
   update(more: Partial<Follow>): void {
     this.current = { ...this.current, ...more }
@@ -57,7 +58,7 @@ export class FollowState {
   }
 
   requestDrawing(): void {
-    Queue.offerUnsafe(this.changed, undefined)
+    this.changed.wake()
   }
 }
 

@@ -2,7 +2,8 @@
  * A run's log as `text/event-stream`. `id:` is the seq; a reader that reconnects sends it as `Last-Event-ID`. The stream ends with the run. Also the
  * log as a stream that its consumer pulls.
  */
-import { Effect, Option, Queue, Stream } from "effect"
+import { Coalesced } from "../Coalesced.ts"
+import { Effect, Option, Stream } from "effect"
 import { Sse } from "effect/encoding"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type LogBatch, type LogSource, ReplayGap, type Start } from "./LogSource.ts"
@@ -26,26 +27,26 @@ export const logStream = <E>(
 
 interface Pull<E> {
   readonly cursor: LogCursor<E>
-  readonly woken: Queue.Queue<void>
+  readonly wakeUps: Coalesced
 }
 
 const openCursor = Effect.fnUntraced(function* <E>(source: LogSource<E>, after: number) {
-  const woken = yield* Queue.sliding<void>(1)
+  const wakeUps = yield* Coalesced.make
   const cursor = new LogCursor(source, after, {
     // Always reads: a consumer that is not ready must not be handed batches.
     canSend: false,
     send: () => undefined,
-    resume: () => void Queue.offerUnsafe(woken, undefined)
+    resume: wakeUps.wake
   })
   const unfollow = source.follow(cursor)
   yield* Effect.addFinalizer(() => Effect.sync(unfollow))
   cursor.isBehind = true
-  const pull: Pull<E> = { cursor, woken }
+  const pull: Pull<E> = { cursor, wakeUps }
   return pull
 })
 
 const batchesOf = <E>(
-  { cursor, woken }: Pull<E>,
+  { cursor, wakeUps }: Pull<E>,
   idleMs: number
 ): Stream.Stream<ReadonlyArray<LogBatch>, E | ReplayGap> => {
   let hasStarted = false
@@ -57,7 +58,7 @@ const batchesOf = <E>(
       hasStarted = true
       if (last !== undefined) cursor.position = last.lastSeq
       if (last !== undefined || isFirst) return batches
-      const wake = yield* Effect.timeoutOption(Queue.take(woken), idleMs)
+      const wake = yield* Effect.timeoutOption(wakeUps.woken, idleMs)
       if (Option.isNone(wake)) return batches
     }
   })
