@@ -12,8 +12,8 @@ const capabilitiesOf = (approvals: boolean): Agent["capabilities"] => ({
   cancel: true,
   input: true
 })
-const asking = { capabilities: capabilitiesOf(true) }
-const silent = { capabilities: capabilitiesOf(false) }
+const asksFirst = { capabilities: capabilitiesOf(true) }
+const neverAsks = { capabilities: capabilitiesOf(false) }
 const all = RunMode.literals
 
 describe("Offer", () => {
@@ -38,18 +38,18 @@ describe("Offer", () => {
 
   it("offers the modes that the workspace and the agent allow, in the workspace's order", () => {
     assert.deepStrictEqual(
-      modesIn({ modes: ["read_only", "plan", "ask"] }, { ...asking, modes: ["ask", "plan"] }),
+      modesIn({ modes: ["read_only", "plan", "ask"] }, { ...asksFirst, modes: ["ask", "plan"] }),
       ["plan", "ask"]
     )
-    assert.deepStrictEqual(modesIn({ modes: all }, asking), all)
-    assert.deepStrictEqual(modesIn({ modes: [] }, asking), [])
+    assert.deepStrictEqual(modesIn({ modes: all }, asksFirst), all)
+    assert.deepStrictEqual(modesIn({ modes: [] }, asksFirst), [])
   })
 
   it("offers ask for an agent that does not ask only in a worktree", () => {
-    assert.notInclude(modesIn({ modes: all }, silent), "ask")
-    assert.include(modesIn({ modes: all }, silent, "worktree"), "ask")
-    for (const mode of all) assert.strictEqual(needsWorktree(silent, mode), mode === "ask")
-    for (const mode of all) assert.isFalse(needsWorktree(asking, mode))
+    assert.notInclude(modesIn({ modes: all }, neverAsks), "ask")
+    assert.include(modesIn({ modes: all }, neverAsks, "worktree"), "ask")
+    for (const mode of all) assert.strictEqual(needsWorktree(neverAsks, mode), mode === "ask")
+    for (const mode of all) assert.isFalse(needsWorktree(asksFirst, mode))
   })
 
   it("chooses ask, or the most restrictive mode", () => {
