@@ -18,7 +18,7 @@ import {
 import type { Unreachable } from "./Loopback.ts"
 import { UpstreamCookies, redirectTarget, toBrowserHeaders, toUpstreamHeaders } from "./ProxyHeaders.ts"
 import type { Duplex } from "node:stream"
-import { handshakeProblem } from "@corral/service/http/Handshake"
+import { handshakeProblem } from "@corral/service/http/Connections"
 import { carryBytes } from "./CarriedBytes.ts"
 
 // WebSocket through a preview's proxy: the upstream's handshake, then bytes in both directions until either side ends.

@@ -12,7 +12,7 @@ import type { SqlError } from "effect/sql"
 import type { DeviceLink } from "../device/DeviceLink.ts"
 import type { PushRefusal } from "../run/PushedRun.ts"
 import type { LinkPush, PushResult } from "../run/RunPushes.ts"
-import { withinStatementLimit } from "../store/StatementLimit.ts"
+import { withinStatementLimit } from "../store/Gathered.ts"
 
 export type PushFailure = Conflict | Unauthorized | SqlError.SqlError
 

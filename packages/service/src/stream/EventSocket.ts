@@ -17,7 +17,7 @@ import { framesOf, pingFrame } from "./Frames.ts"
 import { type LogBatch, type LogSource, ReplayGap, type SocketClose, type Start } from "./LogSource.ts"
 import { READER_WINDOW, ReaderWindow } from "./ReaderWindow.ts"
 import type { StreamTimesOptions } from "./StreamTimes.ts"
-import { queuedOf } from "../http/WriteQueue.ts"
+import { queuedOf } from "../http/StalledResponses.ts"
 
 /** A stalled reader that reads again within this time receives the close code; then the socket is destroyed. */
 const CLOSE_WITHIN_MS = 3_000
