@@ -1,4 +1,5 @@
 /** Text of `corral doctor`: one line per finding, with a mark before it and a hint after it. */
+import { isReady } from "@corral/domain/offer/Offer"
 import type { ConfinementReadiness, HealthProblem, LinkReadiness } from "@corral/domain/http/Health"
 import type { Paint } from "../terminal/Paint.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
@@ -128,12 +129,11 @@ const programText = (
 
 const agentLines = (style: ReportStyle, width: number, agent: AgentStatus): Lines => {
   const { mark, optional, paint } = style
-  const isReady = agent.available && agent.signedIn !== false
   const version = agent.version === undefined ? "" : ` ${agent.version}`
   const path = agent.path === undefined ? "" : ` ${paint("dim", agent.path)}`
   const signedIn = agent.signedIn === true ? ", signed in" : ""
   return [
-    `  ${isReady ? mark(true) : optional} ${agent.id.padEnd(width)} ${programText(style, agent, `${version}${path}${signedIn}`)}`,
+    `  ${isReady(agent) ? mark(true) : optional} ${agent.id.padEnd(width)} ${programText(style, agent, `${version}${path}${signedIn}`)}`,
     ...driftLines(style, agent)
   ]
 }
