@@ -16,7 +16,7 @@ import type { InputAnswer, InputRequest } from "@corral/domain/input/InputReques
 import type { Run } from "@corral/domain/run/Run"
 import type { AdapterEvent, ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { Clock, Data, Deferred, Effect, type Scope } from "effect"
-import type { ApprovalAsker } from "../../approval/OpenApprovals.ts"
+import type { ApprovalAsker } from "../../approval/PendingRequests.ts"
 import type { AssessedRequest } from "../../approval/RunPolicy.ts"
 import { type AnswerForms, answerForms } from "../../input/AnswerForms.ts"
 import type { OpenInput } from "../../input/OpenInputs.ts"

@@ -5,8 +5,7 @@
  * the call that posts the message.
  */
 import { Clock, Deferred, Effect, Fiber, type Scope } from "effect"
-import type { OpenApproval } from "../../approval/OpenApprovals.ts"
-import type { PendingRequest } from "../../approval/PendingRequests.ts"
+import type { OpenApproval, PendingRequest } from "../../approval/PendingRequests.ts"
 import * as Ladder from "../../process/Termination.ts"
 import { adjustClocks, clocksContinue, followInHolder, prepareHolder } from "./RunClocks.ts"
 import type { Turn } from "../kernel/KernelState.ts"
