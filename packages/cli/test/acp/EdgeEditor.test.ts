@@ -37,9 +37,15 @@ describe("An editor at an Edge", { timeout: 60_000 }, () => {
     const turn = editor.prompt(session, "/write notes.txt hello")
     const dialog = await editor.permission()
     assert.deepStrictEqual(
-      dialog.params.options.map(({ kind }) => kind).toSorted(),
-      ["allow_always", "allow_always", "allow_once", "reject_once", "reject_once"].toSorted(),
-      JSON.stringify(dialog.params.options)
+      dialog.params.options.map(({ kind, optionId }) => `${optionId}: ${kind}`),
+      [
+        "allow_once: allow_once",
+        "allow_run: allow_always",
+        "allow_session: allow_always",
+        "allow_always: allow_always",
+        "deny: reject_once",
+        "stop: reject_once"
+      ]
     )
     choose(dialog, "allow_once")
     assert.strictEqual((await turn).stopReason, "end_turn")
@@ -55,7 +61,7 @@ describe("An editor at an Edge", { timeout: 60_000 }, () => {
     const [approval] = await edge.client.approvals("state=pending")
     assert.isDefined(approval)
     await edge.client.decide(approval.runId, approval.id, "deny")
-    await until(() => dialog.signal.aborted || undefined, "the dialog closed")
+    await until(async () => dialog.signal.aborted || undefined, "the dialog closed")
     await turn
     assert.match(editor.text, /denied by local in a terminal/)
   })

@@ -147,11 +147,11 @@ export class TestEditor {
 
   /** The permission dialog with this number, once it is shown. */
   permission(at = 0): Promise<PermissionDialog> {
-    return until(() => this.permissions[at], `permission dialog ${at}`)
+    return until(async () => this.permissions[at], `permission dialog ${at}`)
   }
 
   form(at = 0): Promise<FormDialog> {
-    return until(() => this.forms[at], `form ${at}`)
+    return until(async () => this.forms[at], `form ${at}`)
   }
 
   /** Text of all messages of the agent. */
@@ -169,7 +169,7 @@ export class TestEditor {
 
   shows(text: string | RegExp): Promise<true> {
     return until(
-      () => (typeof text === "string" ? this.text.includes(text) : text.test(this.text)) || undefined,
+      async () => (typeof text === "string" ? this.text.includes(text) : text.test(this.text)) || undefined,
       `${text} in ${this.text}`
     )
   }
