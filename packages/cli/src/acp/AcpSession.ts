@@ -10,7 +10,7 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import { envelopeOf, type SequencedEvent } from "@corral/domain/run/EventSequence"
 import { Deferred, Effect, type Fiber, FiberSet } from "effect"
 import { join } from "node:path"
-import { type CommandFailed, refused } from "../CommandFailed.ts"
+import { CommandFailed, exitCodes } from "../CommandFailed.ts"
 import type { ThreadMessage, ThreadUpdate } from "../chat/ChatThread.ts"
 import { followTurn } from "../chat/FollowTurn.ts"
 import { Dialogs } from "./Dialogs.ts"
@@ -211,7 +211,7 @@ export class AcpSession {
       case "event":
         return this.event(update.runId, update.event)
       case "ended":
-        return this.endRun(update.runId, update.problem)
+        return this.endRun(update)
       case "notice":
         return this.say("notice", update.text)
     }
@@ -292,11 +292,12 @@ export class AcpSession {
     Deferred.doneUnsafe(earlier.done, Effect.void)
   }
 
-  private endRun(runId: RunId, problem: string | undefined): void {
+  private endRun({ code, problem, runId }: Extract<ThreadUpdate, { readonly kind: "ended" }>): void {
     this.runs.delete(runId)
     this.settle(runId)
     if (problem === undefined) return
-    if (this.prompt?.runId === runId) this.prompt.fail(refused(problem))
+    if (this.prompt?.runId === runId)
+      this.prompt.fail(new CommandFailed({ message: problem, exitCode: exitCodes.refused, code }))
     else this.say(`${runId} lost`, problem)
   }
 

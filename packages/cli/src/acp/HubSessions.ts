@@ -4,7 +4,7 @@ import type { ProjectId, SessionId } from "@corral/domain/identity/Ids"
 import type { Session } from "@corral/domain/session/Session"
 import { Effect, Option } from "effect"
 import { readAllPages } from "../AllPages.ts"
-import { refused } from "../CommandFailed.ts"
+import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
 import { type AgentPlace, placeOfSession, type PlaceFlags } from "../chat/HubPlace.ts"
 import { HubThread } from "../chat/HubThread.ts"
 import type { RunServerChoice } from "../Flags.ts"
@@ -12,6 +12,7 @@ import type { HubApiClient } from "../hub/HubClient.ts"
 import { memberNames } from "../hub/MemberNames.ts"
 import { connectToSignedInHub } from "../hub/SignedInHub.ts"
 import { findProject, hubRunServer } from "../run/HubRunServer.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
 import {
   agentFor,
   type EditorSessions,
@@ -22,6 +23,13 @@ import {
 } from "./EditorSessions.ts"
 
 const PAGE = 100
+
+const nothingLinked = (project: string): CommandFailed =>
+  new CommandFailed({
+    message: `You can use no workspace in the project ${escapeLine(project)}. Link one in the console, or ask the owner for the role of a member.`,
+    exitCode: exitCodes.refused,
+    code: "permission_denied"
+  })
 
 export const hubSessions = Effect.fn("HubSessions.make")(function* (
   choice: RunServerChoice,
@@ -44,6 +52,8 @@ export const hubSessions = Effect.fn("HubSessions.make")(function* (
         )
         .map((workspace) => ({ ...workspace, target }))
     )
+    // As the Hub refuses a task of a member who cannot send any.
+    if (linked.length === 0) return yield* nothingLinked(project.name)
     const named = Option.match(flags.target, {
       onNone: () => linked,
       onSome: (wanted) => linked.filter(({ target }) => target.id === wanted || target.name === wanted)

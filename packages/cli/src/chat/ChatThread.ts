@@ -50,7 +50,12 @@ export type ThreadUpdate =
   | { readonly kind: "turn"; readonly runId: RunId; readonly agent: string }
   | { readonly kind: "event"; readonly runId: RunId; readonly event: SequencedEvent }
   /** The events of a run have ended, or can no longer be read. */
-  | { readonly kind: "ended"; readonly runId: RunId; readonly problem: string | undefined }
+  | {
+      readonly kind: "ended"
+      readonly runId: RunId
+      readonly problem: string | undefined
+      readonly code?: CommandFailed["code"]
+    }
   | { readonly kind: "notice"; readonly text: string }
 
 export interface OutgoingMessage {

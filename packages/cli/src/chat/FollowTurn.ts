@@ -43,7 +43,7 @@ export const followTurn = (
       }),
       Effect.match({
         onSuccess: () => report({ kind: "ended", runId, problem: undefined }),
-        onFailure: ({ message }) => report({ kind: "ended", runId, problem: message })
+        onFailure: ({ code, message }) => report({ kind: "ended", runId, problem: message, code })
       })
     )
   })

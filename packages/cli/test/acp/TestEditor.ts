@@ -101,6 +101,8 @@ export class TestEditor {
     const toEditor = new TransformStream<Uint8Array, Uint8Array>()
     const writer = toEditor.writable.getWriter()
     this.fiber = serveBytes(toAgent.readable, (bytes) => writer.write(bytes), options)
+    // The end of a process closes its stdout.
+    void Effect.runPromise(Fiber.await(this.fiber)).then(() => writer.close().catch(() => undefined))
     this.connection = client({ name: "test" })
       .onRequest(methods.client.session.requestPermission, ({ params, signal }) =>
         this.show(this.permissions, params, signal)
@@ -185,7 +187,7 @@ export class TestEditor {
     return Effect.runPromise(Fiber.await(this.fiber))
   }
 
-  private get cwd(): string {
+  get cwd(): string {
     return this.options.cwd ?? "/home/person/code"
   }
 
