@@ -117,6 +117,6 @@ const runFailure = ({
   new CommandFailed({
     message,
     exitCode: exitCodes.failed,
-    code: code as CommandFailed["code"], // a code of the error table, or of a later one
+    code,
     ...(details === undefined ? {} : { details })
   })
