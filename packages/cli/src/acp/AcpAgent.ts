@@ -11,6 +11,7 @@ import {
   methods,
   PROTOCOL_VERSION,
   RequestError,
+  type ResumeSessionRequest,
   type SetSessionConfigOptionRequest,
   type Stream
 } from "@agentclientprotocol/sdk"
@@ -39,6 +40,9 @@ export interface AcpAgentOptions {
 }
 
 type Answer<A> = Effect.Effect<A, CommandFailed | RequestError>
+
+const MCP_NOTE =
+  "The MCP servers of the editor are not used here. Configure them for the agent, where Corral supervises them."
 
 const SIGN_IN = "corral-sign-in"
 
@@ -92,7 +96,7 @@ class Connection {
 
   authenticate(methodId: string): Answer<void> {
     return methodId === SIGN_IN
-      ? Effect.catch(this.options.sessions.check, ({ message }) => Effect.fail(authRequired(message)))
+      ? Effect.mapError(this.options.sessions.check, ({ message }) => authRequired(message))
       : Effect.fail(invalidParams("There is no such sign-in."))
   }
 
@@ -200,23 +204,30 @@ const promptHandler =
 const appOf = (connection: Connection, run: Run, acceptsFiles: boolean, folder: string): AgentApp => {
   const { session } = methods.agent
   const prompt = promptHandler(connection, acceptsFiles)
-  const begin = (cwd: string, id: string | undefined, beginning: Beginning) =>
+  const begin = (
+    { cwd, mcpServers = [] }: Pick<ResumeSessionRequest, "cwd" | "mcpServers">,
+    id: string | undefined,
+    beginning: Beginning
+  ) =>
     run(
-      Effect.flatMap(connection.begin(cwd, id, beginning), (opened) =>
-        Effect.map(connection.choices(opened), (choices) => ({ sessionId: opened.opened.id, ...choices }))
-      )
+      Effect.flatMap(connection.begin(cwd, id, beginning), (opened) => {
+        if (mcpServers.length > 0) opened.sayLater(MCP_NOTE)
+        return Effect.map(connection.choices(opened), (choices) => ({ id: opened.opened.id, choices }))
+      })
     )
   return agent({ name: "corral" })
     .onRequest(methods.agent.initialize, ({ client, params }) =>
       connection.initialize(client, params.clientCapabilities ?? {})
     )
     .onRequest(methods.agent.authenticate, ({ params }) => run(connection.authenticate(params.methodId)))
-    .onRequest(session.new, ({ params }) => begin(params.cwd, undefined, "new"))
-    .onRequest(session.load, async ({ params }) =>
-      choicesOf(await begin(params.cwd, params.sessionId, "load"))
-    )
-    .onRequest(session.resume, async ({ params }) =>
-      choicesOf(await begin(params.cwd, params.sessionId, "resume"))
+    .onRequest(session.new, async ({ params }) => {
+      const { choices, id } = await begin(params, undefined, "new")
+      return { sessionId: id, ...choices }
+    })
+    .onRequest(session.load, async ({ params }) => (await begin(params, params.sessionId, "load")).choices)
+    .onRequest(
+      session.resume,
+      async ({ params }) => (await begin(params, params.sessionId, "resume")).choices
     )
     .onRequest(session.list, ({ params: { cursor, cwd } }) =>
       run(connection.list(cwd ?? folder, cursor ?? undefined))
@@ -250,8 +261,6 @@ const appOf = (connection: Connection, run: Run, acceptsFiles: boolean, folder: 
     )
 }
 
-const choicesOf = <A extends { readonly sessionId: string }>({ sessionId: _, ...choices }: A) => choices
-
 /** Serves one editor until it goes away. Fails when the service no longer accepts the user. */
 export const serveAcp = Effect.fn("AcpAgent.serve")(function* (stream: Stream, options: AcpAgentOptions) {
   const { folder, invocation, sessions } = options
@@ -260,9 +269,16 @@ export const serveAcp = Effect.fn("AcpAgent.serve")(function* (stream: Stream, o
   const onSignedOut = (failure: CommandFailed) => void Deferred.doneUnsafe(signedOut, Effect.fail(failure))
   const connection = new Connection(
     options,
-    (client) => new OpenSessions({ sessions, client, invocation, scope, onSignedOut })
+    (client) => new OpenSessions({ sessions, client, invocation, scope, onSignedOut, onChoice })
   )
   const promise = yield* FiberSet.makeRuntimePromise()
+  /** An approved plan has changed the mode. */
+  const onChoice = (session: AcpSession): void => {
+    const show = Effect.map(connection.choices(session), (choices) =>
+      session.showOptions(choices.configOptions)
+    )
+    void promise(Effect.ignore(show))
+  }
   const run: Run = (answer) =>
     promise(
       Effect.mapError(answer, (error) => (error instanceof CommandFailed ? requestErrorOf(error) : error))

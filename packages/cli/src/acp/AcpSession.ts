@@ -4,6 +4,7 @@
  * Guarantees: updates are sent in order, each once, and the answer to a prompt after the updates of its turn. A run continues when the editor goes
  * away.
  */
+import type { SessionConfigOption } from "@agentclientprotocol/sdk"
 import { newIdempotencyKey } from "@corral/client/http/Transport"
 import type { RunMode } from "@corral/domain/approval/RunMode"
 import type { RunId } from "@corral/domain/identity/Ids"
@@ -33,6 +34,8 @@ export interface AcpSessionOptions {
   readonly fibers: FiberSet.FiberSet
   /** The service no longer accepts the user in this session. */
   readonly onLost: (failure: CommandFailed) => void
+  /** A choice of the session has changed without a request of the editor. */
+  readonly onChoice: (session: AcpSession) => void
 }
 
 interface CatchingUp {
@@ -53,10 +56,11 @@ export class AcpSession {
   private readonly dialogs: Dialogs
   private readonly runs = new Map<RunId, RunUpdates>()
   /** Runs whose beginning the editor has, or does not get. */
-  private readonly begun = new Set<RunId>()
+  private readonly shownRuns = new Set<RunId>()
   private readonly shownMessages = new Set<string>()
   private readonly catchingUp = new Map<RunId, CatchingUp>()
   private prompt: PromptTurn | undefined
+  private later: string | undefined
   private isConnected = true
 
   constructor(options: AcpSessionOptions) {
@@ -71,7 +75,7 @@ export class AcpSession {
       modes: opened.modes,
       pathOf: (path) => this.pathOf(path),
       invocation,
-      say: (update) => this.outbox.push([update]),
+      send: (update) => this.outbox.push([update]),
       onPlanMode: (mode) => this.setMode(mode),
       fork: (dialog) => this.fork(dialog)
     })
@@ -111,10 +115,10 @@ export class AcpSession {
     for (const message of yield* this.opened.thread.history(MAX_HISTORY)) {
       const { runId } = message
       this.shownMessages.add(message.id)
-      const isBegun = runId !== undefined && this.begun.has(runId)
-      if (!isBegun) this.showMessage(message)
-      if (runId === undefined || isBegun) continue
-      this.begun.add(runId)
+      const isShown = runId !== undefined && this.shownRuns.has(runId)
+      if (!isShown) this.showMessage(message)
+      if (runId === undefined || isShown) continue
+      this.shownRuns.add(runId)
       if (!active.has(runId)) yield* this.replayRun(runId)
       yield* this.outbox.ready
     }
@@ -125,12 +129,12 @@ export class AcpSession {
   readonly resume: Effect.Effect<void, CommandFailed> = Effect.gen({ self: this }, function* () {
     for (const { id, runId } of yield* this.opened.thread.history(MAX_HISTORY)) {
       this.shownMessages.add(id)
-      if (runId !== undefined) this.begun.add(runId)
+      if (runId !== undefined) this.shownRuns.add(runId)
     }
     yield* this.catchUp(true)
   })
 
-  /** Completes when the editor has the events of runs in progress so far. `following` has begun. */
+  /** Completes when the editor has the events of runs in progress so far. `following` has shownRuns. */
   get caughtUp(): Effect.Effect<void> {
     const waits = [...this.catchingUp.values()].map(({ done }) => Deferred.await(done))
     return Effect.andThen(Effect.all(waits), this.outbox.flushed)
@@ -147,6 +151,8 @@ export class AcpSession {
   /** The turn of this message, to its end. */
   send({ files, text }: PromptMessage): Effect.Effect<TurnEnd, CommandFailed> {
     return Effect.gen({ self: this }, function* () {
+      if (this.later !== undefined) this.addLine("note", this.later)
+      this.later = undefined
       const prompt = new PromptTurn(text, new Set(this.runs.keys()))
       this.prompt = prompt
       const { mode, model } = this
@@ -174,17 +180,29 @@ export class AcpSession {
     if (this.mode === mode) return
     this.mode = mode
     this.outbox.push([{ sessionUpdate: "current_mode_update", currentModeId: mode }])
+    this.options.onChoice(this)
+  }
+
+  /** The options of the session, as they are now. */
+  showOptions(options: Array<SessionConfigOption>): void {
+    this.outbox.push([{ sessionUpdate: "config_option_update", configOptions: options }])
+  }
+
+  /** Says something with the next prompt. */
+  sayLater(text: string): void {
+    this.later = text
   }
 
   private stop({ messageId, runId }: PromptTurn): Effect.Effect<void> {
     const { thread } = this.opened
     const withdrawal = messageId === undefined ? Effect.void : thread.withdraw(messageId)
     const call = runId === undefined ? withdrawal : Effect.asVoid(thread.server.cancel(runId))
-    return Effect.catch(call, ({ code, message }) =>
-      Effect.sync(() => {
-        if (code !== "run_not_cancellable") this.say("cancel", message)
-      })
-    )
+    return Effect.match(call, {
+      onSuccess: () => undefined,
+      onFailure: ({ code, message }) => {
+        if (code !== "run_not_cancellable") this.addLine("cancel", message)
+      }
+    })
   }
 
   private fork(effect: Effect.Effect<void>): Fiber.Fiber<void> {
@@ -195,7 +213,7 @@ export class AcpSession {
     return join(this.opened.folder, path)
   }
 
-  private say(id: string, text: string): void {
+  private addLine(id: string, text: string): void {
     this.outbox.push([paragraph(`${this.opened.id} ${id}`, text)])
   }
 
@@ -213,7 +231,7 @@ export class AcpSession {
       case "ended":
         return this.endRun(update)
       case "notice":
-        return this.say("notice", update.text)
+        return this.addLine("notice", update.text)
     }
   }
 
@@ -221,7 +239,7 @@ export class AcpSession {
     if (this.isConnected === isConnected) return
     this.isConnected = isConnected
     const { service } = this.options
-    this.say(
+    this.addLine(
       "connection",
       isConnected ? `Connected to the ${service} again.` : `Lost connection to the ${service}. Reconnecting.`
     )
@@ -235,8 +253,8 @@ export class AcpSession {
     if (message.state === "queued" || message.state === "waiting" || message.isHeld) return
     this.shownMessages.add(message.id)
     const { runId } = message
-    if (runId !== undefined && this.begun.has(runId)) return
-    if (runId !== undefined) this.begun.add(runId)
+    if (runId !== undefined && this.shownRuns.has(runId)) return
+    if (runId !== undefined) this.shownRuns.add(runId)
     this.showMessage(message)
   }
 
@@ -245,7 +263,7 @@ export class AcpSession {
     if (state === "answer") return this.outbox.push([paragraph("answer", problem ?? text)])
     const name = author === undefined ? "" : `${author}: `
     this.outbox.push([{ sessionUpdate: "user_message_chunk", content: textBlock(`${name}${text}`) }])
-    if (state === "failed") this.say("failed", problem ?? "The message was not delivered.")
+    if (state === "failed") this.addLine("failed", problem ?? "The message was not delivered.")
   }
 
   private beginRun(runId: RunId): RunUpdates {
@@ -298,7 +316,7 @@ export class AcpSession {
     if (problem === undefined) return
     if (this.prompt?.runId === runId)
       this.prompt.fail(new CommandFailed({ message: problem, exitCode: exitCodes.refused, code }))
-    else this.say(`${runId} lost`, problem)
+    else this.addLine(`${runId} lost`, problem)
   }
 
   /** The events of a run that has ended. */

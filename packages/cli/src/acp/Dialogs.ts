@@ -9,7 +9,7 @@ import { endsWithPlan, type RunMode } from "@corral/domain/approval/RunMode"
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { ApprovalId, InputRequestId } from "@corral/domain/identity/Ids"
 import type { InputAnswer, Question, RequestedInput } from "@corral/domain/input/InputRequest"
-import { Effect, Fiber } from "effect"
+import { Effect, type Fiber } from "effect"
 import type { CommandFailed } from "../CommandFailed.ts"
 import type { ChatThread } from "../chat/ChatThread.ts"
 import { requestLines } from "../question/QuestionLines.ts"
@@ -30,7 +30,7 @@ export interface DialogsOptions {
   readonly pathOf: (path: string) => string
   /** Command that starts this program. */
   readonly invocation: string
-  readonly say: (update: SessionUpdate) => void
+  readonly send: (update: SessionUpdate) => void
   /** An approved plan continues in this mode. */
   readonly onPlanMode: (mode: RunMode) => void
   readonly fork: (dialog: Effect.Effect<void>) => Fiber.Fiber<void>
@@ -74,14 +74,14 @@ export class Dialogs {
     if (!this.open.has(id)) this.open.set(id, this.options.fork(dialog()))
   }
 
-  private say(id: string, text: string): void {
-    this.options.say(paragraph(id, text))
+  private addLine(id: string, text: string): void {
+    this.options.send(paragraph(id, text))
   }
 
   /** Where else it can be decided. */
   private sayWhere(id: string, command: string): void {
     const { invocation, thread } = this.options
-    this.say(
+    this.addLine(
       `${id} where`,
       `Decide in the console, in a chat, or with \`${invocation} ${command}${thread.server.named}\`.`
     )
@@ -95,7 +95,7 @@ export class Dialogs {
       request.patch !== undefined && file !== undefined && another === undefined
         ? patchDiffs(pathOf(file), request.patch)
         : []
-    const asked = client.askPermission({
+    const response = client.askPermission({
       sessionId,
       toolCall: {
         toolCallId: callId,
@@ -106,7 +106,7 @@ export class Dialogs {
       },
       options: permissionOptions(request)
     })
-    return asked.pipe(
+    return response.pipe(
       Effect.map(({ outcome }) =>
         outcome.outcome === "selected" ? decisionOf(request, outcome.optionId) : undefined
       ),
@@ -132,7 +132,7 @@ export class Dialogs {
       onFailure: ({ code, message }) =>
         Effect.sync(() => {
           if (code !== "approval_already_resolved" && code !== "input_already_resolved")
-            this.say(`${id} refused`, message)
+            this.addLine(`${id} refused`, message)
         })
     })
   }
@@ -235,11 +235,11 @@ export class Dialogs {
     request: RequestedInput,
     answers: ReadonlyArray<{ readonly optionId: string; readonly name: string; readonly answer: InputAnswer }>
   ): Effect.Effect<Outcome<InputAnswer>> {
-    const { client, say, sessionId } = this.options
+    const { client, send, sessionId } = this.options
     const toolCallId = `question/${id}`
     const title = escapeLine(request.title)
     const content = [textContent(plainRows(requestLines(request)))]
-    say({ sessionUpdate: "tool_call", toolCallId, title, kind: "other", status: "pending", content })
+    send({ sessionUpdate: "tool_call", toolCallId, title, kind: "other", status: "pending", content })
     const options = answers.map(
       ({ answer, name, optionId }) =>
         ({
@@ -248,16 +248,16 @@ export class Dialogs {
           kind: "decline" in answer || ("approve" in answer && !answer.approve) ? "reject_once" : "allow_once"
         }) as const
     )
-    const asked = client.askPermission({ sessionId, toolCall: { toolCallId, title, content }, options })
+    const response = client.askPermission({ sessionId, toolCall: { toolCallId, title, content }, options })
     return outcomeOf(
-      Effect.map(asked, ({ outcome }) =>
+      Effect.map(response, ({ outcome }) =>
         outcome.outcome === "selected"
           ? answers.find(({ optionId }) => optionId === outcome.optionId)?.answer
           : undefined
       )
     ).pipe(
       Effect.ensuring(
-        Effect.sync(() => say({ sessionUpdate: "tool_call_update", toolCallId, status: "completed" }))
+        Effect.sync(() => send({ sessionUpdate: "tool_call_update", toolCallId, status: "completed" }))
       )
     )
   }
@@ -267,9 +267,9 @@ const isSingleChoice = ({ kind, multiple, secret }: Question): boolean =>
   kind === "choice" && multiple !== true && secret !== true
 
 const outcomeOf = (
-  asked: Effect.Effect<InputAnswer | undefined, NoAnswer>
+  response: Effect.Effect<InputAnswer | undefined, NoAnswer>
 ): Effect.Effect<Outcome<InputAnswer>> =>
-  Effect.match(asked, {
+  Effect.match(response, {
     onSuccess: (answer): Outcome<InputAnswer> => (answer === undefined ? "closed" : { answer }),
     onFailure: (): Outcome<InputAnswer> => "elsewhere"
   })

@@ -38,42 +38,6 @@ export const hubSessions = Effect.fn("HubSessions.make")(function* (
   const services = yield* Effect.context<Effect.Services<ReturnType<typeof openThread>>>()
   const connect = Effect.provideContext(connectToSignedInHub(choice.hub), services)
 
-  /** Place of a new session: what is named, what fits the open folder, and otherwise what has one choice. */
-  const placeFor = Effect.fnUntraced(function* (calls: HubApiClient, cwd: string) {
-    const project = yield* findProject(calls, flags.project)
-    const targets = yield* targetsOf(calls, project.id)
-    const links = yield* readAllPages((query) =>
-      calls.projects.workspaces({ params: { id: project.id }, query })
-    )
-    const linked = targets.flatMap((target) =>
-      target.workspaces
-        .filter(({ id }) =>
-          links.items.some(({ targetId, workspace }) => targetId === target.id && workspace === id)
-        )
-        .map((workspace) => ({ ...workspace, target }))
-    )
-    // As the Hub refuses a task of a member who cannot send any.
-    if (linked.length === 0) return yield* nothingLinked(project.name)
-    const named = Option.match(flags.target, {
-      onNone: () => linked,
-      onSome: (wanted) => linked.filter(({ target }) => target.id === wanted || target.name === wanted)
-    })
-    const { folder, workspace } = yield* workspaceOf(named, cwd, flags.workspace, true)
-    const { target } = workspace
-    const { id: agentId } = yield* agentFor(target.agents, flags.agent)
-    const place: AgentPlace = {
-      projectId: project.id,
-      targetId: target.id,
-      targetName: target.name,
-      isOffline: target.state !== "online",
-      workspace: workspace.id,
-      agentId,
-      mode: Option.getOrElse(flags.mode, () => "ask" as const),
-      instanceId: undefined
-    }
-    return { place, folder }
-  })
-
   const opened = Effect.fnUntraced(function* (
     place: AgentPlace,
     session: Session | undefined,
@@ -100,7 +64,7 @@ export const hubSessions = Effect.fn("HubSessions.make")(function* (
     create: (cwd) =>
       Effect.gen(function* () {
         const { calls } = yield* connect
-        const { folder, place } = yield* placeFor(calls, cwd)
+        const { folder, place } = yield* placeFor(calls, flags, cwd)
         return yield* opened(place, undefined, folder)
       }).pipe(Effect.provideContext(services)),
     open: (id, cwd) =>
@@ -136,6 +100,42 @@ export const hubSessions = Effect.fn("HubSessions.make")(function* (
         return { sessions: items.map(({ id, title, updatedAt }) => ({ id, title, updatedAt })), nextCursor }
       })
   } satisfies EditorSessions
+})
+
+/** Place of a new session: what is named, what fits the open folder, and otherwise what has one choice. */
+const placeFor = Effect.fnUntraced(function* (calls: HubApiClient, flags: PlaceFlags, cwd: string) {
+  const project = yield* findProject(calls, flags.project)
+  const targets = yield* targetsOf(calls, project.id)
+  const links = yield* readAllPages((query) =>
+    calls.projects.workspaces({ params: { id: project.id }, query })
+  )
+  const linked = targets.flatMap((target) =>
+    target.workspaces
+      .filter(({ id }) =>
+        links.items.some(({ targetId, workspace }) => targetId === target.id && workspace === id)
+      )
+      .map((workspace) => ({ ...workspace, target }))
+  )
+  // As the Hub refuses a task of a member who cannot send any.
+  if (linked.length === 0) return yield* nothingLinked(project.name)
+  const named = Option.match(flags.target, {
+    onNone: () => linked,
+    onSome: (wanted) => linked.filter(({ target }) => target.id === wanted || target.name === wanted)
+  })
+  const { folder, workspace } = yield* workspaceOf(named, cwd, flags.workspace, true)
+  const { target } = workspace
+  const { id: agentId } = yield* agentFor(target.agents, flags.agent)
+  const place: AgentPlace = {
+    projectId: project.id,
+    targetId: target.id,
+    targetName: target.name,
+    isOffline: target.state !== "online",
+    workspace: workspace.id,
+    agentId,
+    mode: Option.getOrElse(flags.mode, () => "ask" as const),
+    instanceId: undefined
+  }
+  return { place, folder }
 })
 
 const targetsOf = (calls: HubApiClient, projectId: ProjectId) =>

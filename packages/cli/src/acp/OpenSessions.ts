@@ -19,6 +19,7 @@ export interface OpenSessionsOptions {
   readonly scope: Scope.Scope
   /** The service no longer accepts the user at all. */
   readonly onSignedOut: (failure: CommandFailed) => void
+  readonly onChoice: (session: AcpSession) => void
 }
 
 interface Open {
@@ -71,7 +72,7 @@ export class OpenSessions {
     opened: OpenedSession,
     beginning: Beginning
   ) {
-    const { client, invocation, onSignedOut, scope: parent, sessions } = this.options
+    const { client, invocation, onChoice, onSignedOut, scope: parent, sessions } = this.options
     // The editor opens it again: what it has open is replaced.
     yield* this.close(opened.id)
     const scope = yield* Scope.fork(parent)
@@ -80,6 +81,7 @@ export class OpenSessions {
       client,
       invocation,
       service: sessions.service,
+      onChoice,
       fibers: yield* Effect.provideService(FiberSet.make(), Scope.Scope, scope),
       onLost: (failure) => {
         if (failure.code === "unauthorized") return onSignedOut(failure)

@@ -1,6 +1,6 @@
 /** Diffs of the Agent Client Protocol from a unified patch: one for each hunk, because the rest of the file is not known. */
 import type { ToolCallContent } from "@agentclientprotocol/sdk"
-import { parsePatch } from "@corral/domain/changes/ParsedPatch"
+import { parsePatch } from "@corral/domain/edge-api/ParsedPatch"
 import { codeBlock, textContent } from "./UpdateText.ts"
 
 const side = (lines: ReadonlyArray<string>, omitted: "+" | "-"): string => {

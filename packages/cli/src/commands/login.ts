@@ -28,7 +28,7 @@ interface LoginRequest {
 }
 
 /** Signs the commands of this machine in, with a browser. */
-export const loginToHub = Effect.fn("Login.login")(function* ({ hub, json }: LoginRequest) {
+export const loginToHub = Effect.fn("login.toHub")(function* ({ hub, json }: LoginRequest) {
   const host = yield* Host
   const url = Option.isSome(hub) ? yield* parseHubUrl(hub.value) : yield* hubOfThisMachine
   const existing = yield* readSignIn

@@ -15,14 +15,14 @@ export const driveEditorTurns = async (open: () => Promise<TestEditor>): Promise
   assert.include(first.text, "approval done")
   assert.match(first.text, /Write one\.txt: approved by \S+ in an editor/)
 
-  const asked = first.prompt(session, "/question Which colour? | Red | Blue")
+  const answered = first.prompt(session, "/question Which colour? | Red | Blue")
   const form = await first.form()
   assert.include(JSON.stringify(form.params), "Blue")
   const [property] = Object.entries(propertiesOf(form.params))
   assert.isDefined(property)
   const [questionId, schema] = property
   form.answer({ action: "accept", content: { [questionId]: schema.oneOf?.[1]?.const ?? "" } })
-  assert.strictEqual((await asked).stopReason, "end_turn")
+  assert.strictEqual((await answered).stopReason, "end_turn")
   assert.match(first.text, /answered by \S+ in an editor: Blue/)
 
   await first.agent.request(methods.agent.session.setMode, { sessionId: session, modeId: "plan" })

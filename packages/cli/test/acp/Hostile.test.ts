@@ -126,7 +126,11 @@ describe("A hostile editor", { timeout: 60_000 }, () => {
     const editor = await TestEditor.open({ home: edge.home })
     onTestFinished(() => editor.close())
     const session = await editor.create()
-    const refusal = (request: Promise<unknown>) => request.catch((error: unknown) => Object(error).message)
+    const refusal = (request: Promise<unknown>) =>
+      request.then(
+        () => "",
+        (error: unknown) => String(Object(error).message)
+      )
     assert.match(await refusal(editor.prompt(session, "x".repeat(10_000_000))), /longer than 256 KiB/)
     assert.match(await refusal(editor.prompt(session, " ")), /no text/)
     const image = { type: "image" as const, data: "AAAA", mimeType: "image/png" }
