@@ -9,6 +9,7 @@ import { newSessionId } from "../chat/RunChain.ts"
 import { connectToChosenEdge, type EdgeApiClient } from "../edge/EdgeClient.ts"
 import type { EdgeChoice } from "../Flags.ts"
 import { edgeRunServer } from "../run/EdgeRunServer.ts"
+import type { RunServer } from "../run/RunServer.ts"
 import { hasEnded } from "../run/RunStates.ts"
 import {
   agentFor,
@@ -22,6 +23,16 @@ import {
 export const edgeSessions = Effect.fn("EdgeSessions.make")(function* (choice: EdgeChoice, flags: PlaceFlags) {
   const services = yield* Effect.context<Effect.Services<ReturnType<typeof edgeRunServer>>>()
   const connect = Effect.provideContext(connectToChosenEdge(choice), services)
+  const open = Effect.provideContext(edgeRunServer(choice), services)
+
+  /** Calls find the Edge again: a restarted one may have another address. */
+  const reopened = Effect.map(open, (server): RunServer => ({
+    ...server,
+    run: (id) => Effect.flatMap(open, ({ run }) => run(id)),
+    cancel: (id) => Effect.flatMap(open, ({ cancel }) => cancel(id)),
+    decide: (id, decision) => Effect.flatMap(open, ({ decide }) => decide(id, decision)),
+    answer: (id, answer) => Effect.flatMap(open, (current) => current.answer(id, answer))
+  }))
 
   const placeOf = Effect.fnUntraced(function* (calls: EdgeApiClient, cwd: string, wanted = flags.workspace) {
     const { items } = yield* calls.workspaces.list()
@@ -41,7 +52,7 @@ export const edgeSessions = Effect.fn("EdgeSessions.make")(function* (choice: Ed
     const agent = yield* agentFor(items, last === undefined ? flags.agent : Option.some<string>(last.agentId))
     const thread = new EdgeThread({
       connect,
-      server: yield* edgeRunServer(choice),
+      server: yield* reopened,
       agent,
       workspace: workspace.id,
       mode: Option.getOrElse(flags.mode, () => last?.mode ?? ("ask" as const)),
