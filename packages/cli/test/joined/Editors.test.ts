@@ -4,20 +4,19 @@ import type { HubClient } from "@corral/testing/hub/HubClient"
 import { Joined } from "@corral/testing/stack/Joined"
 import { until } from "@corral/testing/time/Until"
 import { afterAll, afterEach, assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { driveEditorTurns } from "../acp/EditorTurns.ts"
-import { choose, TestEditor } from "../acp/TestEditor.ts"
+import { choose, type TestEditor } from "../acp/TestEditor.ts"
+import { EditorHomes } from "./EditorHomes.ts"
+import { raceDecisions } from "./EditorRaces.ts"
 
 describe("Editors at a Hub", { timeout: 120_000 }, () => {
   let joined: Joined
-  const homes: Array<string> = []
+  const homes = new EditorHomes()
   beforeAll(async () => {
     joined = await Joined.open()
   }, 120_000)
   afterAll(async () => {
-    for (const home of homes) rmSync(home, { recursive: true, force: true })
+    homes.remove()
     await joined.remove()
   })
 
@@ -31,14 +30,8 @@ describe("Editors at a Hub", { timeout: 120_000 }, () => {
       await joined.owner.ask("POST", `/client/runs/${id}/cancel`)
   })
 
-  /** An editor of this user. `token`: instead of the sign-in. */
   const editorOf = async (client: HubClient, token = client.token): Promise<TestEditor> => {
-    const home = mkdtempSync(join(tmpdir(), "corral-editor-"))
-    homes.push(home)
-    const signIn = { hub: joined.hub.url, userId: client.userId, name: "Person", token }
-    writeFileSync(join(home, "hub.json"), JSON.stringify(signIn), { mode: 0o600 })
-    const capabilities = { elicitation: { form: {} } }
-    const editor = await TestEditor.open({ home, service: "Hub", capabilities })
+    const editor = await homes.open(client, token)
     onTestFinished(() => editor.close())
     return editor
   }
@@ -89,6 +82,14 @@ describe("Editors at a Hub", { timeout: 120_000 }, () => {
       `/client/audit?projectId=${joined.projectId}&action=approval.decide&limit=200`
     )
     assert.include(audit.text, `"origin":"editor"`)
+  })
+
+  it("has one winner of each race with the console and a terminal, and names it", async () => {
+    const wins = await raceDecisions(joined, homes, 5)
+    assert.strictEqual(
+      [...wins.values()].reduce((sum, count) => sum + count, 0),
+      5
+    )
   })
 
   it("refuses outsiders and viewers as over HTTP", async () => {
