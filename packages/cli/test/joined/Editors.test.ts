@@ -59,7 +59,9 @@ describe("Editors at a Hub", { timeout: 120_000 }, () => {
   })
 
   it("records the origin of a decision, and names who decided in the console", async () => {
-    const editor = await editorOf(joined.owner)
+    // The sign-in of the command line: without the editor's word it means a terminal.
+    const { token } = await joined.hub.people.signIn("owner", "cli")
+    const editor = await editorOf(joined.owner, token)
     const session = await editor.create()
     const turn = editor.prompt(session, "/write a.txt x\n/write b.txt x")
     choose(await editor.permission(), "allow_once")
