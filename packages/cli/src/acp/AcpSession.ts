@@ -62,6 +62,7 @@ export class AcpSession {
   private prompt: PromptTurn | undefined
   private later: string | undefined
   private isConnected = true
+  private readonly ended = Deferred.makeUnsafe<void>()
 
   constructor(options: AcpSessionOptions) {
     const { client, invocation, opened } = options
@@ -162,9 +163,16 @@ export class AcpSession {
       prompt.update(sent)
       if (prompt.isCancelled) yield* this.stop(prompt)
       const end = yield* prompt.end
-      yield* this.outbox.flushed
+      // Nothing is written after the end of the session.
+      yield* Effect.raceFirst(this.outbox.flushed, Deferred.await(this.ended))
       return end
     }).pipe(Effect.ensuring(Effect.sync(() => (this.prompt = undefined))))
+  }
+
+  /** The editor closes the session, or opens it again. Its prompt gets an answer. */
+  end(): void {
+    this.prompt?.finish("cancelled")
+    Deferred.doneUnsafe(this.ended, Effect.void)
   }
 
   /** Stops the turn of the prompt. Does nothing without one: runs of other clients continue. */

@@ -2,6 +2,7 @@
 import type { SessionId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
 import { Clock, Effect, Option } from "effect"
+import type { CommandFailed } from "../CommandFailed.ts"
 import { EdgeThread } from "../chat/EdgeThread.ts"
 import type { PlaceFlags } from "../chat/HubPlace.ts"
 import { type LocalSession, localSessions } from "../chat/OpenEdgeChat.ts"
@@ -20,13 +21,9 @@ import {
   workspaceOf
 } from "./EditorSessions.ts"
 
-export const edgeSessions = Effect.fn("EdgeSessions.make")(function* (choice: EdgeChoice, flags: PlaceFlags) {
-  const services = yield* Effect.context<Effect.Services<ReturnType<typeof edgeRunServer>>>()
-  const connect = Effect.provideContext(connectToChosenEdge(choice), services)
-  const open = Effect.provideContext(edgeRunServer(choice), services)
-
-  /** Calls find the Edge again: a restarted one may have another address. */
-  const reopened = Effect.map(open, (server): RunServer => ({
+/** Calls find the Edge again: a restarted one may have another address. */
+const locating = (open: Effect.Effect<RunServer, CommandFailed>) =>
+  Effect.map(open, (server): RunServer => ({
     ...server,
     run: (id) => Effect.flatMap(open, ({ run }) => run(id)),
     cancel: (id) => Effect.flatMap(open, ({ cancel }) => cancel(id)),
@@ -34,10 +31,19 @@ export const edgeSessions = Effect.fn("EdgeSessions.make")(function* (choice: Ed
     answer: (id, answer) => Effect.flatMap(open, (current) => current.answer(id, answer))
   }))
 
-  const placeOf = Effect.fnUntraced(function* (calls: EdgeApiClient, cwd: string, wanted = flags.workspace) {
-    const { items } = yield* calls.workspaces.list()
-    return yield* workspaceOf(items, cwd, wanted, false)
-  })
+const placeOf = Effect.fnUntraced(function* (
+  calls: EdgeApiClient,
+  cwd: string,
+  wanted: Option.Option<string>
+) {
+  const { items } = yield* calls.workspaces.list()
+  return yield* workspaceOf(items, cwd, wanted, false)
+})
+
+export const edgeSessions = Effect.fn("EdgeSessions.make")(function* (choice: EdgeChoice, flags: PlaceFlags) {
+  const services = yield* Effect.context<Effect.Services<ReturnType<typeof edgeRunServer>>>()
+  const connect = Effect.provideContext(connectToChosenEdge(choice), services)
+  const open = Effect.provideContext(edgeRunServer(choice), services)
 
   const openRuns = Effect.fnUntraced(function* (
     calls: EdgeApiClient,
@@ -52,7 +58,7 @@ export const edgeSessions = Effect.fn("EdgeSessions.make")(function* (choice: Ed
     const agent = yield* agentFor(items, last === undefined ? flags.agent : Option.some<string>(last.agentId))
     const thread = new EdgeThread({
       connect,
-      server: yield* reopened,
+      server: yield* locating(open),
       agent,
       workspace: workspace.id,
       mode: Option.getOrElse(flags.mode, () => last?.mode ?? ("ask" as const)),
@@ -95,7 +101,7 @@ export const edgeSessions = Effect.fn("EdgeSessions.make")(function* (choice: Ed
     list: (cwd) =>
       Effect.gen(function* () {
         const calls = yield* connect
-        const { workspace } = yield* placeOf(calls, cwd)
+        const { workspace } = yield* placeOf(calls, cwd, flags.workspace)
         const sessions = (yield* localSessions(calls)).filter(
           ({ runs }) => runs.at(-1)?.workspace === workspace.id
         )

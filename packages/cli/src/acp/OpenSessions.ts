@@ -62,8 +62,10 @@ export class OpenSessions {
   close(id: string): Effect.Effect<void> {
     return Effect.suspend(() => {
       const found = this.open.get(id)
+      if (found === undefined) return Effect.void
       this.open.delete(id)
-      return found === undefined ? Effect.void : Scope.close(found.scope, Exit.void)
+      found.session.end()
+      return Scope.close(found.scope, Exit.void)
     })
   }
 

@@ -23,16 +23,14 @@ export const reconnectAtRandom = async (
   try {
     for (let run = 1; remaining > 0; run++) {
       // A session for each run: a longer one would load more and more.
+      await editor.close()
+      editor = await TestEditor.open({ home: edge.home })
       const session = await editor.create()
-      let isOver = false
-      const started = editor.prompt(session, `${script}\n/say end of run ${run}`)
-      started.then(
-        () => (isOver = true),
-        () => undefined
-      )
+      // Its editor goes away before its end.
+      editor.prompt(session, `${script}\n/say end of run ${run}`).catch(() => undefined)
       const has = () => editor.text.includes(`end of run ${run}`)
       await editor.shows("piece 0.")
-      while (!isOver && !has() && remaining > 0) {
+      while (!has() && remaining > 0) {
         const wanted = editor.updates.length + random(4)
         await until(async () => editor.updates.length >= wanted || has() || undefined, "further updates")
         await editor.close()

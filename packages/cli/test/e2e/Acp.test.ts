@@ -12,7 +12,7 @@ import { until } from "@corral/testing/time/Until"
 import { afterAll, assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"
 import { type ChildProcessByStdio, spawn } from "node:child_process"
 import { once } from "node:events"
-import { Readable, Writable } from "node:stream"
+import type { Readable, Writable } from "node:stream"
 import { Corral, program } from "./Corral.ts"
 
 const corral = new Corral({ hasLastingRuns: true })
@@ -38,6 +38,17 @@ interface Editor {
   readonly lines: () => ReadonlyArray<string>
 }
 
+const toChild = ({ stdin }: Child): WritableStream<Uint8Array> =>
+  new WritableStream({ write: (bytes) => void stdin.write(bytes) })
+
+const fromChild = ({ stdout }: Child): ReadableStream<Uint8Array> =>
+  new ReadableStream({
+    start: (controller) => {
+      stdout.on("data", (bytes: Buffer) => controller.enqueue(bytes))
+      stdout.on("end", () => controller.close())
+    }
+  })
+
 const start = async (...args: ReadonlyArray<string>): Promise<Editor> => {
   const child = spawn(
     process.execPath,
@@ -58,7 +69,7 @@ const start = async (...args: ReadonlyArray<string>): Promise<Editor> => {
       ({ params }) => new Promise((answer) => void dialogs.push({ params, answer }))
     )
     .onNotification(methods.client.session.update, ({ params }) => void updates.push(params.update))
-    .connect(ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout)))
+    .connect(ndJsonStream(toChild(child), fromChild(child)))
   await connection.agent.request(methods.agent.initialize, { protocolVersion: 1 })
   const text = () =>
     updates

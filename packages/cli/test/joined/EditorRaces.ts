@@ -50,8 +50,11 @@ export const raceDecisions = async (
       ]
       choose(dialog, "allow_once")
       await Promise.all(others)
-      const { body } = await joined.owner.ask<Decided>("GET", `/client/approvals/${id}`)
-      const { origin = "", state } = body
+      // The Hub has the decision from the events of the run.
+      const { origin = "", state } = await until(async () => {
+        const { body } = await joined.owner.ask<Decided>("GET", `/client/approvals/${id}`)
+        return body.state === "pending" ? undefined : body
+      }, "the decision at the Hub")
       wins.set(origin, (wins.get(origin) ?? 0) + 1)
       const line = `${state} by you in ${places[origin]}`
       await until(

@@ -2,6 +2,7 @@
 import { methods } from "@agentclientprotocol/sdk"
 import type { HubClient } from "@corral/testing/hub/HubClient"
 import { Joined } from "@corral/testing/stack/Joined"
+import { PIXEL } from "@corral/testing/hub/Uploads"
 import { until } from "@corral/testing/time/Until"
 import { afterAll, afterEach, assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"
 import { driveEditorTurns } from "../acp/EditorTurns.ts"
@@ -92,6 +93,42 @@ describe("Editors at a Hub", { timeout: 120_000 }, () => {
       [...wins.values()].reduce((sum, count) => sum + count, 0),
       5
     )
+  })
+
+  it("sends text, links, texts of files and images with a prompt", async () => {
+    const editor = await editorOf(joined.owner)
+    const session = await editor.create()
+    const turn = editor.agent.request(methods.agent.session.prompt, {
+      sessionId: session,
+      prompt: [
+        { type: "text", text: "/say look" },
+        { type: "resource_link", name: "main.ts", uri: "file:///code/main.ts" },
+        { type: "resource", resource: { uri: "file:///code/a.txt", text: "the text of a file" } },
+        { type: "image", mimeType: "image/png", data: PIXEL.toString("base64") }
+      ]
+    })
+    assert.strictEqual((await turn).stopReason, "end_turn")
+    const { body } = await joined.owner.ask<{
+      readonly items: ReadonlyArray<{
+        readonly text: string
+        readonly attachments?: ReadonlyArray<{ readonly name: string; readonly mediaType: string }>
+      }>
+    }>("GET", `/client/sessions/${session}/messages`)
+    const sent = body.items.at(-1)
+    assert.include(sent?.text, "[main.ts](file:///code/main.ts)")
+    assert.include(sent?.text, "the text of a file")
+    assert.deepStrictEqual(
+      sent?.attachments?.map(({ mediaType, name }) => [name, mediaType]),
+      [["image.png", "image/png"]]
+    )
+    const wrong = { type: "image" as const, mimeType: "image/png", data: "AAAA" }
+    const refusal = await refusalOf(
+      editor.agent.request(methods.agent.session.prompt, {
+        sessionId: session,
+        prompt: [{ type: "text", text: "/say no" }, wrong]
+      })
+    )
+    assert.deepInclude(Object(refusal), { code: -32602 })
   })
 
   it("refuses outsiders and viewers as over HTTP", async () => {

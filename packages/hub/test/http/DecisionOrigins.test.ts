@@ -4,7 +4,7 @@ import { PrincipalKind } from "@corral/domain/identity/User"
 import { assert, describe, it } from "@effect/vitest"
 import { decisionOriginOf } from "../../src/http/DecisionOrigins.ts"
 
-const origins = (origin: "editor" | "terminal" | undefined) =>
+const origins = (origin: "editor" | "terminal" | undefined): Readonly<Record<string, string>> =>
   Object.fromEntries(
     PrincipalKind.literals.map((kind) => [
       kind,
