@@ -1,6 +1,5 @@
 /** Turns that an editor drives: an approval, a question, a plan, a stop, a reconnection in the middle of a turn, and a resumed session. */
 import { methods } from "@agentclientprotocol/sdk"
-import { until } from "@corral/testing/time/Until"
 import { assert } from "@effect/vitest"
 import { choose, type TestEditor } from "./TestEditor.ts"
 
@@ -53,12 +52,10 @@ export const driveEditorTurns = async (open: () => Promise<TestEditor>): Promise
   const third = await open()
   await third.agent.request(methods.agent.session.resume, { sessionId: session, cwd: third.cwd })
   assert.strictEqual((await third.prompt(session, "/say resumed")).stopReason, "end_turn")
-  assert.strictEqual(third.text.trim(), "resumed")
-  await until(
-    async () =>
-      third.updates.every(({ sessionUpdate }) => sessionUpdate !== "user_message_chunk") || undefined,
-    "no repeated prompt"
-  )
+  // What came after the second editor had gone is not lost; what that editor had is not repeated.
+  assert.match(third.text, /resumed\s*$/)
+  assert.notInclude(third.text, "after")
+  assert.isTrue(third.updates.every(({ sessionUpdate }) => sessionUpdate !== "user_message_chunk"))
 }
 
 interface Property {
