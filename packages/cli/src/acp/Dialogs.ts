@@ -79,11 +79,19 @@ export class Dialogs {
   }
 
   /** Where else it can be decided. */
-  private sayWhere(id: string, command: string): void {
+  private whereToDecide(id: ApprovalId): void {
     const { invocation, thread } = this.options
     this.addLine(
       `${id} where`,
-      `Decide in the console, in a chat, or with \`${invocation} ${command}${thread.server.named}\`.`
+      `Decide in the console, in a chat, or with \`${invocation} approve ${id}${thread.server.named}\`.`
+    )
+  }
+
+  private whereToAnswer(id: InputRequestId): void {
+    const { invocation, thread } = this.options
+    this.addLine(
+      `${id} where`,
+      `Answer in the console, in a chat, or with \`${invocation} answer ${id}${thread.server.named}\`.`
     )
   }
 
@@ -111,10 +119,10 @@ export class Dialogs {
         outcome.outcome === "selected" ? decisionOf(request, outcome.optionId) : undefined
       ),
       Effect.matchEffect({
-        onFailure: () => Effect.sync(() => this.sayWhere(id, `approve ${id}`)),
+        onFailure: () => Effect.sync(() => this.whereToDecide(id)),
         onSuccess: (decision) =>
           decision === undefined
-            ? Effect.sync(() => this.sayWhere(id, `approve ${id}`))
+            ? Effect.sync(() => this.whereToDecide(id))
             : this.send(this.sent(id, thread.server.decide(id, decision)))
       })
     )
@@ -141,7 +149,7 @@ export class Dialogs {
     const { onPlanMode, thread } = this.options
     const attempt = (problem: string | undefined, left: number): Effect.Effect<void> =>
       Effect.flatMap(this.ask(mode, id, request, problem), (outcome) => {
-        if (typeof outcome === "string") return Effect.sync(() => this.sayWhere(id, `answer ${id}`))
+        if (typeof outcome === "string") return Effect.sync(() => this.whereToAnswer(id))
         const sending = thread.server.answer(id, outcome.answer).pipe(
           Effect.flatMap((answered) => {
             if (answered.approved === true && endsWithPlan(mode)) onPlanMode(answered.mode ?? "ask")
