@@ -19,7 +19,8 @@ export const paragraph = (messageId: string, text: string): SessionUpdate => ({
 
 /** A text in a code block whose fence is longer than each fence inside. */
 export const codeBlock = (text: string, language = ""): string => {
-  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([fence]) => fence.length))
+  let longest = 2
+  for (const [fence] of text.matchAll(/`{3,}/g)) longest = Math.max(longest, fence.length)
   const fence = "`".repeat(longest + 1)
   return `${fence}${language}\n${text.replace(/\n$/, "")}\n${fence}`
 }

@@ -133,6 +133,14 @@ describe("A hostile editor", { timeout: 60_000 }, () => {
       )
     assert.match(await refusal(editor.prompt(session, "x".repeat(10_000_000))), /longer than 256 KiB/)
     assert.match(await refusal(editor.prompt(session, " ")), /no text/)
+    const fences = { uri: "file:///a.md", text: "```x".repeat(500_000) }
+    const resource = { type: "resource" as const, resource: fences }
+    assert.match(
+      await refusal(
+        editor.agent.request(methods.agent.session.prompt, { sessionId: session, prompt: [resource] })
+      ),
+      /longer than 256 KiB/
+    )
     const image = { type: "image" as const, data: "AAAA", mimeType: "image/png" }
     assert.match(
       await refusal(
