@@ -7,6 +7,8 @@ const confined = ["packages/edge/test/e2e/Confinement.test.ts"]
 export default defineConfig({
   test: {
     ...bothRuns,
+    // Each of them is several processes, often with a browser: with more, they wait for each other.
+    maxWorkers: 3,
     projects: [sharedProject({ include: [outside], exclude: confined }), confinedProject(confined)]
   }
 })

@@ -2,11 +2,11 @@
 import { edgeMetrics } from "@corral/edge/EdgeMetrics"
 import { gatewayMetrics } from "@corral/gateway/GatewayMetrics"
 import { hubMetrics } from "@corral/hub/HubMetrics"
-import { type MetricRow, serviceMetrics } from "@corral/service/telemetry/MetricRow"
+import { type MetricRow, serviceMetrics } from "@corral/service/telemetry/Metrics"
 
 const head = `# Metrics
 
-Generated from \`EdgeMetrics.ts\`, \`HubMetrics.ts\`, \`GatewayMetrics.ts\` and \`MetricRow.ts\` by \`npm run generate\`.
+Generated from \`EdgeMetrics.ts\`, \`HubMetrics.ts\`, \`GatewayMetrics.ts\` and \`Metrics.ts\` by \`npm run generate\`.
 
 Each service returns its metrics at \`GET /metrics\`, in Prometheus' text format, and sends them to an OTLP collector. [Operations](operations.md#metrics) describes how to
 enable both. Each name starts with \`corral_\` and the service: \`corral_edge_runs_live\`. Counters start at 0 with the process. Figures that need a query are computed when a client reads, at most once a

@@ -160,13 +160,7 @@ export const reasons: Readonly<Record<string, string>> = {
 export interface TestFile {
   /** Absolute path of the file. */
   readonly name: string
-  readonly assertionResults: ReadonlyArray<{
-    readonly status: string
-    readonly fullName: string
-    readonly failureMessages?: ReadonlyArray<string> | null
-  }>
-  /** Why the file could not be run; empty if it could. */
-  readonly message?: string
+  readonly assertionResults: ReadonlyArray<{ readonly status: string }>
 }
 
 /** One line for each file with skipped tests. */

@@ -6,10 +6,19 @@ export interface TestResults {
   readonly success: boolean
   readonly numPassedTests: number
   readonly numFailedTests: number
-  readonly testResults: ReadonlyArray<TestFile & { readonly status: string }>
+  readonly testResults: ReadonlyArray<ResultsOfFile>
 }
 
-type ResultsOfFile = TestResults["testResults"][number]
+interface ResultsOfFile extends TestFile {
+  readonly status: string
+  /** Why the file could not be run; empty if it could. */
+  readonly message: string
+  readonly assertionResults: ReadonlyArray<{
+    readonly status: string
+    readonly fullName: string
+    readonly failureMessages?: ReadonlyArray<string> | null
+  }>
+}
 
 /** A file without a failed test, that failed nevertheless, could not be run. */
 const isBroken = ({ assertionResults, status }: ResultsOfFile): boolean =>

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import * as fc from "fast-check"
 import { settingNames as all } from "@corral/service/settings/settingNames"
-import { checkVariables, nearestName } from "@corral/service/settings/UnknownVariables"
+import { checkVariables, nearestName } from "@corral/service/settings/ReadSettings"
 
 const check = (env: Record<string, string>) => Effect.runSyncExit(Effect.flip(checkVariables(env)))
 

@@ -93,7 +93,11 @@ const table: ReadonlyArray<readonly [page: string, sentence: string, ...figures:
     "an artifact's bytes, at most # MiB",
     ["hub/src/edges/ArtifactContents.ts", "MAX_RELAYED_ARTIFACT_BYTES", MiB]
   ],
-  ["docs/hub.md", "The Hub caches up to # MiB", ["hub/src/edges/ArtifactCache.ts", "MAX_CACHE_BYTES", MiB]],
+  [
+    "docs/hub.md",
+    "The Hub caches up to # MiB",
+    ["hub/src/edges/ArtifactContents.ts", "MAX_CACHE_BYTES", MiB]
+  ],
   ["docs/hub.md", "For # s the same key", ["hub/src/HubIdempotency.ts", "ABANDONED_MS", seconds]],
   ["docs/hub.md", "A comment arrives every # s", ping],
   ["docs/hub.md", "the reader accepts no data for # s", stalled],

@@ -2,7 +2,7 @@
 import { edgeMetrics } from "@corral/edge/EdgeMetrics"
 import { gatewayMetrics } from "@corral/gateway/GatewayMetrics"
 import { hubMetrics } from "@corral/hub/HubMetrics"
-import { type MetricRow, serviceMetrics } from "@corral/service/telemetry/MetricRow"
+import { type MetricRow, serviceMetrics } from "@corral/service/telemetry/Metrics"
 import { assert, describe, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"

@@ -14,7 +14,7 @@ const steps: ReadonlyMap<number, ReadonlyArray<FileEdit>> = new Map([
     1,
     [
       {
-        path: "packages/domain/src/errors/ErrorTable.ts",
+        path: "packages/domain/src/errors/ErrorCodes.ts",
         before: "  run_timeout: {",
         after:
           '  budget_exhausted: { status: 402, message: "This project has no budget left." },\n  run_timeout: {'

@@ -9,6 +9,7 @@ import { refusedNamesIn } from "./walls/DeclaredNames.ts"
 import { equalBodies } from "./walls/EqualBodies.ts"
 import { refusedFormsOf } from "./walls/FileForms.ts"
 import { folderCycles } from "./walls/FolderCycles.ts"
+import { longFunctionsIn } from "./walls/FunctionLines.ts"
 import { harnessImports } from "./walls/HarnessImports.ts"
 import { refusedImportsIn } from "./walls/ImportForms.ts"
 import { moduleMocksIn } from "./walls/ModuleMocks.ts"
@@ -72,7 +73,12 @@ const findings = [
   }),
   ...[...sources, ...programs].flatMap(({ path }) => {
     const text = readFileSync(path, "utf8")
-    return [...refusedFormsOf(path, text), ...refusedImportsIn(path, text)].map((each) => `${path}: ${each}`)
+    return [
+      ...[...refusedFormsOf(path, text), ...refusedImportsIn(path, text)].map((each) => `${path}: ${each}`),
+      ...longFunctionsIn(path, text).map(
+        ({ line, lines, most }) => `${path}:${line}: a function of ${lines} lines: at most ${most}`
+      )
+    ]
   }),
   ...tests.flatMap(({ path }) =>
     moduleMocksIn(readFileSync(path, "utf8")).map(

@@ -2,8 +2,7 @@
  * Search over the texts of 100,000 runs: the Hub beside the floor, which runs the same statements through `pg`. The words are rare, frequent,
  * short, Chinese, several, and absent.
  */
-import { foldText, searchableText } from "@corral/hub/search/FoldedText"
-import { gramsOfText, gramsOfWord } from "@corral/hub/search/Grams"
+import { foldText, gramsOfText, gramsOfWord, searchableText } from "@corral/hub/search/FoldedText"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { BenchSide } from "../Builds.ts"

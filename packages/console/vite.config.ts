@@ -3,6 +3,9 @@ import react from "@vitejs/plugin-react"
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vite"
 
+/** Parts of the console, such as pages and dialogs, that load a module. With fewer it belongs to them. */
+const SHARED_BY = 3
+
 export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
   base: "/",
@@ -15,7 +18,20 @@ export default defineConfig({
     assetsInlineLimit: 0,
     sourcemap: false,
     modulePreload: { polyfill: false },
-    reportCompressedSize: false
+    reportCompressedSize: false,
+    // Few files: a first load waits for each of them, and what several pages need is in the browser after the first page.
+    chunkSizeWarningLimit: 800,
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: "start", tags: ["$initial"] },
+            { name: "shared", test: /[\\/]packages[\\/]console[\\/]src[\\/]/, minShareCount: SHARED_BY },
+            { name: "libraries", minShareCount: SHARED_BY }
+          ]
+        }
+      }
+    }
   },
   logLevel: "warn"
 })

@@ -4,7 +4,8 @@
  *
  * Does not: compare bodies of fewer than `SMALLEST` nodes, which say too little to be a decision, or functions within equal ones.
  */
-import { type Node, parseSync } from "oxc-parser"
+import { parseSync } from "oxc-parser"
+import { type Tree, FUNCTIONS, childrenOf, isTree } from "./Trees.ts"
 
 /** Nodes of the smallest body that is compared: about two lines. */
 export const SMALLEST = 15
@@ -22,25 +23,8 @@ export interface SourceText {
   readonly text: string
 }
 
-type Tree = Readonly<Record<string, unknown>>
-
-const isTree = (value: unknown): value is Tree =>
-  typeof value === "object" && value !== null && "type" in value && typeof value.type === "string"
-
-const FUNCTIONS: ReadonlySet<string> = new Set<Node["type"]>([
-  "ArrowFunctionExpression",
-  "FunctionDeclaration",
-  "FunctionExpression"
-])
-
 /** Fields that hold no syntax. */
 const POSITIONS = new Set(["start", "end", "range", "loc", "parent"])
-
-/** Trees of the fields of a node, in order. */
-const childrenOf = (node: Tree): ReadonlyArray<Tree> =>
-  Object.values(node)
-    .flatMap((value) => (Array.isArray(value) ? value : [value]))
-    .filter(isTree)
 
 /** Names that patterns below the node bind: of parameters, and of variables and functions of the body. */
 const addBound = (node: Tree, names: Set<string>): void => {

@@ -7,7 +7,7 @@ import { codexNetwork } from "./ModelHosts.ts"
 import { codexProject } from "./ProjectFiles.ts"
 import { codexFolders } from "./StateFolders.ts"
 import { AppServerProtocol } from "./codex/AppServer.ts"
-import { codexEnvironment } from "./codex/Environment.ts"
+import { codexEnvironment } from "./codex/CodexFailure.ts"
 
 export const codexProbe: Probe = {
   command: "codex",

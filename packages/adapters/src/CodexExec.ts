@@ -8,7 +8,7 @@ import { codexContinuation, codexProbe, trustFlags } from "./Codex.ts"
 import { codexNetwork } from "./ModelHosts.ts"
 import { codexProject } from "./ProjectFiles.ts"
 import { codexFolders } from "./StateFolders.ts"
-import { codexEnvironment } from "./codex/Environment.ts"
+import { codexEnvironment } from "./codex/CodexFailure.ts"
 import { ExecProtocol } from "./codex/Exec.ts"
 import { sandboxOf } from "./codex/Modes.ts"
 

@@ -5,7 +5,7 @@ import type { ProjectSettings } from "@corral/domain/run/ProjectSettings"
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { ProcessEnd, RunStart, RuntimeAdapter, RuntimeCommand } from "@corral/domain/run/RuntimeAdapter"
 import { stripVTControlCharacters } from "node:util"
-import { beginningOf } from "./text/Excerpt.ts"
+import { beginningOf } from "./text/FirstLine.ts"
 import { defined } from "./text/Json.ts"
 import { runtimeFailure } from "./output/OutputCollector.ts"
 

@@ -1,12 +1,13 @@
 import { assert, beforeAll, describe, it } from "@effect/vitest"
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { gzipSync } from "node:zlib"
 import { build } from "vite"
 
 const root = fileURLToPath(new URL("../../../", import.meta.url))
 const folder = `${root}dist/hub/console`
-const MOST = 300 * 1_024
+const MOST = 220 * 1_024
+const MOST_SCRIPTS = 8
 
 const read = (address: string): string => readFileSync(folder + address, "utf8")
 
@@ -22,7 +23,21 @@ describe("what a browser loads of the console", () => {
       await build({ configFile: `${root}packages/console/vite.config.ts` })
   }, 60_000)
 
-  it("is at most 300 KB compressed before the first page shows", () => {
+  it.each(["HomePage", "SessionPage", "ApprovalsPage", "RunsPage"])(
+    "is few scripts before %s shows",
+    (page) => {
+      const assets = readdirSync(`${folder}/assets`)
+      const entry = assets.find((name) => name.startsWith(`${page}-`) && name.endsWith(".js"))
+      assert.isDefined(entry)
+      const html = read("/index.html")
+      const scripts = [...html.matchAll(/(?:src|href)="(\/[^"]+\.js)"/g)].map(([, path = ""]) => path)
+      const needed = new Set([...scripts, `/assets/${entry}`])
+      for (const path of needed) for (const imported of importsOf(path)) needed.add(imported)
+      assert.isAtMost(needed.size, MOST_SCRIPTS, [...needed].join(" "))
+    }
+  )
+
+  it("is at most 220 KB compressed before the first page shows", () => {
     const html = read("/index.html")
     const needed = new Set([...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path = ""]) => path))
     assert.isTrue([...needed].some((path) => path.endsWith(".js")))

@@ -1,6 +1,6 @@
 /** Metrics of an Edge, in addition to those of every service. */
 import { clockSkewMetric } from "@corral/service/clock/ClockSkew"
-import type { MetricRow } from "@corral/service/telemetry/MetricRow"
+import type { MetricRow } from "@corral/service/telemetry/Metrics"
 
 export const edgeMetrics = {
   live: { name: "runs_live", kind: "gauge", what: "Live runs." },

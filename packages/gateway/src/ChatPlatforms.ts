@@ -5,10 +5,10 @@
 import type { SettingTable } from "@corral/service/settings/Setting"
 import { Config } from "effect"
 import { feishu } from "./feishu/Feishu.ts"
-import { feishuConfig, feishuSettings } from "./feishu/FeishuSettings.ts"
+import { feishuConfig, feishuSettings } from "./feishu/FeishuConfig.ts"
 import type { ChatPlatform } from "./platform/ChatPlatform.ts"
 import { slack } from "./slack/Slack.ts"
-import { slackConfig, slackSettings } from "./slack/SlackSettings.ts"
+import { slackConfig, slackSettings } from "./slack/SlackConfig.ts"
 
 interface PlatformRecord<Id extends string, BotConfig> {
   /** The name in paths and in the configuration: `/integrations/<id>/events`. */

@@ -16,9 +16,8 @@ import { type GatewayMount, GatewayServer, mountedGateway } from "./http/Server.
 import { Inbox } from "./inbox/Inbox.ts"
 import { SenderQueues } from "./inbox/SenderQueues.ts"
 import { type ChatPlatform, PlatformUnavailable, type StoreInbound } from "./platform/ChatPlatform.ts"
-import { countCalls } from "./platform/CountedCalls.ts"
+import { countCalls, redactCalls } from "./platform/PlatformCalls.ts"
 import { Platforms } from "./platform/Platforms.ts"
-import { redactCalls } from "./platform/RedactedCalls.ts"
 import { gatewayDatabaseClockLayer, gatewayDatabaseLayer } from "./store/Database.ts"
 import { gatewayStoreMetrics } from "./store/StoreMetrics.ts"
 

@@ -1,6 +1,6 @@
 /** Metrics of a Gateway. Gateways with the same database report the same inbox and dead letters. */
 import { clockSkewMetric } from "@corral/service/clock/ClockSkew"
-import type { MetricRow } from "@corral/service/telemetry/MetricRow"
+import type { MetricRow } from "@corral/service/telemetry/Metrics"
 
 export const gatewayMetrics = {
   events: {

@@ -69,24 +69,92 @@ export class HubIdempotency extends Context.Service<
     HubIdempotency,
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
+      /** The time that many milliseconds ago. */
       const before = (ms: number) => new Date(clock.currentTimeMillisUnsafe() - ms)
-      const context: KeyContext = { sql: yield* SqlClient.SqlClient, before }
-      const { sql } = context
+      const sql = yield* SqlClient.SqlClient
+
+      const findBody = Effect.fnUntraced(function* ({ fingerprint, key, scope }: BoundKey<unknown>) {
+        const row = yield* idempotencyRows.first(sql`
+          SELECT fingerprint, body FROM idempotency
+          WHERE scope = ${scope} AND key = ${key} AND created_at > ${before(RETENTION_MS)}`)
+        if (row !== undefined && row.fingerprint !== fingerprint) return yield* new IdempotencyConflict()
+        return row?.body
+      })
+
+      /** Inserts the key with its body, or replaces an expired one. */
+      const upsert = ({ fingerprint, key, scope }: BoundKey<unknown>, body: string) => sql`
+        INSERT INTO idempotency ${sql.insert({ scope, key, fingerprint, body, created_at: before(0) })}
+        ON CONFLICT (scope, key) DO UPDATE
+        SET fingerprint = excluded.fingerprint, body = excluded.body, created_at = excluded.created_at`
+
+      const runInTransaction = <A, E, R>(
+        bound: BoundKey<A>,
+        write: Effect.Effect<A, E, R>
+      ): Effect.Effect<IdempotentAnswer<A>, E | KeyFailure, R> => {
+        const attempt = sql.withTransaction(
+          Effect.gen(function* () {
+            const lock = yield* keyLockRows.first(
+              sql`SELECT pg_try_advisory_xact_lock(${LOCK_CLASS}::int, ${lockOf(bound)}::int) AS taken`
+            )
+            if (lock?.taken !== true) return yield* new IdempotencyInFlight()
+            const stored = yield* findBody(bound)
+            if (stored !== undefined)
+              return Result.succeed({ body: yield* decodeBody(bound.response, stored), replayed: true })
+            const written = yield* Effect.result(write)
+            if (Result.isFailure(written)) {
+              const { failure } = written
+              // A failed statement has ended the transaction. Other failures are values: they would roll back the record that `write` left.
+              return failure instanceof SqlError.SqlError ? yield* Effect.fail(failure) : Result.fail(failure)
+            }
+            yield* upsert(bound, JSON.stringify(written.success))
+            return Result.succeed({ body: written.success, replayed: false })
+          })
+        )
+        return Effect.flatMap(attempt, (result) => Effect.fromResult(result))
+      }
+
+      const runOutside = Effect.fn("HubIdempotency.runOnceRemotely")(function* <A, E, R>(
+        bound: BoundKey<A>,
+        write: Effect.Effect<A, E, R>,
+        isUnknown: (error: E) => boolean
+      ) {
+        const isKey = sql`scope = ${bound.scope} AND key = ${bound.key}`
+        const taken = yield* sql`
+          ${upsert(bound, IN_PROGRESS)}
+          WHERE idempotency.created_at <= ${before(RETENTION_MS)} OR (
+            idempotency.body = ${IN_PROGRESS} AND idempotency.fingerprint = excluded.fingerprint
+            AND idempotency.created_at <= ${before(ABANDONED_MS)}
+          )
+          RETURNING key`
+        if (taken.length === 0) {
+          const stored = yield* findBody(bound)
+          if (stored === undefined || stored === IN_PROGRESS) return yield* new IdempotencyInFlight()
+          return { body: yield* decodeBody(bound.response, stored), replayed: true }
+        }
+        const body = yield* Effect.tapError(write, (error) =>
+          // A statement may have failed after the Edge had executed the write.
+          error instanceof SqlError.SqlError || isUnknown(error)
+            ? Effect.void
+            : Effect.asVoid(sql`DELETE FROM idempotency WHERE ${isKey}`)
+        )
+        yield* sql`UPDATE idempotency SET body = ${JSON.stringify(body)} WHERE ${isKey}`
+        return { body, replayed: false }
+      })
 
       return HubIdempotency.of({
         runOnce: (request, write) => {
           const bound = bind(request)
           return bound === undefined
             ? withoutKey(write)
-            : Effect.withSpan(runInTransaction(context, bound, write), "HubIdempotency.runOnce")
+            : Effect.withSpan(runInTransaction(bound, write), "HubIdempotency.runOnce")
         },
         runOnceRemotely: (request, write, isUnknown = () => false) => {
           const bound = bind(request)
-          return bound === undefined ? withoutKey(write) : runOutside(context, bound, write, isUnknown)
+          return bound === undefined ? withoutKey(write) : runOutside(bound, write, isUnknown)
         },
         findAnswer: Effect.fn("HubIdempotency.findAnswer")(function* <A>(request: IdempotentRequest<A>) {
           const bound = bind(request)
-          const body = bound && (yield* findBody(context, bound))
+          const body = bound && (yield* findBody(bound))
           return body === undefined ? undefined : yield* decodeBody(request.response, body)
         }),
         deleteExpired: Effect.suspend(
@@ -95,12 +163,6 @@ export class HubIdempotency extends Context.Service<
       })
     })
   )
-}
-
-interface KeyContext {
-  readonly sql: SqlClient.SqlClient
-  /** The time that many milliseconds ago. */
-  readonly before: (ms: number) => Date
 }
 
 /** A key with the fingerprint of its request. */
@@ -135,82 +197,3 @@ const decodeBody = <A>(response: Schema.ConstraintDecoder<A>, body: string): Eff
 /** Two keys with the same hash wait for each other; nothing else happens. */
 const lockOf = ({ key, scope }: BoundKey<unknown>): number =>
   createHash("sha256").update(`${scope}\n${key}`).digest().readInt32BE(0)
-
-const findBody = Effect.fnUntraced(function* (
-  { before, sql }: KeyContext,
-  { fingerprint, key, scope }: BoundKey<unknown>
-) {
-  const row = yield* idempotencyRows.first(sql`
-    SELECT fingerprint, body FROM idempotency
-    WHERE scope = ${scope} AND key = ${key} AND created_at > ${before(RETENTION_MS)}`)
-  if (row !== undefined && row.fingerprint !== fingerprint) return yield* new IdempotencyConflict()
-  return row?.body
-})
-
-/** Inserts the key with its body, or replaces an expired one. */
-const upsert = (
-  { before, sql }: KeyContext,
-  { fingerprint, key, scope }: BoundKey<unknown>,
-  body: string
-) => sql`
-  INSERT INTO idempotency ${sql.insert({ scope, key, fingerprint, body, created_at: before(0) })}
-  ON CONFLICT (scope, key) DO UPDATE
-  SET fingerprint = excluded.fingerprint, body = excluded.body, created_at = excluded.created_at`
-
-const runInTransaction = <A, E, R>(
-  context: KeyContext,
-  bound: BoundKey<A>,
-  write: Effect.Effect<A, E, R>
-): Effect.Effect<IdempotentAnswer<A>, E | KeyFailure, R> => {
-  const { sql } = context
-  const attempt = sql.withTransaction(
-    Effect.gen(function* () {
-      const lock = yield* keyLockRows.first(
-        sql`SELECT pg_try_advisory_xact_lock(${LOCK_CLASS}::int, ${lockOf(bound)}::int) AS taken`
-      )
-      if (lock?.taken !== true) return yield* new IdempotencyInFlight()
-      const stored = yield* findBody(context, bound)
-      if (stored !== undefined)
-        return Result.succeed({ body: yield* decodeBody(bound.response, stored), replayed: true })
-      const written = yield* Effect.result(write)
-      if (Result.isFailure(written)) {
-        const { failure } = written
-        // A failed statement has ended the transaction. Other failures are values: they would roll back the record that `write` left.
-        return failure instanceof SqlError.SqlError ? yield* Effect.fail(failure) : Result.fail(failure)
-      }
-      yield* upsert(context, bound, JSON.stringify(written.success))
-      return Result.succeed({ body: written.success, replayed: false })
-    })
-  )
-  return Effect.flatMap(attempt, (result) => Effect.fromResult(result))
-}
-
-const runOutside = Effect.fn("HubIdempotency.runOnceRemotely")(function* <A, E, R>(
-  context: KeyContext,
-  bound: BoundKey<A>,
-  write: Effect.Effect<A, E, R>,
-  isUnknown: (error: E) => boolean
-) {
-  const { before, sql } = context
-  const isKey = sql`scope = ${bound.scope} AND key = ${bound.key}`
-  const taken = yield* sql`
-    ${upsert(context, bound, IN_PROGRESS)}
-    WHERE idempotency.created_at <= ${before(RETENTION_MS)} OR (
-      idempotency.body = ${IN_PROGRESS} AND idempotency.fingerprint = excluded.fingerprint
-      AND idempotency.created_at <= ${before(ABANDONED_MS)}
-    )
-    RETURNING key`
-  if (taken.length === 0) {
-    const stored = yield* findBody(context, bound)
-    if (stored === undefined || stored === IN_PROGRESS) return yield* new IdempotencyInFlight()
-    return { body: yield* decodeBody(bound.response, stored), replayed: true }
-  }
-  const body = yield* Effect.tapError(write, (error) =>
-    // A statement may have failed after the Edge had executed the write.
-    error instanceof SqlError.SqlError || isUnknown(error)
-      ? Effect.void
-      : Effect.asVoid(sql`DELETE FROM idempotency WHERE ${isKey}`)
-  )
-  yield* sql`UPDATE idempotency SET body = ${JSON.stringify(body)} WHERE ${isKey}`
-  return { body, replayed: false }
-})

@@ -14,8 +14,24 @@ import type { AsyncTask, BackgroundMeta, TaskReport } from "./AcpExtensions.ts"
 import { ClaudeTimers } from "../claude-code/ClaudeTimers.ts"
 import { type ToolCall, readCallOutput } from "./ToolCall.ts"
 import type { UnverifiedFields } from "./UnverifiedFields.ts"
-import { workEndingOf } from "./WorkEnding.ts"
 import { capped } from "@corral/domain/text/CappedPattern"
+
+// End of background work, from an agent's word for its state.
+
+/** `undefined` while the work continues. */
+export const workEndingOf = (state: unknown): WorkEnding | undefined => {
+  switch (state) {
+    case "completed":
+    case "failed":
+      return state
+    case "stopped":
+    case "cancelled":
+    case "killed":
+      return "stopped"
+    default:
+      return undefined
+  }
+}
 
 // Timers of Claude Code behind the Agent Client Protocol, which has only the words of their results, and of the turns that they start.
 

@@ -1,5 +1,6 @@
 /**
- * Requests of an agent to its client, with the response to each: permissions, questions, forms and plans.
+ * Requests of an agent to its client, with the response to each: permissions, questions, forms and plans. With them are the permission request that
+ * hands over a plan, and the extension methods of Grok Build.
  *
  * Guarantees: each request has one response. It has a choice only if a decision or a person made it. A request of a line over the limit, which
  * no person saw, is declined.
@@ -10,22 +11,166 @@ import type { ApprovalAnswer, InputResponse } from "@corral/domain/run/RuntimeAd
 import type { Relative } from "../files/RelativePath.ts"
 import { LOST_REQUEST } from "../output/LostOutput.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
-import { objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { type JsonObject, arrayOf, defined, isJsonObject, objectOf, textOf } from "../text/Json.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
-import { toAcpInput, type AcpInput, type ElicitationParams } from "./Elicitation.ts"
+import {
+  type AcpInput,
+  type ElicitationParams,
+  readAgentQuestion,
+  readQuestionIn,
+  toAcpInput
+} from "./PermissionQuestion.ts"
 import { declined } from "../form/Elicitation.ts"
 import * as JsonRpc from "./JsonRpc.ts"
 import { nestedIn } from "./Nesting.ts"
-import { isAction, offersAllowOnce, toAcpApproval, toPermissionResponse } from "./Permission.ts"
-import { readQuestionIn } from "./PermissionQuestion.ts"
-import { isPlanRequest, readPlan } from "./PlanRequest.ts"
+import {
+  isAction,
+  offersAllowOnce,
+  optionsOfKind,
+  toAcpApproval,
+  toPermissionResponse
+} from "./Permission.ts"
 import { isReadOnlyMode } from "./ReadOnlyMode.ts"
 import type { SessionUpdates } from "./SessionUpdates.ts"
 import { keepsSteps } from "./StepTools.ts"
-import type { ToolCall } from "./ToolCall.ts"
+import { type ToolCall, contentTextsOf } from "./ToolCall.ts"
 import type { UnverifiedFields } from "./UnverifiedFields.ts"
-import { WaitingRequests, type OpenPermission, type OpenQuestion } from "./WaitingRequests.ts"
-import { readXaiRequest } from "./XaiRequests.ts"
+import { type OpenPermission, type OpenQuestion, WaitingRequests } from "./WaitingRequests.ts"
+import { planTitleOf } from "../form/PlanTitle.ts"
+import type { PlanFile } from "./PlanFile.ts"
+import type { InputAnswers, Question } from "@corral/domain/input/InputRequest"
+
+// Questions and plans of Grok Build, which asks by its own extension methods.
+//
+// Guarantees: without an answer of a person the agent receives `cancelled`, also for an approved plan that ends the run, so that the agent
+// begins no work: the run is cancelled next.
+
+/** Answer for a text of the person, which goes with it as a note. */
+const OTHER = "Other"
+
+const labelsIn = (value: unknown): ReadonlyArray<string> =>
+  arrayOf(Array.isArray(value) ? value : [value]).flatMap((part) =>
+    typeof part === "string" ? [part] : isJsonObject(part) ? [OTHER] : []
+  )
+
+const notesIn = (value: unknown): string | undefined => {
+  const other = arrayOf(Array.isArray(value) ? value : [value]).find(isJsonObject)
+  return other === undefined ? undefined : textOf(other["other"])
+}
+
+/** Answers by the text of their question. */
+const accepted = (questions: ReadonlyArray<Question>, answers: InputAnswers): object => {
+  const chosen: Record<string, ReadonlyArray<string>> = {}
+  const annotations: Record<string, { readonly notes: string }> = {}
+  for (const { id, text } of questions) {
+    const value = Object.hasOwn(answers, id) ? answers[id] : undefined
+    if (value === undefined) continue
+    chosen[text] = labelsIn(value)
+    const notes = notesIn(value)
+    if (notes !== undefined) annotations[text] = { notes }
+  }
+  const more = Object.keys(annotations).length === 0 ? {} : { annotations }
+  return { outcome: "accepted", answers: chosen, ...more }
+}
+
+const askQuestions = (params: JsonObject, parentCallId: string | undefined): AcpInput | undefined => {
+  const questions = arrayOf(params["questions"]).map(readAgentQuestion)
+  const [first] = questions
+  if (first === undefined) return undefined
+  const call = defined({ callId: textOf(params["toolCallId"]), parentCallId })
+  const title = questions.length === 1 ? first.text : `${questions.length} questions`
+  const toResult = (response: InputResponse): object =>
+    response._tag === "Answered" ? accepted(questions, response.answers) : { outcome: "cancelled" }
+  return { request: { kind: "question", title, questions, ...call }, question: { toResult } }
+}
+
+const handOver = (params: JsonObject, parentCallId: string | undefined, input: JsonObject): AcpInput => {
+  const plan = textOf(params["planContent"]) ?? textOf(input["plan"]) ?? "The agent did not write a plan."
+  const call = defined({ callId: textOf(params["toolCallId"]), parentCallId })
+  const toResult = (response: InputResponse): object => {
+    if (response._tag === "PlanApproved" && !response.endsRun) return { outcome: "approved" }
+    const feedback = response._tag === "PlanReturned" ? response.comment : undefined
+    return { outcome: "cancelled", ...defined({ feedback }) }
+  }
+  return {
+    request: { kind: "plan", title: planTitleOf(plan), plan, ...call },
+    question: { toResult, takesComment: true }
+  }
+}
+
+/** The question of a request; `undefined` for any other method. `input` is the input of its call. */
+const readXaiRequest = (
+  method: string,
+  params: JsonObject,
+  parentCallId: string | undefined,
+  input: JsonObject
+): AcpInput | undefined => {
+  switch (method) {
+    case "_x.ai/ask_user_question":
+      return askQuestions(params, parentCallId)
+    case "_x.ai/exit_plan_mode":
+      return handOver(params, parentCallId, input)
+    default:
+      return undefined
+  }
+}
+
+// Plan that an agent hands over, as its permission request for the end of its plan mode.
+//
+// Guarantees: an approval chooses the option that keeps asking for permissions. An approval that ends the run chooses nothing, so that the agent
+// begins no work: the run is cancelled next.
+
+/** Names of tools that hand over a plan, without case, `_` and `-`. */
+const PLAN_TOOLS = new Set(["exitplanmode", "planexit", "exitplan"])
+
+const cancelled: Acp.RequestPermissionResponse = { outcome: { outcome: "cancelled" } }
+
+const planIn = (call: ToolCall, file: PlanFile): string =>
+  textOf(call.input["plan"]) ||
+  contentTextsOf(call).join("\n\n") ||
+  textOf(call.input["summary"]) ||
+  file.planIn(call.title) ||
+  call.title
+
+/** Whether the permission request of a call hands over a plan. */
+const isPlanRequest = ({ input, kind, tool }: ToolCall): boolean =>
+  PLAN_TOOLS.has(tool.replaceAll(/[_-]/g, "").toLowerCase()) ||
+  (kind === "switch_mode" && typeof input["plan"] === "string")
+
+/** The option that approves a plan; `undefined` if a person has to choose between ways to carry it out. */
+const approvingOption = (options: unknown, { planApproval }: AcpAgent): string | undefined => {
+  const ids = optionsOfKind(options, "allow_once").map(({ id }) => id)
+  if (planApproval !== undefined && ids.includes(planApproval)) return planApproval
+  return ids.length === 1 ? ids[0] : undefined
+}
+
+/** The plan of a permission request; `undefined` if the request needs a choice that a plan does not have. */
+const readPlan = (
+  call: ToolCall,
+  options: unknown,
+  agent: AcpAgent,
+  { file, isReadOnly }: { readonly file: PlanFile; readonly isReadOnly: boolean }
+): AcpInput | undefined => {
+  const optionId = approvingOption(options, agent)
+  // In a run that only plans, an approval chooses nothing.
+  if (optionId === undefined && !isReadOnly) return undefined
+  const toResult = (response: InputResponse): Acp.RequestPermissionResponse => {
+    if (response._tag !== "PlanApproved") return toPermissionResponse(options, "deny")
+    return response.endsRun || isReadOnly || optionId === undefined
+      ? cancelled
+      : { outcome: { outcome: "selected", optionId } }
+  }
+  const { callId, parentCallId } = call
+  const plan = planIn(call, file)
+  const request = {
+    kind: "plan",
+    title: planTitleOf(plan),
+    plan,
+    callId,
+    ...defined({ parentCallId })
+  } as const
+  return { request, question: { toResult, callId } }
+}
 
 /** Parts of the conversation that requests use. */
 export interface AgentRequestsHost {

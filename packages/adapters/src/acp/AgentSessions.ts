@@ -6,7 +6,7 @@ import type { OutputCollector } from "../output/OutputCollector.ts"
 import { titleLine } from "../text/FirstLine.ts"
 import { defined, textOf } from "../text/Json.ts"
 import type { SubAgent } from "./AcpExtensions.ts"
-import { workEndingOf } from "./WorkEnding.ts"
+import { workEndingOf } from "./AcpWork.ts"
 import type { UnverifiedFields } from "./UnverifiedFields.ts"
 
 /** Sessions that are remembered. Beyond that, all are forgotten. */

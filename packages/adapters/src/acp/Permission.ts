@@ -18,7 +18,7 @@ import type { Relative } from "../files/RelativePath.ts"
 import { endsOfMove, hasOnlyKnownReadFields, hasOnlyKnownWriteFields } from "../files/KnownFields.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import { filesNamedBy, patchOf, hasOnlyPlainDiffs, hasChanges } from "./Changes.ts"
-import { acpCallLabel } from "./Label.ts"
+import { acpCallLabel } from "./ToolCalls.ts"
 import { readShellCommand, inputPathOf, reasonOf, shownTextOf, type ToolCall } from "./ToolCall.ts"
 import type { UnverifiedFields } from "./UnverifiedFields.ts"
 

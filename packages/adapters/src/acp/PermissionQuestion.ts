@@ -4,15 +4,40 @@
  * Guarantees: without an answer of a person the agent receives the option that rejects once, or `cancelled`. It never receives an answer.
  */
 import type * as Acp from "@agentclientprotocol/sdk"
-import type { AnswerValue, InputAnswers, Question } from "@corral/domain/input/InputRequest"
+import type { AnswerValue, InputAnswers, Question, RequestedInput } from "@corral/domain/input/InputRequest"
 import type { InputResponse } from "@corral/domain/run/RuntimeAdapter"
 import { titleLine } from "../text/FirstLine.ts"
-import { arrayOf, defined, objectOf, textOf } from "../text/Json.ts"
+import { arrayOf, defined, isJsonObject, objectOf, textOf } from "../text/Json.ts"
 import type { AgentQuestion, AnsweredPermission, QuestionMeta } from "./AcpExtensions.ts"
-import type { AcpInput } from "./Elicitation.ts"
 import { optionsOfKind, toPermissionResponse } from "./Permission.ts"
-import { shownTextOf, type ToolCall } from "./ToolCall.ts"
+import { type ToolCall, shownTextOf } from "./ToolCall.ts"
 import type { UnverifiedFields } from "./UnverifiedFields.ts"
+import { readElicitation } from "../form/Elicitation.ts"
+import type { OpenQuestion } from "./WaitingRequests.ts"
+
+// Elicitation of an agent of ACP, as an input request.
+
+export type ElicitationParams = UnverifiedFields<Acp.CreateElicitationRequest & Acp.ElicitationSessionScope>
+
+/** An input request, and what is kept for its response. */
+export interface AcpInput {
+  readonly request: RequestedInput
+  readonly question: Omit<OpenQuestion, "id">
+}
+
+/** The request of an elicitation; `undefined` if its mode or a field of its form is unknown. */
+export const toAcpInput = (params: ElicitationParams, parentCallId?: string): AcpInput | undefined => {
+  const { mode, requestedSchema: schema, url } = params
+  if (mode !== "url" && ((mode !== undefined && mode !== "form") || !isJsonObject(schema))) return undefined
+  const message = textOf(params.message) ?? "The agent asks for input."
+  const elicitation = readElicitation({ message, mode, schema, url })
+  if (elicitation === undefined) return undefined
+  const linkId = mode === "url" ? textOf(params.elicitationId) : undefined
+  return {
+    request: { ...elicitation.request, ...defined({ callId: textOf(params.toolCallId), parentCallId }) },
+    question: { toResult: elicitation.toResponse, ...defined({ linkId }) }
+  }
+}
 
 /** Id of the only question, if the options are the answers. */
 const CHOICE = "choice"

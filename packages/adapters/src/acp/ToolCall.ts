@@ -7,7 +7,7 @@
 import { firstCharacters } from "@corral/domain/text/Cut"
 import type * as Acp from "@agentclientprotocol/sdk"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
-import { beginningOf } from "../text/Excerpt.ts"
+import { MAX_TITLE, beginningOf, titleLine } from "../text/FirstLine.ts"
 import {
   arrayOf,
   isJsonObject,
@@ -17,7 +17,6 @@ import {
   textsIn,
   type JsonObject
 } from "../text/Json.ts"
-import { MAX_TITLE, titleLine } from "../text/FirstLine.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import type { AgentToolMeta, RawOutput, ShellExit, ToolCallMeta } from "./AcpExtensions.ts"
 import { isToolCallStatus, isToolKind } from "./AcpNames.ts"

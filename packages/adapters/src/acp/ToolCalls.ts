@@ -1,27 +1,57 @@
 /**
- * Tool calls of a run: when each call is opened, and which result closes it.
+ * Tool calls of a run: when each call is opened, and which result closes it. Also the one-line label of a call.
  *
  * A call is opened when a report has its subject, when a permission is requested for it, when it ends, or when the agent reports something else.
  * Guarantees: a denied call that the agent never closes is closed here. `OutputCollector` closes any other at the end of the run.
  */
 import type * as Acp from "@agentclientprotocol/sdk"
-import { defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { type JsonObject, defined, objectOf, textOf } from "../text/Json.ts"
 import type { Relative } from "../files/RelativePath.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
-import { filesTouchedBy } from "./Changes.ts"
-import { hasSubject, acpCallLabel } from "./Label.ts"
+import { filesInCall, filesTouchedBy } from "./Changes.ts"
 import {
-  readExitCode,
+  type ToolCall,
+  type ToolCallReport,
   filesInContent,
-  readFailedStatus,
   firstReport,
   mergeReport,
   readCallOutput,
-  type ToolCall,
-  type ToolCallReport
+  readExitCode,
+  readFailedStatus,
+  readShellCommand
 } from "./ToolCall.ts"
 import type { UnverifiedFields } from "./UnverifiedFields.ts"
+import { titleLine } from "../text/FirstLine.ts"
+
+// One-line label of a tool call, and whether the reports so far are enough for one.
+
+/** `Run npm test`, `Edit src/main.ts`, or the agent's title. */
+export const acpCallLabel = (call: ToolCall, agent: AcpAgent, relative: Relative): string => {
+  const command = readShellCommand(call, agent)
+  if (command !== undefined) return titleLine(`Run ${command}`)
+  const [file] = filesInCall(call, relative)
+  if (file !== undefined && call.kind === "read") return titleLine(`Read ${file}`)
+  if (file !== undefined && call.kind === "edit") return titleLine(`Edit ${file}`)
+  return titleLine(call.title)
+}
+
+/** Whether the command, file or input is known. Some agents send the input piece by piece. */
+export const hasSubject = (call: ToolCall, agent: AcpAgent, relative: Relative): boolean => {
+  switch (call.kind) {
+    case "execute":
+      return readShellCommand(call, agent) !== undefined
+    case "read":
+    case "edit":
+    case "delete":
+    case "move":
+      return filesInCall(call, relative).length > 0
+    default:
+      return (
+        Object.keys(call.input).length > 0 || (call.status === "in_progress" && agent.inputInContent !== true)
+      )
+  }
+}
 
 /** Ids of closed calls, to distinguish late reports from new calls. Beyond that, all are forgotten. */
 const MAX_CLOSED = 10_000

@@ -7,20 +7,237 @@ import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
 import { LOST_RESULT } from "../output/LostOutput.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import type { Relative } from "../files/RelativePath.ts"
-import { arrayOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { type JsonObject, arrayOf, countOf, defined, isJsonObject, objectOf, textOf } from "../text/Json.ts"
 import type { ClaudeInputs } from "./ClaudeInputs.ts"
-import { ClaudeSteps } from "./ClaudeSteps.ts"
 import type { ClaudeTimers } from "./ClaudeTimers.ts"
-import { filesOfResult } from "./ResultContent.ts"
-import {
-  fileEventsOfInput,
-  fileEventsOfResult,
-  isWrite,
-  parseExitCode,
-  readResultOutput,
-  statusOf
-} from "./ToolResult.ts"
 import { claudeCallLabel } from "./ToolUse.ts"
+import { type PayloadOf, draft } from "@corral/domain/run/RunEvent"
+import { type Hunk, replacement, unifiedDiff } from "../text/UnifiedDiff.ts"
+import { Buffer } from "node:buffer"
+import { extensionOf } from "../output/ContentBlocks.ts"
+import type { Step } from "@corral/domain/run/Steps"
+
+// Lists of steps that Claude Code keeps with its to-do and task tools, for the agent and for each of its sub-agents.
+
+const states: Readonly<Record<string, Step["state"]>> = {
+  pending: "pending",
+  in_progress: "in_progress",
+  completed: "completed",
+  cancelled: "cancelled"
+}
+
+const stateOf = (status: unknown): Step["state"] | undefined => states[textOf(status) ?? ""]
+
+/** Most tasks that are kept of one list. */
+const MAX_TASKS = 1_000
+
+/** Id of a created task: of the structured result, or of its text. */
+const createdId = (structured: unknown, output: string | undefined): string | undefined =>
+  textOf(objectOf(objectOf(structured)["task"])["id"]) ?? /^Task #(\w{1,32}) created/.exec(output ?? "")?.[1]
+
+class ClaudeSteps {
+  readonly #collector: OutputCollector
+  /** Tasks by id, by the call of their sub-agent (`""` for the agent itself). */
+  readonly #tasks = new Map<string, Map<string, Step>>()
+
+  constructor(collector: OutputCollector) {
+    this.#collector = collector
+  }
+
+  /** Reads the result of a successful call. */
+  readResult(
+    tool: string,
+    input: JsonObject,
+    structured: unknown,
+    output: string | undefined,
+    parentCallId: string | undefined
+  ): void {
+    if (tool === "TodoWrite") return this.#collector.steps(todosIn(input), parentCallId)
+    const tasks = this.#tasksOf(parentCallId ?? "")
+    switch (tool) {
+      case "TaskCreate": {
+        const id = createdId(structured, output)
+        const text = textOf(input["subject"]) ?? textOf(objectOf(objectOf(structured)["task"])["subject"])
+        if (id === undefined || text === undefined || tasks.size >= MAX_TASKS) return
+        tasks.set(id, { id, text, state: "pending" })
+        break
+      }
+      case "TaskUpdate":
+        updateTask(tasks, input)
+        break
+      case "TaskList":
+        for (const { id, state, text } of listedTasks(structured)) tasks.set(id, { id, text, state })
+        break
+      default:
+        return
+    }
+    this.#collector.steps([...tasks.values()], parentCallId)
+  }
+
+  #tasksOf(parent: string): Map<string, Step> {
+    const tasks = this.#tasks.get(parent) ?? new Map<string, Step>()
+    this.#tasks.set(parent, tasks)
+    return tasks
+  }
+}
+
+const todosIn = (input: JsonObject): ReadonlyArray<Step> =>
+  arrayOf(input["todos"])
+    .filter(isJsonObject)
+    .map((todo, at) => ({
+      id: String(at),
+      text: textOf(todo["content"]) ?? "",
+      state: stateOf(todo["status"]) ?? "pending"
+    }))
+
+const updateTask = (tasks: Map<string, Step>, input: JsonObject): void => {
+  const id = textOf(input["taskId"]) ?? ""
+  const task = tasks.get(id)
+  if (task === undefined) return
+  if (input["status"] === "deleted") tasks.delete(id)
+  else
+    tasks.set(id, {
+      id,
+      text: textOf(input["subject"]) ?? task.text,
+      state: stateOf(input["status"]) ?? task.state
+    })
+}
+
+const listedTasks = (structured: unknown): ReadonlyArray<Step> =>
+  arrayOf(objectOf(structured)["tasks"])
+    .filter(isJsonObject)
+    .slice(0, MAX_TASKS)
+    .flatMap((task) => {
+      const [id, text] = [textOf(task["id"]), textOf(task["subject"])]
+      return id === undefined || text === undefined
+        ? []
+        : [{ id, text, state: stateOf(task["status"]) ?? "pending" }]
+    })
+
+// Images and documents in the result of a tool call, as files of the run.
+//
+// Guarantees: a file that cannot be decoded, or is larger than an artifact may be, is left out.
+
+/** Largest file of a run, in characters of base64: 50 MiB. */
+const MAX_CHARACTERS = 70_000_000
+
+interface ResultFile {
+  readonly name: string
+  readonly mediaType: string
+  readonly content: Uint8Array
+}
+
+const nameIn = (input: JsonObject): string | undefined =>
+  textOf(input["file_path"])
+    ?.split(/[\\/]/)
+    .findLast((part) => part !== "")
+
+/** Whether a block of a result becomes a file. */
+const isFileBlock = (block: JsonObject): boolean => {
+  const source = objectOf(block["source"])
+  const data = textOf(source["data"])
+  return (
+    (block["type"] === "image" || block["type"] === "document") &&
+    source["type"] === "base64" &&
+    data !== undefined &&
+    data !== "" &&
+    data.length <= MAX_CHARACTERS &&
+    /^[\w.+-]+\/[\w.+-]+$/.test(textOf(source["media_type"]) ?? "")
+  )
+}
+
+/** The files of a result. `input`: input of its call, which names the file that was read. */
+const filesOfResult = (content: unknown, input: JsonObject): ReadonlyArray<ResultFile> =>
+  arrayOf(content)
+    .filter(isJsonObject)
+    .filter(isFileBlock)
+    .map((block, at) => {
+      const source = objectOf(block["source"])
+      const mediaType = textOf(source["media_type"]) ?? ""
+      const numbered = `${textOf(block["type"]) ?? "file"}-${at + 1}${extensionOf(mediaType)}`
+      return {
+        name: (at === 0 ? nameIn(input) : undefined) ?? numbered,
+        mediaType,
+        content: new Uint8Array(Buffer.from(textOf(source["data"]) ?? "", "base64"))
+      }
+    })
+
+// Result of a tool call of Claude Code: its status and text, and the files that it read or changed.
+
+/** The text of a result: a string, or the text blocks of a list. Blocks that become files are no text. */
+const readResultOutput = (content: unknown): string | undefined => {
+  if (typeof content === "string") return content
+  if (!Array.isArray(content)) return undefined
+  const texts = content
+    .map(objectOf)
+    .filter((block) => !isFileBlock(block))
+    .map(({ text, type }) => textOf(text) ?? (typeof type === "string" ? `[${type}]` : ""))
+  return texts.length === 0 && content.length > 0 ? undefined : texts.join("\n")
+}
+
+/** Status of a result. `meta` says whether and why the call was not executed. */
+const statusOf = (isFailed: boolean, meta: JsonObject): PayloadOf<"run.tool.result">["status"] => {
+  if (!isFailed) return "completed"
+  if (objectOf(meta["permission_decision"])["decision"] === "reject") return "denied"
+  // Rejected without a decision: the turn was interrupted.
+  return meta["non_execution_kind"] === "user-rejected" ? "cancelled" : "failed"
+}
+
+/** Exit code at the start of a failed command's output. */
+const parseExitCode = (output: string | undefined): number | undefined => {
+  const code = /^Exit code (\d{1,3})\b/.exec(output ?? "")?.[1]
+  return code === undefined ? undefined : Number(code)
+}
+
+const isHunk = (value: unknown): value is Hunk =>
+  isJsonObject(value) &&
+  ["oldStart", "oldLines", "newStart", "newLines"].every((key) => countOf(value[key]) !== undefined) &&
+  arrayOf(value["lines"]).every((line) => typeof line === "string")
+
+const writes: ReadonlySet<string> = new Set(["Edit", "MultiEdit", "NotebookEdit", "Write"])
+const isWrite = (tool: string): boolean => writes.has(tool)
+
+/** The file that a call read or changed, from its input and the text of its result. */
+const fileEventsOfInput = (
+  tool: string,
+  input: JsonObject,
+  output: string | undefined,
+  call: { readonly callId: string; readonly parentCallId?: string },
+  relative: Relative
+): ReadonlyArray<AdapterEvent> => {
+  const file = textOf(input["file_path"])
+  if (file === undefined) return []
+  const path = relative(file)
+  if (tool === "Read") return [draft("run.file.read", { path, ...call })]
+  if (!isWrite(tool)) return []
+  const change = output?.startsWith("File created") === true ? "created" : "modified"
+  return [draft("run.file.changed", { path, change, ...call })]
+}
+
+/** Files that a call read or changed, from the structured part of its result. */
+const fileEventsOfResult = (
+  tool: string | undefined,
+  structured: unknown,
+  call: { readonly callId: string; readonly parentCallId?: string },
+  relative: Relative
+): ReadonlyArray<AdapterEvent> => {
+  if (!isJsonObject(structured)) return []
+  const read = textOf(objectOf(structured["file"])["filePath"])
+  if (tool === "Read" && read !== undefined)
+    return [draft("run.file.read", { path: relative(read), ...call })]
+  const changed = textOf(structured["filePath"])
+  if (changed === undefined || !Array.isArray(structured["structuredPatch"])) return []
+  const path = relative(changed)
+  const isNew = structured["type"] === "create"
+  const reported = structured["structuredPatch"].filter(isHunk)
+  // A new file comes with no hunks: all of its text is new.
+  const hunks =
+    reported.length === 0 && isNew ? [replacement("", textOf(structured["content"]) ?? "")] : reported
+  return [
+    draft("run.patch.proposed", { path, patch: unifiedDiff(path, hunks, isNew), ...call }),
+    draft("run.file.changed", { path, change: isNew ? "created" : "modified", ...call })
+  ]
+}
 
 const remembered: ReadonlySet<string> = new Set([
   "CronCreate",

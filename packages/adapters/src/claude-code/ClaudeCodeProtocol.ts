@@ -26,10 +26,9 @@ import {
 } from "./ClaudeNotices.ts"
 import { failureOfCall, claudeFailureAtExit, toClaudeOutcome } from "./ClaudeOutcome.ts"
 import { ClaudeTimers } from "./ClaudeTimers.ts"
-import { readLostLine } from "./LostLines.ts"
+import { controlRefusal, controlRequest, controlResponse, readLostLine, userMessage } from "./Frames.ts"
 import { ClaudeTurns } from "./ClaudeTurns.ts"
 import { ClaudeUsage } from "./ClaudeUsage.ts"
-import { controlRefusal, controlRequest, controlResponse, userMessage } from "./Frames.ts"
 import { toClaudeApproval } from "./ToolUse.ts"
 
 /** A conversation id that is safe in a command line: not an option and not a path. */

@@ -7,7 +7,7 @@
 import { reasonOfStatus } from "../output/ServiceStatus.ts"
 import type { RunFailure, Usage } from "@corral/domain/run/Run"
 import type { Outcome, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
-import { endingOf } from "../text/Excerpt.ts"
+import { endingOf } from "../text/FirstLine.ts"
 import { arrayOf, countOf, defined, textOf, type JsonObject } from "../text/Json.ts"
 import { runtimeFailure } from "../output/OutputCollector.ts"
 

@@ -12,16 +12,18 @@ import { type Relative, relativeTo } from "../files/RelativePath.ts"
 import { OutputCollector } from "../output/OutputCollector.ts"
 import { ClientRequests } from "./ClientRequests.ts"
 import { codexFailureAtExit, toRequestFailure } from "./CodexFailure.ts"
-import { type CodexRequestId, codexNotification, isRequestId } from "./Frames.ts"
-import { type ItemOrigin, Items } from "./Items.ts"
-import { lostItem } from "./LostLines.ts"
+import {
+  type CodexRequestId,
+  codexNotification,
+  isRequestId,
+  lostItem,
+  readCodexSessionId
+} from "./Frames.ts"
+import { type ItemOrigin, Items, codexSteps } from "./Items.ts"
 import { type CodexNotice, isNotice, noticeOf, noticeOfItem } from "./Notices.ts"
 import { isIgnored } from "./Notifications.ts"
 import { Requests } from "./Requests.ts"
-import { readCodexSessionId } from "./SessionId.ts"
-import { codexSteps } from "./Steps.ts"
-import { SubAgents } from "./SubAgents.ts"
-import { Threads } from "./Threads.ts"
+import { SubAgents, Threads } from "./Threads.ts"
 import { CodexTurns } from "./CodexTurns.ts"
 import { CodexUsage } from "./CodexUsage.ts"
 import type { WorkOutput } from "../output/OutstandingWork.ts"

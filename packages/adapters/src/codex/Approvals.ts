@@ -11,8 +11,7 @@ import { titleLine } from "../text/FirstLine.ts"
 import type { Relative } from "../files/RelativePath.ts"
 import { filesInChanges } from "./FileChanges.ts"
 import type { Items } from "./Items.ts"
-import { scriptOf } from "./ShellScript.ts"
-import { labelOfChanges, PATCH, SHELL, toolOfServer } from "./Tools.ts"
+import { PATCH, SHELL, labelOfChanges, scriptOf, toolOfServer } from "./Tools.ts"
 
 /** A permission request, and the response to it for each decision. */
 export interface CodexQuestion {

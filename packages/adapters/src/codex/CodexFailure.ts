@@ -1,5 +1,6 @@
 /**
- * Failure of a run of Codex, from its typed error, from the error's text, or from stderr at the exit.
+ * Failure of a run of Codex, from its typed error, from the error's text, or from stderr at the exit. Also the variables of the environment that
+ * every Codex adapter passes on.
  *
  * `app-server` reports a type and a text, `exec` only the text. Exit codes are ignored: the app-server always exits with 0.
  */
@@ -7,11 +8,24 @@ import { reasonOfStatus } from "../output/ServiceStatus.ts"
 import { capped } from "@corral/domain/text/CappedPattern"
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
-import { beginningOf } from "../text/Excerpt.ts"
-import { countOf, isJsonObject, parseObject, textOf, objectOf, type JsonObject } from "../text/Json.ts"
+import { beginningOf } from "../text/FirstLine.ts"
+import { type JsonObject, countOf, isJsonObject, objectOf, parseObject, textOf } from "../text/Json.ts"
 import { missingVariable } from "../output/MissingVariable.ts"
 import { runtimeFailure } from "../output/OutputCollector.ts"
-import { codexEnvironment } from "./Environment.ts"
+
+// Variables of the Edge's environment that every Codex adapter passes on: settings of Codex, keys of model services, proxies.
+
+export const codexEnvironment: ReadonlyArray<string> = [
+  "CODEX_*",
+  "OPENAI_*",
+  "AZURE_OPENAI_*",
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+  "http_proxy",
+  "https_proxy",
+  "no_proxy"
+]
 
 const sentences: Readonly<Record<string, string>> = {
   not_signed_in:

@@ -11,7 +11,7 @@ import { OutputCollector } from "../output/OutputCollector.ts"
 import { parseFailure, codexFailureAtExit } from "./CodexFailure.ts"
 import { Items } from "./Items.ts"
 import { parseRetry } from "./Retries.ts"
-import { readCodexSessionId } from "./SessionId.ts"
+import { readCodexSessionId } from "./Frames.ts"
 import { usageOfTurn } from "./CodexUsage.ts"
 
 const toCamelCase = (name: string): string =>

@@ -1,5 +1,5 @@
 /**
- * Items of Codex's threads as events: messages, reasoning, tool calls with their results, files.
+ * Items of Codex's threads as events: messages, reasoning, tool calls with their results, files. Also the agent's list of steps.
  *
  * An item is reported at its start and, complete, at its end. Some items are reported only at their end. A command may end after the turn that
  * started it: until then it is work in the background. `exec` has other names for the same items (`command_execution`, `exit_code`), which
@@ -9,11 +9,26 @@ import { type PayloadOf, draft } from "@corral/domain/run/RunEvent"
 import { type JsonObject, arrayOf, defined, isJsonObject, objectOf, textOf } from "../text/Json.ts"
 import type { Relative } from "../files/RelativePath.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
-import { codexSteps } from "./Steps.ts"
-import type { SubAgents } from "./SubAgents.ts"
+import type { SubAgents } from "./Threads.ts"
 import { type FileChange, appliedEvents, areChangesComplete, changesOf } from "./FileChanges.ts"
 import { type CodexCall, isCall, readCodexCall } from "./Tools.ts"
 import { type BlockFile, readBlock } from "../output/ContentBlocks.ts"
+import type { Step } from "@corral/domain/run/Steps"
+
+// The agent's list of steps: its plan at the app-server, its to-do list in `exec`.
+
+const stateOf = (entry: { readonly [name: string]: unknown }): Step["state"] => {
+  if (entry["status"] === "completed" || entry["completed"] === true) return "completed"
+  return entry["status"] === "inProgress" ? "in_progress" : "pending"
+}
+
+/** The steps of a list. Entries without a text are skipped. */
+export const codexSteps = (list: unknown): ReadonlyArray<Step> =>
+  arrayOf(list).flatMap((value, at) => {
+    const entry = objectOf(value)
+    const text = textOf(entry["step"]) ?? textOf(entry["text"])
+    return text === undefined ? [] : [{ id: `${at + 1}`, text, state: stateOf(entry) }]
+  })
 
 // Output of a tool: its texts, and the images and other files among its content.
 

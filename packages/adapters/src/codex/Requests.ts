@@ -10,9 +10,8 @@ import type { Relative } from "../files/RelativePath.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import { defined, type JsonObject } from "../text/Json.ts"
 import { toCodexQuestion } from "./Approvals.ts"
-import { codexRefusal, codexResponse, isRequestId, type CodexRequestId } from "./Frames.ts"
+import { type CodexRequestId, codexRefusal, codexResponse, declineLost, isRequestId } from "./Frames.ts"
 import type { ItemOrigin, Items } from "./Items.ts"
-import { declineLost } from "./LostLines.ts"
 import { messageOfResponse, toCodexInput, unansweredResult } from "./Questions.ts"
 
 /** Parts of the conversation that responses use. */

@@ -5,7 +5,7 @@
  * Policy checks the files that an approval names. An unknown field may name another file: as a key, in a patch or deep in a list. So an
  * input with an unknown field always needs a decision of a user. `InputPaths` finds the named files.
  */
-import { namesOnly } from "../text/DiffNames.ts"
+import { namesOnly } from "../text/UnifiedDiff.ts"
 import { folderOfPattern } from "./InputPaths.ts"
 import { isJsonObject, textOf, type JsonObject } from "../text/Json.ts"
 

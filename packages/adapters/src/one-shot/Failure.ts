@@ -8,7 +8,7 @@ import { reasonOfStatus } from "../output/ServiceStatus.ts"
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { stripVTControlCharacters } from "node:util"
-import { endingOf } from "../text/Excerpt.ts"
+import { endingOf } from "../text/FirstLine.ts"
 import { runtimeFailure } from "../output/OutputCollector.ts"
 
 /** Parts of sentences about a program. */

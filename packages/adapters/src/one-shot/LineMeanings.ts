@@ -4,7 +4,7 @@ import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import { countOf, defined, textOf, type JsonObject } from "../text/Json.ts"
 import type { Calls } from "./Calls.ts"
 import type { FieldPath, JsonMap, When } from "./JsonMap.ts"
-import { compileField, compileTypeField, isTruthy, type ReadField, toText } from "./MappedFields.ts"
+import { compileField, compileTypeField, isTruthy, type ReadField, toText } from "./MappedLines.ts"
 import type { StreamedText } from "./StreamedText.ts"
 
 /** The run that a line acts on. */

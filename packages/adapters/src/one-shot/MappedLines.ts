@@ -1,15 +1,58 @@
 /** Reader of lines that a `JsonMap` describes. */
 import type { Usage } from "@corral/domain/run/Run"
-import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
+import { type PayloadOf, draft } from "@corral/domain/run/RunEvent"
 import type { ProcessEnd, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { exitFailure } from "../CommandLine.ts"
-import { runtimeFailure, type OutputCollector } from "../output/OutputCollector.ts"
-import { defined } from "../text/Json.ts"
+import { type OutputCollector, runtimeFailure } from "../output/OutputCollector.ts"
+import { type JsonObject, defined } from "../text/Json.ts"
 import { Calls } from "./Calls.ts"
 import type { MappedRun, Meanings } from "./LineMeanings.ts"
-import { typeName } from "./MappedFields.ts"
 import type { Reader } from "./OneShot.ts"
 import { StreamedText } from "./StreamedText.ts"
+import type { FieldPath, JsonMap } from "./JsonMap.ts"
+
+// Access to the fields that a `JsonMap` names. Only printed fields are found, never inherited ones.
+
+/** Reads one field of a line. */
+export type ReadField = (line: JsonObject) => unknown
+
+/** JSON has no functions, so a function is an inherited property. `hasOwn` costs more than all other steps together. */
+const readOwn = (value: unknown, name: string): unknown => {
+  if (typeof value !== "object" || value === null) return undefined
+  const found = (value as JsonObject)[name] // an object or a list
+  return typeof found === "function" || name === "__proto__" ? undefined : found
+}
+
+export const compileField = (path: FieldPath | undefined): ReadField => {
+  if (path === undefined) return () => undefined
+  const [first = "", second, ...deeper] = path.split(".")
+  if (second === undefined) return (line) => readOwn(line, first)
+  if (deeper.length === 0) return (line) => readOwn(readOwn(line, first), second)
+  return (line) => deeper.reduce<unknown>(readOwn, readOwn(readOwn(line, first), second))
+}
+
+/** The name of a type; `undefined` unless the value is a string or a number. */
+export const typeName = (value: unknown): string | undefined =>
+  typeof value === "string" ? value : typeof value === "number" ? String(value) : undefined
+
+/** The type of a line, from one field or from several: `item.completed/agent_message`. */
+export const compileTypeField = (paths: JsonMap["type"]): ReadField => {
+  if (typeof paths === "string") return compileField(paths)
+  const fields = paths.map(compileField)
+  return (line) => {
+    const parts = fields.flatMap((field) => typeName(field(line)) ?? [])
+    return parts.length === 0 ? undefined : parts.join("/")
+  }
+}
+
+export const isTruthy = (value: unknown): boolean =>
+  value !== undefined && value !== null && value !== false && value !== 0 && value !== ""
+
+/** A string unchanged; any other value as JSON. */
+export const toText = (value: unknown): string | undefined =>
+  value === undefined || value === null || typeof value === "string"
+    ? (value ?? undefined)
+    : JSON.stringify(value)
 
 export class MappedLines implements Reader, MappedRun {
   readonly text: StreamedText

@@ -1,5 +1,5 @@
 /**
- * Reader of Pi's lines (`--mode json`).
+ * Reader of Pi's lines (`--mode json`). Also the unified diff from Pi's numbered one.
  *
  * Each piece of text comes with the whole message so far, which is ignored. A refused request is a message with the stop reason `error`, and
  * the exit code is 0. `agent_end` is printed once per attempt: a successful one ends the run, another may be retried.
@@ -7,14 +7,68 @@
 import type { Usage } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterEvent, ProcessEnd, RunStart } from "@corral/domain/run/RuntimeAdapter"
-import { arrayOf, countOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { type JsonObject, arrayOf, countOf, defined, isJsonObject, objectOf, textOf } from "../text/Json.ts"
 import { toRetryEvent } from "../output/RetryEvent.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import { Calls } from "./Calls.ts"
-import { toProgramFailure, serviceFailure, type ProgramInfo } from "./Failure.ts"
-import { patchOfNumbered } from "./NumberedDiff.ts"
-import { readSessionId, type Reader } from "./OneShot.ts"
+import { type ProgramInfo, serviceFailure, toProgramFailure } from "./Failure.ts"
+import { type Reader, readSessionId } from "./OneShot.ts"
 import { fileEventsOfCall, toolPathOf } from "./Tools.ts"
+import { type Hunk, unifiedDiff } from "../text/UnifiedDiff.ts"
+
+// Unified diff from a diff with a line number before each line: ` 1 same`, `-2 before`, `+2 after`, `   ...` between parts.
+
+const LINE = /^([ +-]) *(\d+)/
+
+interface Part {
+  oldStart: number
+  newStart: number
+  oldLines: number
+  newLines: number
+  readonly lines: Array<string>
+}
+
+/** Hunk that begins with a line. `shift`: number of lines that the new file has more, so far. */
+const beginPart = (sign: string, number: number, shift: number): Part => ({
+  oldStart: sign === "+" ? number - shift : number,
+  newStart: sign === "+" ? number : number + shift,
+  oldLines: 0,
+  newLines: 0,
+  lines: []
+})
+
+const hunksOf = (text: string): ReadonlyArray<Hunk> => {
+  const parts: Array<Part> = []
+  let part: Part | undefined
+  let shift = 0
+  for (const line of text.split("\n")) {
+    const [head = "", sign = "", number = ""] = LINE.exec(line) ?? []
+    const content = line.slice(head.length + 1)
+    if (sign === "") {
+      part = undefined
+      continue
+    }
+    if (part === undefined) parts.push((part = beginPart(sign, Number(number), shift)))
+    part.lines.push(sign + content)
+    if (sign !== "+") part.oldLines++
+    if (sign !== "-") part.newLines++
+    if (sign === "+") shift++
+    if (sign === "-") shift--
+  }
+  // A hunk without lines on one side starts at the line before it.
+  return parts.map((one) => ({
+    ...one,
+    oldStart: one.oldLines === 0 ? Math.max(0, one.oldStart - 1) : one.oldStart,
+    newStart: one.newLines === 0 ? Math.max(0, one.newStart - 1) : one.newStart
+  }))
+}
+
+/** The patch of one file; `undefined` if no line is added or removed. */
+export const patchOfNumbered = (text: string, path: string): string | undefined => {
+  const hunks = hunksOf(text)
+  const changes = hunks.some(({ lines }) => lines.some((line) => !line.startsWith(" ")))
+  return changes ? unifiedDiff(path, hunks, false) : undefined
+}
 
 /** Lines without an event, and lines that another one repeats. */
 const silent = new Set([

@@ -11,8 +11,7 @@ import {
   type Question,
   type RequestedInput
 } from "@corral/domain/input/InputRequest"
-import { beginningOf } from "../text/Excerpt.ts"
-import { titleLine } from "../text/FirstLine.ts"
+import { beginningOf, titleLine } from "../text/FirstLine.ts"
 
 export interface BoundedInput {
   readonly request: RequestedInput

@@ -1,5 +1,5 @@
 /**
- * Content blocks of messages and tool results: what a text can show, and what becomes an artifact.
+ * Content blocks of messages and tool results: what a text can show, and what becomes an artifact. Also the extensions of their files, by media type.
  *
  * Guarantees: an image, a recording or an embedded file is never dropped in silence. One that is too large is named in the text.
  */
@@ -7,7 +7,23 @@ import { firstCharacters } from "@corral/domain/text/Cut"
 import { Buffer } from "node:buffer"
 import type { AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
 import { objectOf, textOf } from "../text/Json.ts"
-import { extensionOf } from "./FileExtension.ts"
+
+// Extensions of the files in messages and results of tools, by media type.
+
+const extensions: Readonly<Record<string, string>> = {
+  "application/pdf": ".pdf",
+  "audio/mpeg": ".mp3",
+  "audio/ogg": ".ogg",
+  "audio/wav": ".wav",
+  "image/gif": ".gif",
+  "image/jpeg": ".jpg",
+  "image/png": ".png",
+  "image/svg+xml": ".svg",
+  "image/webp": ".webp"
+}
+
+/** The extension with its dot; empty for other media types. */
+export const extensionOf = (mediaType: string): string => extensions[mediaType] ?? ""
 
 /** Fields of a JSON object whose values are not checked. */
 type Fields<Names extends string> = { readonly [Name in Names]?: unknown }

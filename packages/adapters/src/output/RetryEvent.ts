@@ -5,7 +5,7 @@
  */
 import type { RunFailure } from "@corral/domain/run/Run"
 import { draft, type DraftOf } from "@corral/domain/run/RunEvent"
-import { beginningOf } from "../text/Excerpt.ts"
+import { beginningOf } from "../text/FirstLine.ts"
 import { countOf, defined, textOf } from "../text/Json.ts"
 
 const MAX_MESSAGE = 500

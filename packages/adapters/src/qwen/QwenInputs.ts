@@ -6,7 +6,7 @@
  */
 import type { RequestedInput } from "@corral/domain/input/InputRequest"
 import type { InputResponse } from "@corral/domain/run/RuntimeAdapter"
-import { toPlanAnswer, toPlanRequest } from "../claude-code/ClaudePlan.ts"
+import { toPlanAnswer, toPlanRequest } from "../claude-code/ClaudeInputs.ts"
 import { programAnswers, refusedQuestion, toQuestionRequest } from "../claude-code/ClaudeQuestion.ts"
 import { controlResponse } from "../claude-code/Frames.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"

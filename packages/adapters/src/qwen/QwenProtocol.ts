@@ -15,8 +15,13 @@ import type {
   RunStart
 } from "@corral/domain/run/RuntimeAdapter"
 import type { Step } from "@corral/domain/run/Steps"
-import { controlRefusal, controlRequest, controlResponse, userMessage } from "../claude-code/Frames.ts"
-import { readLostLine } from "../claude-code/LostLines.ts"
+import {
+  controlRefusal,
+  controlRequest,
+  controlResponse,
+  readLostLine,
+  userMessage
+} from "../claude-code/Frames.ts"
 import type { WorkEnding } from "../output/OutstandingWork.ts"
 import { arrayOf, countOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
 import { JsonLines, type JsonLine } from "../text/JsonLines.ts"

@@ -1,7 +1,20 @@
 /**
- * First line of a text, cut to the width of a list.
+ * First line of a text, cut to the width of a list. Also parts of long texts, marked where they were cut.
  */
-import { firstCharacters } from "@corral/domain/text/Cut"
+import { charactersFrom, firstCharacters } from "@corral/domain/text/Cut"
+
+// Parts of long texts, marked with `…` where they were cut. The mark matters: half a secret may be before it, and the redaction of secrets
+// looks there. After a mark at the beginning comes a whole word, because a secret is not recognized by its end.
+
+/** The first characters of a text. */
+export const beginningOf = (text: string, maxCharacters: number): string =>
+  text.length <= maxCharacters ? text : `${firstCharacters(text, maxCharacters)}…`
+
+/** The last characters of a text. */
+export const endingOf = (text: string, maxCharacters: number): string =>
+  text.length <= maxCharacters
+    ? text
+    : `…${charactersFrom(text, text.length - maxCharacters).replace(/^\S+/, "")}`
 
 /** Maximum number of characters of a title or a label. */
 export const MAX_TITLE = 120

@@ -1,6 +1,48 @@
 /**
- * Unified diff from a runtime's report of a change. Does not compute differences.
+ * Unified diff from a runtime's report of a change. Does not compute differences. Also the check that a diff contains only certain files.
  */
+
+// Check that a diff contains only certain files. Lines inside a hunk, by the hunk's own counts, are content. Every other line must be a
+// known line of a diff.
+
+const LINES =
+  /^(?:|={3,}|index [\da-f]+\.\.[\da-f]+(?: \d+)?|(?:new|create|deleted) file mode \d+|\\ No newline at end of file)$/
+
+/** A path without leading slashes, as diffs have it after `a/`. */
+const bare = (name: string): string => name.replace(/^\/+/, "")
+
+/** All header lines that name one of these files. */
+const headersOf = (paths: ReadonlyArray<string>): ReadonlySet<string> => {
+  const lines = new Set<string>()
+  for (const side of ["---", "+++"])
+    for (const nothing of ["/dev/null", "a/dev/null", "b/dev/null"]) lines.add(`${side} ${nothing}`)
+  for (const path of paths) {
+    const name = bare(path)
+    lines.add(`diff --git a/${name} b/${name}`)
+    for (const spelling of [path, name, `a/${name}`, `b/${name}`, `a/${path}`, `b/${path}`])
+      for (const prefix of ["---", "+++", "Index:"]) lines.add(`${prefix} ${spelling}`)
+  }
+  return lines
+}
+
+/** Whether a diff names only these files. False if it has a line that is not of a diff. */
+export const namesOnly = (diff: string, paths: ReadonlyArray<string>): boolean => {
+  const headers = headersOf(paths)
+  let [before, after] = [0, 0]
+  for (const line of diff.split("\n")) {
+    if (before > 0 || after > 0) {
+      const mark = line.charAt(0)
+      if (!["", " ", "+", "-", "\\"].includes(mark)) return false
+      if (mark !== "+" && mark !== "\\") before--
+      if (mark !== "-" && mark !== "\\") after--
+      continue
+    }
+    const hunk = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(line)
+    if (hunk !== null) [before, after] = [Number(hunk[1] ?? 1), Number(hunk[2] ?? 1)]
+    else if (!headers.has(line.trimEnd()) && !LINES.test(line)) return false
+  }
+  return true
+}
 
 export interface Hunk {
   readonly oldStart: number

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { scriptOf } from "../../src/codex/ShellScript.ts"
+import { scriptOf } from "../../src/codex/Tools.ts"
 
 /** One word as a shell reads it back, quoted in either way. */
 const quoted = (text: string, double: boolean): string =>

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { scriptOf } from "../../src/codex/ShellScript.ts"
+import { scriptOf } from "../../src/codex/Tools.ts"
 
 describe("scriptOf", () => {
   it("takes the script out of a shell's command line", () => {

@@ -1,6 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { beginningOf, endingOf } from "../../src/text/Excerpt.ts"
-import { MAX_TITLE, titleLine } from "../../src/text/FirstLine.ts"
+import { MAX_TITLE, beginningOf, endingOf, titleLine } from "../../src/text/FirstLine.ts"
 
 describe.each(["", "x", "xy"])("a text of characters with two units after %j", (before) => {
   const text = before + "😀".repeat(400)

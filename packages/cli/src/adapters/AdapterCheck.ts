@@ -6,8 +6,12 @@
  */
 import { checkModule } from "@corral/conformance/CheckModule"
 import { inventedRecordings, loadRecordings } from "@corral/conformance/Recordings"
-import { locateAdapter, isAdapterPath, type AdapterFile } from "@corral/edge/runtime/AdapterFiles"
-import { loadAdapter } from "@corral/edge/runtime/AdapterPackages"
+import {
+  type AdapterFile,
+  isAdapterPath,
+  loadAdapter,
+  locateAdapter
+} from "@corral/edge/runtime/AdapterPackages"
 import { Effect } from "effect"
 import { existsSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"

@@ -6,6 +6,7 @@
 import { endsWithPlan } from "@corral/domain/approval/RunMode"
 import type { InputRequest } from "@corral/domain/input/InputRequest"
 import type { RunMode } from "@corral/domain/run/Run"
+import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
 import { Effect, Result } from "effect"
 import type { CommandFailed } from "../CommandFailed.ts"
 import type { EdgeApiClient } from "../edge/EdgeClient.ts"
@@ -44,7 +45,8 @@ export class EdgeThread implements ChatThread {
   readonly history = () =>
     Effect.sync(() =>
       this.options.runs.flatMap(({ error, id, input, resultText, state }): ReadonlyArray<ThreadMessage> => {
-        const message = this.shown({ id: `${id} input`, text: input.text, state: "delivered", runId: id })
+        const sent = messageOfPrompt(input.text)
+        const message = this.shown({ id: `${id} input`, text: sent, state: "delivered", runId: id })
         if (!hasEnded(state)) return [message]
         const text = resultText ?? ""
         const answer = this.shown({

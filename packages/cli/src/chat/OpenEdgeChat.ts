@@ -1,11 +1,13 @@
 /** Chat with the Edge of this machine: runs of an earlier conversation, or a new one. */
 import type { Run } from "@corral/domain/run/Run"
+import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
 import { Clock, Effect, Option } from "effect"
 import { type CommandFailed, refused } from "../CommandFailed.ts"
 import { connectToChosenEdge, type EdgeApiClient } from "../edge/EdgeClient.ts"
 import type { RunServerChoice } from "../Flags.ts"
 import { edgeRunServer } from "../run/EdgeRunServer.ts"
 import { resolveSessionId } from "../run/IdArguments.ts"
+import { withoutReplaced } from "../run/ReplacedRuns.ts"
 import { selectByName } from "../run/SelectByName.ts"
 import { choose } from "../terminal/Choose.ts"
 import { EdgeThread } from "./EdgeThread.ts"
@@ -23,12 +25,12 @@ export interface LocalSession {
 export const localSessions = (calls: EdgeApiClient) =>
   Effect.map(calls.runs.list({ query: { limit: 200 } }), ({ items }): ReadonlyArray<LocalSession> => {
     const bySession = Map.groupBy(
-      items.filter(({ sessionId }) => sessionId !== undefined),
+      withoutReplaced(items).filter(({ sessionId }) => sessionId !== undefined),
       ({ sessionId }) => sessionId ?? ""
     )
     return [...bySession].map(([id, runs]) => ({
       id,
-      title: runs.at(-1)?.input.text.split("\n")[0] ?? "",
+      title: messageOfPrompt(runs.at(-1)?.input.text ?? "").split("\n")[0] ?? "",
       runs: runs.toReversed()
     }))
   })

@@ -1,11 +1,11 @@
 /**
  * Runs of one local session at an Edge that continue each other, one at a time.
  *
- * A runtime that cannot continue begins again, and the chat says so.
+ * A runtime that cannot continue begins again. The chat says that, and no failure.
  */
 import { encodeUlid, type RunId, type SessionId } from "@corral/domain/identity/Ids"
 import type { Agent } from "@corral/domain/run/Agent"
-import { cannotContinue } from "@corral/domain/run/Continuation"
+import { cannotContinue, continuationFailures } from "@corral/domain/run/Continuation"
 import type { CreateRun, Run, RunMode } from "@corral/domain/run/Run"
 import type { RunEvent } from "@corral/domain/run/RunEvent"
 import { Effect, Queue } from "effect"
@@ -34,6 +34,10 @@ export interface RunChainOptions {
 export type ChainEnd = "again" | "completed" | "unsuccessful"
 
 type Report = (update: ThreadUpdate) => void
+
+/** Whether the runtime says that it cannot continue the conversation, before its run fails. */
+const announcesLoss = (event: RunEvent): boolean =>
+  event.type === "runtime.unavailable" && continuationFailures.includes(event.payload.reason)
 
 export const newSessionId = (now: number): SessionId =>
   `ses_${encodeUlid(now, crypto.getRandomValues(new Uint8Array(10)))}` as SessionId // shaped by encodeUlid
@@ -152,6 +156,8 @@ export class RunChain {
   ): Effect.Effect<{ readonly isCompleted: boolean; readonly again: OutgoingMessage | undefined }> {
     let again: OutgoingMessage | undefined
     let isCompleted = false
+    /** What a run that cannot continue says before it fails. */
+    let held: ReadonlyArray<ThreadUpdate> = []
     const report: Report = (update) => {
       if (update.kind === "event" && update.event.decoded._tag === "KnownEvent") {
         const { event } = update.event.decoded
@@ -159,7 +165,15 @@ export class RunChain {
         isCompleted ||= event.type === "run.completed"
         if (event.type === "run.failed" && cannotContinue(event.payload.error))
           again = this.started.get(runId)
+        if (this.started.has(runId) && announcesLoss(event)) {
+          held = [...held, update]
+          return
+        }
       }
+      // The message begins again: nothing of the run that could not continue is worth reading.
+      if (again !== undefined && update.kind === "event") return
+      if (again === undefined) held.forEach(this.report)
+      held = []
       this.report(update)
     }
     const onConnection = (state: "lost" | "live") => this.report({ kind: "connection", state })

@@ -1,4 +1,5 @@
 /** Text of `corral doctor`: one line per finding, with a mark before it and a hint after it. */
+import { isReady } from "@corral/domain/offer/Offer"
 import type { ConfinementReadiness, HealthProblem, LinkReadiness } from "@corral/domain/http/Health"
 import type { Paint } from "../terminal/Paint.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
@@ -102,31 +103,44 @@ const driftLines = ({ hint, optional }: ReportStyle, { drift }: AgentStatus): Li
   ]
 }
 
-/** What a program lacks. None of the programs is required. */
+/** What a program lacks, where no hint says it. None of the programs is required. */
 const lacks: Readonly<Record<string, string>> = {
   command_missing: "not installed",
   not_signed_in: "not signed in",
   no_answer: "no answer"
 }
 
-const lackOf = (reason: string | undefined): string | undefined =>
-  reason === undefined ? undefined : (lacks[reason] ?? reason)
+/** Reasons whose hint says what is missing. The hint about a sign-in only says what to run. */
+const saidByHint: ReadonlySet<string> = new Set(["command_missing", "no_answer"])
+
+/** What follows the id of a program: its name and what it lacks, each once. `details` belong to the name. */
+const programText = (
+  { hint }: ReportStyle,
+  program: Pick<AgentStatus, "label" | "reason" | "hint">,
+  details = ""
+): string => {
+  const { hint: advice, label, reason } = program
+  const name = `${label}${details}`
+  if (reason === undefined) return `${name}${hint(advice)}`
+  const lack = lacks[reason] ?? reason
+  if (advice === undefined || !saidByHint.has(reason)) return `${name}${hint(lack, advice)}`
+  return advice.includes(label) && details === "" ? hint(advice).trimStart() : `${name}.${hint(advice)}`
+}
 
 const agentLines = (style: ReportStyle, width: number, agent: AgentStatus): Lines => {
-  const { hint, mark, optional, paint } = style
-  const isReady = agent.available && agent.signedIn !== false
+  const { mark, optional, paint } = style
   const version = agent.version === undefined ? "" : ` ${agent.version}`
   const path = agent.path === undefined ? "" : ` ${paint("dim", agent.path)}`
   const signedIn = agent.signedIn === true ? ", signed in" : ""
   return [
-    `  ${isReady ? mark(true) : optional} ${agent.id.padEnd(width)} ${agent.label}${version}${path}${signedIn}${hint(lackOf(agent.reason), agent.hint)}`,
+    `  ${isReady(agent) ? mark(true) : optional} ${agent.id.padEnd(width)} ${programText(style, agent, `${version}${path}${signedIn}`)}`,
     ...driftLines(style, agent)
   ]
 }
 
-const runnerLine = ({ hint, mark, optional }: ReportStyle, width: number, runner: RunnerStatus): string =>
-  `  ${runner.available ? mark(true) : optional} ${runner.id.padEnd(width)} ${runner.label}${
-    runner.available ? hint(runner.command.join(" ")) : hint(lackOf(runner.reason), runner.hint)
+const runnerLine = (style: ReportStyle, width: number, runner: RunnerStatus): string =>
+  `  ${runner.available ? style.mark(true) : style.optional} ${runner.id.padEnd(width)} ${
+    runner.available ? `${runner.label}${style.hint(runner.command.join(" "))}` : programText(style, runner)
   }`
 
 const programLines = (style: ReportStyle, { agents, runners }: Diagnosis): Lines => {

@@ -4,7 +4,7 @@ import * as Gateway from "@corral/gateway/Gateway"
 import { GatewayConfig } from "@corral/gateway/GatewayConfig"
 import { readGatewayConfig } from "@corral/gateway/GatewaySettings"
 import { GatewayServer } from "@corral/gateway/http/Server"
-import { checkVariables } from "@corral/service/settings/UnknownVariables"
+import { checkVariables } from "@corral/service/settings/ReadSettings"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"
 

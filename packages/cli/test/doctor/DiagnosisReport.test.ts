@@ -1,9 +1,13 @@
+import { builtIn } from "@corral/adapters/Registry"
 import type { AgentId } from "@corral/domain/identity/Ids"
+import { presets } from "@corral/edge/runtime/presets"
 import { assert, describe, it } from "@effect/vitest"
 import type { AgentStatus } from "../../src/doctor/AgentStatus.ts"
 import type { Diagnosis } from "../../src/doctor/Diagnosis.ts"
 import { formatDiagnosis } from "../../src/doctor/DiagnosisReport.ts"
 import { makePaint } from "../../src/terminal/Paint.ts"
+
+const adapters = builtIn({ node: "node", scriptedProgram: "scripted.js" })
 
 const agent = (id: string, more: Partial<AgentStatus>): AgentStatus => ({
   id: id as AgentId,
@@ -42,11 +46,34 @@ describe("formatDiagnosis", () => {
       "Agents",
       "  ✓ one          The one 1.2.3 /bin/one, signed in",
       "  – two          The two /bin/two not signed in: Run `two login`.",
-      "  – three        The three not installed: Install three.",
+      "  – three        The three. Install three.",
       "Profiles",
       "  ✓ mine         The mine 1.2.3 /bin/one",
       "Runners"
     ])
+  })
+
+  it.each([
+    ...[...adapters.values()].map(({ label, probe }) => [label, probe.install] as const),
+    ...presets.map(({ label, install }) => [label, install] as const),
+    ["My tool", "The program that its profile names is not on this machine."] as const,
+    ["My tool", undefined] as const
+  ])("says once that %s is missing, and how to install it: %s", (label, hint) => {
+    const missing = {
+      label,
+      available: false,
+      reason: "command_missing",
+      ...(hint === undefined ? {} : { hint })
+    }
+    const runner = { id: "two" as AgentId, command: [], ...missing }
+    const all = report({ agents: [agent("one", missing)], runners: [runner] })
+    const [line = "", ofRunner] = [1, 3].map((at) =>
+      all[all.indexOf("Agents") + at]?.replace(/^ {2}– \w+ +/, "")
+    )
+    assert.strictEqual(ofRunner, line)
+    assert.include(line, hint ?? "not installed")
+    assert.isTrue(line.startsWith(hint?.includes(label) === true ? hint : label), line)
+    if (hint !== undefined) assert.notInclude(line, "not installed")
   })
 
   it("shows the drift of an adapter with the versions seen", () => {

@@ -1,6 +1,8 @@
 /** `corral chat` with an Edge alone: runs that continue each other. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { hasTerminals } from "@corral/testing/process/TerminalProgram"
+import { mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { Corral } from "./Corral.ts"
 
 const corral = new Corral()
@@ -94,3 +96,74 @@ describe.skipIf(!hasTerminals)("corral chat with an Edge alone", { timeout: 60_0
     assert.isTrue(chat.raw.endsWith("\u001b[?2004l"), JSON.stringify(chat.raw.slice(-40)))
   })
 })
+
+/** An agent of the Agent Client Protocol that keeps no conversation: each prompt is answered with its own words. */
+const forgetful = `
+require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params } = JSON.parse(line)
+  const send = (message) => console.log(JSON.stringify({ jsonrpc: "2.0", ...message }))
+  const results = {
+    initialize: { protocolVersion: 1, agentInfo: { name: "forgetful", version: "1.0.0" } },
+    "session/new": {
+      sessionId: "only",
+      modes: { currentModeId: "careful", availableModes: [{ id: "careful", name: "Careful" }] }
+    },
+    "session/prompt": { stopReason: "end_turn" }
+  }
+  if (method === "session/prompt")
+    send({
+      method: "session/update",
+      params: {
+        sessionId: "only",
+        update: {
+          sessionUpdate: "agent_message_chunk",
+          content: { type: "text", text: "heard " + params.prompt.map(({ text }) => text).join("") }
+        }
+      }
+    })
+  if (id !== undefined)
+    send(results[method] === undefined ? { id, error: { code: -32601, message: "not served" } } : { id, result: results[method] })
+})
+`
+
+describe.skipIf(!hasTerminals)(
+  "corral chat with an agent that keeps no conversation",
+  { timeout: 60_000 },
+  () => {
+    const forgetting = new Corral()
+    afterAll(() => forgetting.close())
+
+    it("begins again, and shows no failure in the chat, in its history and in the list of runs", async () => {
+      const agent = join(forgetting.home, "..", "forgetful.cjs")
+      writeFileSync(agent, forgetful)
+      mkdirSync(forgetting.home, { mode: 0o700 })
+      const acp = { name: "forgetful", command: process.execPath, args: [agent], modes: { ask: "careful" } }
+      writeFileSync(join(forgetting.home, "edge.config.json"), JSON.stringify({ acp }), { mode: 0o600 })
+      await forgetting.up()
+      const chat = forgetting.inTerminal(80, "chat", "--agent", "acp:forgetful")
+      await chat.shows(/^ready · /m)
+      chat.enter("one")
+      await chat.shows(/^heard one$/m)
+      await chat.shows(/^ready · /m)
+      chat.enter("two")
+      await chat.shows(/^heard two$/m)
+      await chat.shows(/^This agent does not remember earlier turns\.$/m)
+      assert.notMatch(chat.screen, /failed|Start a new run/, chat.screen)
+      chat.enter("/quit")
+      assert.strictEqual(await chat.ended, 0, chat.screen)
+      const { out } = await forgetting.run("runs", "--json")
+      assert.deepStrictEqual(
+        out.map((line) => JSON.parse(line)).map(({ input, state }) => [input.text, state]),
+        [
+          ["two", "completed"],
+          ["one", "completed"]
+        ]
+      )
+      const next = forgetting.inTerminal(80, "chat", "--continue")
+      await next.shows(/^heard two$/m)
+      assert.notMatch(next.screen, /failed|Start a new run/)
+      next.type("\u0004")
+      assert.strictEqual(await next.ended, 0, next.screen)
+    })
+  }
+)

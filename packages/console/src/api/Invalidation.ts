@@ -2,10 +2,12 @@
  * Invalidation of cached data by changes of the Hub: visible data is read again, once for a burst of changes.
  *
  * Guarantees: what is shown was read after the change. The cache does not repeat a first read that is in progress, whose answer may be older
- * than the change; such data is read again as soon as it is there.
+ * than the change; such data is read again as soon as it is there. The present state, with which a connection begins, reads nothing again that
+ * contains it.
  */
 import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
 import type { QueryClient, QueryFilters } from "@tanstack/react-query"
+import { isReflected } from "./PresentState.ts"
 
 /** Groups of the contract whose lists change with a hint of this kind. */
 const groupsByKind: { readonly [K in ChangeHint["kind"]]: ReadonlyArray<string> } = {
@@ -20,11 +22,19 @@ const groupsByKind: { readonly [K in ChangeHint["kind"]]: ReadonlyArray<string> 
 /** Delay that combines the hints of a burst. */
 const BURST_MS = 250
 
+/** Whether cached data need no further read. */
+type IsCurrent = (data: unknown) => boolean
+
+const neverCurrent: IsCurrent = () => false
+
 export class Invalidation {
   private readonly client: QueryClient
-  private readonly groups = new Set<string>()
-  /** Hashes of queries that are read again after their first read. */
-  private readonly repeated = new Set<string>()
+  /** Hints of a burst by the groups that they concern. */
+  private readonly due = new Map<string, Array<IsCurrent>>()
+  /** Resources with a hint since the connection began. The first one may be the present state. */
+  private readonly hinted = new Set<string>()
+  /** By the hashes of queries that are in their first read: what may need another one after it. */
+  private readonly repeated = new Map<string, Array<IsCurrent>>()
   private timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(client: QueryClient) {
@@ -33,33 +43,61 @@ export class Invalidation {
 
   /** Invalidates what these changes concern, together with the other changes of a burst. */
   add(hints: ReadonlyArray<ChangeHint>): void {
-    for (const { kind } of hints) for (const group of groupsByKind[kind]) this.groups.add(group)
+    for (const hint of hints) {
+      const isFirst = this.isFirst(hint)
+      for (const group of groupsByKind[hint.kind]) {
+        const isCurrent = isFirst
+          ? (data: unknown) => isReflected(hint, data, this.cached(group))
+          : neverCurrent
+        const due = this.due.get(group)
+        if (due === undefined) this.due.set(group, [isCurrent])
+        else due.push(isCurrent)
+      }
+    }
     this.timer ??= setTimeout(() => {
       this.timer = undefined
-      for (const group of this.groups) this.invalidate({ queryKey: [group] })
-      this.groups.clear()
+      for (const [group, due] of this.due)
+        this.invalidate({ queryKey: [group] }, (data) => due.every((isCurrent) => isCurrent(data)))
+      this.due.clear()
     }, BURST_MS)
   }
 
-  /** Invalidates all data. */
+  /** Invalidates all data, after a lost connection. */
   addAll(): void {
-    this.invalidate({})
+    this.hinted.clear()
+    this.invalidate({}, neverCurrent)
   }
 
-  private invalidate(filters: QueryFilters): void {
+  private cached(group: string): ReadonlyArray<unknown> {
+    return this.client.getQueriesData({ queryKey: [group] }).map(([, data]) => data)
+  }
+
+  private isFirst({ id, kind }: ChangeHint): boolean {
+    const key = `${kind} ${id}`
+    const isFirst = !this.hinted.has(key)
+    this.hinted.add(key)
+    return isFirst
+  }
+
+  private invalidate(filters: QueryFilters, isCurrent: IsCurrent): void {
     const cache = this.client.getQueryCache()
-    for (const { promise, queryHash, queryKey, state } of cache.findAll({
-      ...filters,
-      fetchStatus: "fetching"
-    })) {
-      if (state.data !== undefined || promise === undefined || this.repeated.has(queryHash)) continue
-      this.repeated.add(queryHash)
+    for (const query of cache.findAll({ ...filters, fetchStatus: "fetching" })) {
+      const { promise, queryHash, queryKey, state } = query
+      if (state.data !== undefined || promise === undefined) continue
+      const waiting = this.repeated.get(queryHash)
+      if (waiting !== undefined) {
+        waiting.push(isCurrent)
+        continue
+      }
+      const all = [isCurrent]
+      this.repeated.set(queryHash, all)
       const repeat = () => {
         this.repeated.delete(queryHash)
-        void this.client.invalidateQueries({ queryKey, exact: true })
+        if (!all.every((each) => each(query.state.data)))
+          void this.client.invalidateQueries({ queryKey, exact: true })
       }
       promise.then(repeat, repeat)
     }
-    void this.client.invalidateQueries(filters)
+    void this.client.invalidateQueries({ ...filters, predicate: ({ state }) => !isCurrent(state.data) })
   }
 }

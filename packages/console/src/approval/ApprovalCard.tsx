@@ -1,7 +1,9 @@
-/** One approval: the request, and its decision form or outcome. */
+/** One approval: the request, the session that it belongs to, and its decision form or outcome. */
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
-import { Link } from "@tanstack/react-router"
+import { useLatestRuns } from "../api/LatestRuns.ts"
+import { useSessionTitle } from "../api/SessionTitle.ts"
 import { visibleLine } from "../markdown/visible.ts"
+import { WorkLink } from "../runs/WorkLink.tsx"
 import { useMessages } from "../text/Language.tsx"
 import { Time } from "../ui/Time.tsx"
 import { Countdown } from "./Countdown.tsx"
@@ -21,6 +23,8 @@ export const ApprovalCard = ({ approval }: { readonly approval: HubApproval }) =
   const decide = useDecide(approval.id)
   const seen = useSeenWhole()
   const { id, projectId, request, runId, state } = approval
+  const sessionId = useLatestRuns().find((run) => run.id === runId)?.sessionId
+  const session = useSessionTitle(sessionId)
   return (
     <article className={`approval approval-${state}`} aria-labelledby={`title-${id}`}>
       <h2 id={`title-${id}`}>
@@ -37,9 +41,9 @@ export const ApprovalCard = ({ approval }: { readonly approval: HubApproval }) =
       <Requester approval={approval} />
       <p className="quiet approval-facts">
         <Time at={approval.requestedAt} /> ·{" "}
-        <Link to="/runs/$runId" params={{ runId }}>
-          {messages.toRun}
-        </Link>
+        <WorkLink {...{ runId, sessionId }} className="">
+          <bdi>{session === undefined ? messages.toRun : visibleLine(session, 120)}</bdi>
+        </WorkLink>
       </p>
       {state === "pending" ? (
         <>

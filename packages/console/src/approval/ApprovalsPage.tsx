@@ -5,9 +5,11 @@ import { Link, useNavigate } from "@tanstack/react-router"
 import { type ReactNode, useEffect, useRef, useState } from "react"
 import { CorralError } from "@corral/client/http/CorralError"
 import { hubApi } from "../api/Hub.ts"
+import { useCanDecide } from "../api/ProjectsAndTargets.ts"
 import { type List, useList } from "../api/Lists.ts"
 import { oldestFirst } from "../api/OldestFirst.ts"
-import { useMessages } from "../text/Language.tsx"
+import { sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
+import { Loading } from "../ui/Loading.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { UnsentText } from "../ui/UnsentText.ts"
@@ -37,6 +39,7 @@ interface Props {
 
 export const ApprovalsPage = ({ above, approvalId }: Props) => {
   const messages = useMessages(approvalMessages)
+  const { language } = useLanguage()
   const navigate = useNavigate()
   const card = useRef<HTMLDivElement>(null)
   const list = usePendingApprovals()
@@ -53,6 +56,9 @@ export const ApprovalsPage = ({ above, approvalId }: Props) => {
     enabled: open !== undefined,
     placeholderData: () => items.find(({ id }) => id === open)
   })
+  // On a phone the card stands above the list: neither is drawn before both are there.
+  const isLoading = list.isLoading || one.isLoading
+  const mayDecide = useCanDecide(one.data?.projectId)
   const select = (by: 1 | -1): true => {
     const here = items.findIndex(({ id }) => id === open)
     const next = items[here === -1 ? 0 : here + by]
@@ -67,11 +73,11 @@ export const ApprovalsPage = ({ above, approvalId }: Props) => {
     <PageFrame title={messages.title}>
       {above}
       <div className="approvals">
-        <PendingApprovals list={list} open={open} />
-        <div ref={card}>
+        {isLoading ? <Loading /> : <PendingApprovals list={list} open={open} />}
+        <div ref={card} className="approvals-open">
           {notes}
-          {/* On a phone the card stands below the list. */}
-          {!list.isLoading && one.data !== undefined && (
+          {/* On a phone the card stands above the list, so that it is in sight however many wait. */}
+          {!isLoading && one.data !== undefined && (
             <UnsentText value={keep}>
               <ApprovalCard key={one.data.id} approval={one.data} />
             </UnsentText>
@@ -83,7 +89,12 @@ export const ApprovalsPage = ({ above, approvalId }: Props) => {
           ) : (
             <RefusalNote error={one.error} />
           )}
-          {!list.isLoading && one.data !== undefined && <p className="quiet keys">{messages.hint}</p>}
+          {!isLoading && one.data !== undefined && (
+            <p className="quiet approvals-keys">
+              {messages.selectKeys}
+              {mayDecide && one.data.state === "pending" && sentenceSpace[language] + messages.decisionKeys}
+            </p>
+          )}
         </div>
       </div>
     </PageFrame>

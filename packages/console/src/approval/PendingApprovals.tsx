@@ -1,7 +1,9 @@
-/** List of pending approvals: risk, title, workspace and time of each. */
+/** List of pending approvals: title, session, workspace, risk and time of each. */
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import { Link } from "@tanstack/react-router"
+import { useLatestRuns } from "../api/LatestRuns.ts"
 import type { List } from "../api/Lists.ts"
+import { useSessionTitle } from "../api/SessionTitle.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
@@ -15,27 +17,45 @@ interface Props {
   readonly open: string | undefined
 }
 
+const PendingApproval = ({
+  approval,
+  isOpen
+}: {
+  readonly approval: HubApproval
+  readonly isOpen: boolean
+}) => {
+  const messages = useMessages(approvalMessages)
+  const { id, request, requestedAt, runId, workspace } = approval
+  const session = useSessionTitle(useLatestRuns().find((run) => run.id === runId)?.sessionId)
+  return (
+    <li>
+      <Link
+        to="/approvals/$approvalId"
+        params={{ approvalId: id }}
+        aria-current={isOpen ? "true" : undefined}
+      >
+        <bdi className="approvals-title">{visibleLine(request.title, 120)}</bdi>{" "}
+        <bdi className="approvals-work">
+          {[session === undefined ? undefined : visibleLine(session, 120), workspace]
+            .filter((part) => part !== undefined)
+            .join(" · ")}
+        </bdi>{" "}
+        <span className="approvals-facts">
+          <span className={`risk risk-${request.risk}`}>{messages.risks[request.risk] ?? request.risk}</span>{" "}
+          <Time at={requestedAt} />
+        </span>
+      </Link>
+    </li>
+  )
+}
+
 export const PendingApprovals = ({ list, open }: Props) => {
   const messages = useMessages(approvalMessages)
   return (
     <nav className="approvals-list" aria-label={messages.list}>
       <ul>
-        {list.items.map(({ id, request, requestedAt, workspace }) => (
-          <li key={id}>
-            <Link
-              to="/approvals/$approvalId"
-              params={{ approvalId: id }}
-              aria-current={id === open ? "true" : undefined}
-            >
-              <bdi className="approvals-title">{visibleLine(request.title, 120)}</bdi>{" "}
-              <span className={`risk risk-${request.risk}`}>
-                {messages.risks[request.risk] ?? request.risk}
-              </span>{" "}
-              <span className="quiet">
-                {workspace} · <Time at={requestedAt} />
-              </span>
-            </Link>
-          </li>
+        {list.items.map((approval) => (
+          <PendingApproval key={approval.id} approval={approval} isOpen={approval.id === open} />
         ))}
       </ul>
       <ListMore

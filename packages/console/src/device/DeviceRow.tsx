@@ -1,9 +1,11 @@
-/** Row of a device: state, and actions for its owner. */
-import type { Device, UpdateDevice } from "@corral/domain/device/Device"
+/** Row of a device: what it offers, who can use it, its state, and actions for its owner. */
+import type { Device, Target, UpdateDevice } from "@corral/domain/device/Device"
 import { useQueryClient } from "@tanstack/react-query"
 import { hubApi } from "../api/Hub.ts"
 import { useCurrentUser } from "../api/CurrentUser.ts"
-import { useMessages } from "../text/Language.tsx"
+import { useProjects } from "../api/ProjectsAndTargets.ts"
+import { visibleLine } from "../markdown/visible.ts"
+import { useMessages, usePunctuation } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
@@ -84,21 +86,63 @@ const OwnerMenu = ({ device: { id, name, sharedWith, state } }: { readonly devic
   )
 }
 
-export const DeviceRow = ({ device }: { readonly device: Device }) => {
+/** Names in a row. Others are counted. */
+const MAX_NAMES = 3
+
+/** Agents that can start, and workspaces; nothing for a device that no run can be sent to. */
+const useOffer = (target: Target | undefined): ReadonlyArray<string> => {
+  const messages = useMessages(deviceMessages)
+  const { comma } = usePunctuation()
+  if (target === undefined) return []
+  const ready = target.agents.filter(({ available, signedIn }) => available && signedIn !== false)
+  const names = ready.slice(0, MAX_NAMES).map(({ label }) => visibleLine(label, 60))
+  const { length } = target.workspaces
+  return [
+    ready.length === 0 ? messages.noneReady : messages.ready(names.join(comma), ready.length - names.length),
+    length === 0 ? messages.noWorkspaces : messages.workspaces(length)
+  ]
+}
+
+/** Projects whose members can use the device. Those that the user is not in are counted. */
+const useSharing = ({ sharedWith }: Device): string => {
+  const messages = useMessages(deviceMessages)
+  const { comma } = usePunctuation()
+  const projects = useProjects()
+  if (sharedWith.length === 0) return messages.notShared
+  const names = projects
+    .filter(({ id }) => sharedWith.includes(id))
+    .slice(0, MAX_NAMES)
+    .map(({ name }) => visibleLine(name, 60))
+  return messages.shared(names.join(comma), sharedWith.length - names.length)
+}
+
+interface Props {
+  readonly device: Device
+  /** What the device last reported. */
+  readonly target: Target | undefined
+}
+
+export const DeviceRow = ({ device, target }: Props) => {
   const messages = useMessages(deviceMessages)
   const { user } = useCurrentUser()
-  const { id, lastSeenAt, name, ownerId, sharedWith, state, version } = device
+  const offer = useOffer(device.state === "revoked" ? undefined : target)
+  const sharing = useSharing(device)
+  const { id, lastSeenAt, name, ownerId, state, version } = device
   const isOwn = ownerId === user.id
   return (
     <li className="row">
       <RowMain name={name}>
-        {[
-          isOwn ? messages.yours : undefined,
-          version,
-          sharedWith.length > 0 ? messages.shared(sharedWith.length) : undefined
-        ]
-          .filter((part) => part !== undefined)
-          .join(" · ")}
+        {offer.length > 0 && (
+          <>
+            <bdi className="device-offer">{offer.join(" · ")}</bdi>
+            <br />
+          </>
+        )}
+        <bdi>
+          {[isOwn ? messages.yours : undefined, state === "revoked" ? undefined : sharing, version]
+            .filter((part) => part !== undefined)
+            .join(" · ")}
+        </bdi>
       </RowMain>
       <div className="row-side">
         <StateBadge state={state} />

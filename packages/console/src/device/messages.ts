@@ -35,7 +35,15 @@ export const deviceMessages = bilingual(
     seen: "last seen",
     never: "never seen",
     yours: "your device",
-    shared: (n: number) => (n === 1 ? "shared with 1 project" : `shared with ${n} projects`),
+    shared: (names: string, others: number) => {
+      if (names === "") return others === 1 ? "shared with 1 project" : `shared with ${others} projects`
+      return `shared with ${names}${others === 0 ? "" : ` and ${others} more`}`
+    },
+    notShared: "not shared with a project: no one can start runs on it",
+    ready: (names: string, others: number) => `${names}${others === 0 ? "" : ` and ${others} more`} ready`,
+    noneReady: "no agent is ready: install one, or sign in to its program",
+    workspaces: (n: number) => (n === 1 ? "1 workspace" : `${n} workspaces`),
+    noWorkspaces: "no workspaces",
     close: "Close"
   },
   {
@@ -69,7 +77,16 @@ export const deviceMessages = bilingual(
     seen: "上次在线",
     never: "从未在线",
     yours: "您的设备",
-    shared: (n: number) => `已共享给 ${n} 个项目`,
+    shared: (names: string, others: number) => {
+      if (names === "") return `已共享给 ${others} 个项目`
+      return `已共享给 ${names}${others === 0 ? "" : `和另外 ${others} 个项目`}`
+    },
+    notShared: "未共享给任何项目，无法在其上启动运行",
+    ready: (names: string, others: number) =>
+      `${names}${others === 0 ? "" : ` 和另外 ${others} 个智能体`}可用`,
+    noneReady: "没有可用的智能体：请安装一个，或登录其程序",
+    workspaces: (n: number) => `${n} 个工作区`,
+    noWorkspaces: "没有工作区",
     close: "关闭"
   }
 )

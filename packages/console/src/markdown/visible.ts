@@ -3,6 +3,7 @@
  *
  * *Does not:* escape HTML; React does.
  */
+import { safeText } from "@corral/domain/text/SafeText"
 
 const ESC = "\u001b"
 const END = String.raw`(?:\u0007|${ESC}\\|\u009c|$)`
@@ -16,28 +17,13 @@ export const escapeSequence = new RegExp(
   "g"
 )
 
-/** Control characters except tab and newline, directional and invisible characters, and line separators. */
-const invisible =
-  /(?![\t\n])[\p{Cc}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu
-
-const symbolOf = (found: string): string => {
-  const code = found.codePointAt(0) ?? 0
-  // Unicode has symbols for ASCII control characters.
-  if (code < 0x20) return String.fromCharCode(0x2400 + code)
-  if (code === 0x7f) return "\u2421"
-  return `‹U+${code.toString(16).toUpperCase().padStart(4, "0")}›`
-}
-
 /** Removes escape sequences, shows other control characters and replaces lone surrogates. */
 export const visibleText = (text: string): string =>
   visibleControls(text.includes(ESC) ? text.replaceAll(escapeSequence, "") : text)
 
 /** As `visibleText`, for text without escape sequences. */
 export const visibleControls = (text: string): string =>
-  text
-    .toWellFormed()
-    .replaceAll(/\r+\n|\r/g, "\n")
-    .replaceAll(invisible, symbolOf)
+  safeText(text.toWellFormed().replaceAll(/\r+\n|\r/g, "\n"))
 
 /** Whether `visibleLine` shows the text as it is. */
 export const isVisibleLine = (text: string, most: number): boolean => visibleLine(text, most) === text

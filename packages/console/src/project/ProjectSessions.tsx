@@ -6,6 +6,8 @@ import { hubApi } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
 import { isAtLeast } from "../api/ProjectsAndTargets.ts"
 import { useList } from "../api/Lists.ts"
+import { StatusMark } from "../status/StatusMark.tsx"
+import { useSessionStatuses } from "../status/useSessionStatuses.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
@@ -19,6 +21,7 @@ export const ProjectSessionsTab = ({ project }: { readonly project: Project }) =
   const client = useQueryClient()
   const navigate = useNavigate()
   const keyOf = useIdempotencyKey()
+  const statuses = useSessionStatuses()
   const projectId = project.id
   const list = useList(["sessions", "list", projectId], ({ page, signal }) =>
     hubApi.sessions.list({ query: { projectId, ...page }, signal })
@@ -48,13 +51,15 @@ export const ProjectSessionsTab = ({ project }: { readonly project: Project }) =
       )}
       {list.items.length > 0 && (
         <ul className="rows" aria-label={messages.tabs.sessions}>
-          {list.items.map(({ id, state, title, updatedAt }) => (
+          {list.items.map(({ id, state, title, unread = 0, updatedAt }) => (
             <li key={id} className="row">
               <Link to="/sessions/$sessionId" params={{ sessionId: id }} className="row-main row-title">
                 <bdi>{title}</bdi>
               </Link>
               <div className="row-side">
                 {state !== "active" && <StateBadge state={state} />}
+                {unread > 0 && <span className="quiet">{messages.unread(unread)}</span>}
+                {statuses.has(id) && <StatusMark status={statuses.get(id) ?? "idle"} />}
                 <Time at={updatedAt} />
               </div>
             </li>

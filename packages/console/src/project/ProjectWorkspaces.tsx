@@ -48,7 +48,9 @@ export const ProjectWorkspacesTab = ({ project: { id, role } }: { readonly proje
                 <RowMain name={link.workspace}>{target?.name ?? messages.goneDevice}</RowMain>
                 <div className="row-side">
                   {target !== undefined && <StateBadge state={target.state} />}
-                  <Time at={link.addedAt} />
+                  <span className="quiet">
+                    {messages.added} <Time at={link.addedAt} />
+                  </span>
                   {isAdmin && (
                     <ConfirmDialog
                       trigger={messages.unlink}

@@ -11,6 +11,7 @@ import { FormDialog } from "../ui/FormDialog.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { Time } from "../ui/Time.tsx"
+import { ProjectActivity } from "./ProjectActivity.tsx"
 import { ProjectFields } from "./ProjectFields.tsx"
 import { projectMessages } from "./messages.ts"
 
@@ -57,8 +58,11 @@ export const ProjectsPage = () => {
                 {description !== undefined && <span className="quiet">{description}</span>}
               </div>
               <div className="row-side">
-                <span className="quiet">{messages.roles[role]}</span>
-                <Time at={updatedAt} />
+                <ProjectActivity id={id} />
+                <span className="quiet project-role">{messages.roles[role]}</span>
+                <span className="quiet">
+                  {messages.updated} <Time at={updatedAt} />
+                </span>
               </div>
             </li>
           ))}

@@ -28,6 +28,7 @@ export const projectMessages = bilingual(
       workspaces: "Workspaces",
       settings: "Settings"
     },
+    unread: (n: number) => (n === 1 ? "1 new message" : `${n} new messages`),
     newSession: "New session",
     sessionTitle: "Title",
     noSessions: "No sessions yet. A session is a conversation between people and agents.",
@@ -67,8 +68,8 @@ export const projectMessages = bilingual(
     removeText:
       "Its sessions, runs and workspace links are deleted. The audit log is kept. You can't undo this.",
     danger: "Delete",
-    added: "Added",
-    updated: "Updated",
+    added: "added",
+    updated: "updated",
     start: "Ask an agent"
   },
   {
@@ -91,6 +92,7 @@ export const projectMessages = bilingual(
     },
     sections: "项目栏目",
     tabs: { sessions: "会话", runs: "运行", members: "成员", workspaces: "工作区", settings: "设置" },
+    unread: (n: number) => `${n} 条新消息`,
     newSession: "新建会话",
     sessionTitle: "标题",
     noSessions: "还没有会话。会话是人与智能体之间的对话。",

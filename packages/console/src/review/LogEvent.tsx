@@ -4,6 +4,7 @@ import { memo } from "react"
 import { Clipped } from "../markdown/Clipped.tsx"
 import { visibleLine, visibleText } from "../markdown/visible.ts"
 import { Icon } from "../ui/Icon.tsx"
+import { payloadSummary } from "./payloadSummary.ts"
 import "./log.css"
 
 /** Characters of the payload on the line. */
@@ -15,8 +16,15 @@ interface Props {
   readonly onToggle: () => void
 }
 
-/** `14:02:11`, in the time of the browser. */
-const clockTime = (at: string): string => new Date(at).toLocaleTimeString("en", { hour12: false })
+/** `14:02:11.482`, in the time of the browser: many events have the same second. */
+const clockTime = (at: string): string =>
+  new Date(at).toLocaleTimeString("en", {
+    hourCycle: "h23",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    fractionalSecondDigits: 3
+  })
 
 export const LogEvent = memo(({ event, isOpen, onToggle }: Props) => {
   const { createdAt, payload, seq, type } = event
@@ -29,9 +37,7 @@ export const LogEvent = memo(({ event, isOpen, onToggle }: Props) => {
           {clockTime(createdAt)}
         </time>{" "}
         <strong>{visibleLine(type, 80)}</strong>{" "}
-        <span className="log-summary">
-          {isOpen ? "" : visibleLine(JSON.stringify(payload).slice(0, SUMMARY * 2), SUMMARY)}
-        </span>
+        <span className="log-summary">{isOpen ? "" : visibleLine(payloadSummary(payload), SUMMARY)}</span>
       </button>
       {isOpen && <Clipped text={visibleText(JSON.stringify(payload, null, 2))} className="code log-json" />}
     </>

@@ -1,6 +1,7 @@
 /** Filtered list of runs, newest first. */
 import type { DeviceId, ProjectId, SessionId } from "@corral/domain/identity/Ids"
 import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
+import type { ReactNode } from "react"
 import { hubApi } from "../api/Hub.ts"
 import { useList } from "../api/Lists.ts"
 import { useMessages } from "../text/Language.tsx"
@@ -15,7 +16,13 @@ export interface RunListFilter {
   readonly state?: HubRunStatus
 }
 
-export const RunList = ({ filter }: { readonly filter: RunListFilter }) => {
+interface Props {
+  readonly filter: RunListFilter
+  /** Shown for an empty list, if the user has chosen a filter. */
+  readonly noMatch?: ReactNode
+}
+
+export const RunList = ({ filter, noMatch }: Props) => {
   const messages = useMessages(runsMessages)
   const list = useList(["runs", "list", filter], ({ page, signal }) =>
     hubApi.runs.list({ query: { ...filter, ...page }, signal })
@@ -26,10 +33,12 @@ export const RunList = ({ filter }: { readonly filter: RunListFilter }) => {
       <ListMore
         list={list}
         empty={
-          <>
-            <p>{messages.none}</p>
-            <p>{messages.noneHint}</p>
-          </>
+          noMatch ?? (
+            <>
+              <p>{messages.none}</p>
+              <p>{messages.noneHint}</p>
+            </>
+          )
         }
       />
     </>

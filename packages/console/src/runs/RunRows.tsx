@@ -1,4 +1,4 @@
-/** Rows of runs: prompt, state, agent and device. */
+/** Rows of runs: prompt, agent and device, why a run failed, state and start. States and times stand below each other. */
 import { firstCharacters } from "@corral/domain/text/Cut"
 import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
@@ -14,8 +14,10 @@ import { visibleLine } from "../markdown/visible.ts"
 import { runStatus } from "../status/SessionStatus.ts"
 import { StatusMark } from "../status/StatusMark.tsx"
 import { useMessages } from "../text/Language.tsx"
+import { useErrorSentence } from "../ui/errorSentence.ts"
 import { Time } from "../ui/Time.tsx"
 import { runsMessages } from "./messages.ts"
+import "./runs.css"
 
 /** First non-empty line of the message in a prompt, truncated for a row. */
 export const promptTitle = (prompt: string): string =>
@@ -37,6 +39,7 @@ const RunRow = ({ run }: { readonly run: HubRun }) => {
   const target = useTargetName(run.targetId)
   const offline = useOfflineTargets()
   const rights = useRights()
+  const textOf = useErrorSentence()
   return (
     <li className="row">
       <div className="row-main">
@@ -46,8 +49,13 @@ const RunRow = ({ run }: { readonly run: HubRun }) => {
         <span className="quiet">
           {[project, agent, target, run.workspace].filter((part) => part !== undefined).join(" · ")}
         </span>
+        {run.error !== undefined && (
+          <span className="run-error">
+            <bdi>{visibleLine(textOf(run.error), 300)}</bdi>
+          </span>
+        )}
       </div>
-      <div className="row-side">
+      <div className="row-side run-side">
         <StatusMark status={runStatus(run, { offline, rights, waiting: noApprovals })} />
         <Time at={run.createdAt} />
       </div>

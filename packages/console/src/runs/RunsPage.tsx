@@ -1,7 +1,7 @@
 /** Page of all runs of the user. The filter is in the URL, so that it can be bookmarked and shared. */
 import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
 import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
-import { useNavigate } from "@tanstack/react-router"
+import { Link, useNavigate } from "@tanstack/react-router"
 import { pickSearchParams } from "../ui/searchParams.ts"
 import { useProjects, useTargets } from "../api/ProjectsAndTargets.ts"
 import { useMessages } from "../text/Language.tsx"
@@ -45,6 +45,12 @@ export const RunsPage = ({ filter }: { readonly filter: Filter }) => {
       })
   })
   const state = states.find((each) => each === filter.state)
+  const isFiltered = Object.values(filter).some((value) => value !== undefined && value !== "")
+  const clear = (
+    <Link to="/runs" className="button" replace>
+      {messages.clear}
+    </Link>
+  )
   return (
     <PageFrame title={messages.title}>
       <div className="filters">
@@ -78,8 +84,10 @@ export const RunsPage = ({ filter }: { readonly filter: Filter }) => {
             ))}
           </select>
         </Field>
+        {isFiltered && clear}
       </div>
       <RunList
+        {...(isFiltered ? { noMatch: <p>{messages.noMatch}</p> } : {})}
         filter={{
           // Text from the URL is user input: the Hub validates it.
           ...(filter.projectId === undefined ? {} : { projectId: filter.projectId as ProjectId }),

@@ -1,4 +1,4 @@
-/** Agents of a session, each with its device and workspace. */
+/** Agents of a session, each with its device, workspace and mode. */
 import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { Session } from "@corral/domain/session/Session"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
@@ -10,6 +10,7 @@ import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { RowMain } from "../ui/RowMain.tsx"
 import { sessionMessages } from "./messages.ts"
 import { AddAgentDialog } from "../composer/AddAgentDialog.tsx"
+import { uiMessages } from "../ui/messages.ts"
 import { useAction } from "../ui/useAction.ts"
 import "./session.css"
 
@@ -29,8 +30,8 @@ const AddSessionAgent = ({ session }: { readonly session: Session }) => {
 
 interface RowProps {
   readonly agent: AgentInstance
-  /** Whether messages without a recipient go to it. */
-  readonly isDefault: boolean
+  /** Whether messages without a recipient go to it. Undefined for the only agent. */
+  readonly isDefault: boolean | undefined
   readonly mayWrite: boolean
   readonly onDefault: () => void
   readonly onRemove: () => Promise<void>
@@ -38,18 +39,18 @@ interface RowProps {
 
 const AgentRow = ({ agent, isDefault, mayWrite, onDefault, onRemove }: RowProps) => {
   const messages = useMessages(sessionMessages)
-  const { label, targetId, workspace } = agent
+  const { modes } = useMessages(uiMessages)
+  const { label, mode, targetId, workspace } = agent
   const target = useTargetName(targetId)
   return (
     <li className="row">
       <RowMain name={label}>
-        {target ?? targetId} · {workspace}
+        {target ?? targetId} · {workspace} · {modes[mode]}
       </RowMain>
       {mayWrite && (
         <div className="row-side">
-          {isDefault ? (
-            <span className="badge">{messages.isDefault}</span>
-          ) : (
+          {isDefault === true && <span className="badge">{messages.isDefault}</span>}
+          {isDefault === false && (
             <button type="button" className="button small" onClick={onDefault}>
               {messages.makeDefault}
             </button>
@@ -98,13 +99,14 @@ export const SessionAgentList = ({ mayWrite, session }: Props) => {
             <AgentRow
               key={agent.id}
               {...{ agent, mayWrite }}
-              isDefault={agent.id === session.defaultAgentInstanceId}
+              isDefault={agents.length > 1 ? agent.id === session.defaultAgentInstanceId : undefined}
               onDefault={() => makeDefault.mutate(agent)}
               onRemove={() => remove(agent)}
             />
           ))}
         </ul>
       )}
+      {agents.length > 1 && <p className="quiet">{messages.defaultHint}</p>}
       <RefusalNote error={makeDefault.error} />
       {mayWrite && <AddSessionAgent session={session} />}
     </>

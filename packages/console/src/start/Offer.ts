@@ -1,6 +1,7 @@
 /** Choices for new work: devices, workspaces, agents and modes that are linked and offered. Pure. */
 import type { Agent } from "@corral/domain/run/Agent"
 import type { Target } from "@corral/domain/device/Device"
+import { modesIn, usualAgent, usualMode } from "@corral/domain/offer/Offer"
 import type { WorkspaceLink } from "@corral/domain/project/Project"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { Workspace } from "@corral/domain/device/Workspace"
@@ -53,20 +54,12 @@ export const isUsable = ({ workspace: { offered } }: WorkPlace): boolean => offe
 export const agentsOn = (target: Target | undefined): ReadonlyArray<Agent> =>
   (target?.agents ?? []).toSorted((a, b) => Number(b.available) - Number(a.available))
 
-/** Modes that both the workspace and the agent allow, most restrictive first. In `ask`, an agent that does not ask needs a worktree. */
+/** Modes of new work. An agent that is not offered limits none. */
 export const startModes = (
   workspace: Workspace | undefined,
   agent: Agent | undefined
 ): ReadonlyArray<RunMode> =>
-  (workspace?.modes ?? []).filter(
-    (mode) =>
-      (agent?.modes === undefined || agent.modes.includes(mode)) &&
-      (mode !== "ask" || agent === undefined || agent.capabilities.approvals)
-  )
-
-/** Default mode: `ask`, or the most restrictive one. */
-export const usualMode = (modes: ReadonlyArray<RunMode>): RunMode | undefined =>
-  modes.includes("ask") ? "ask" : modes[0]
+  agent === undefined ? (workspace?.modes ?? []) : modesIn(workspace ?? { modes: [] }, agent)
 
 /** What a user wants, from the URL or an earlier choice. Each part may be missing, or no longer offered. */
 export interface StartWish {
@@ -95,10 +88,7 @@ export const chooseStart = (places: ReadonlyArray<WorkPlace>, wish: StartWish): 
     places[0]
   const agents = agentsOn(place?.target)
   const available = agents.filter(({ available: isAvailable }) => isAvailable)
-  const agent =
-    available.find(({ id }) => id === wish.agentId) ??
-    available.find(({ signedIn }) => signedIn !== false) ??
-    available[0]
+  const agent = available.find(({ id }) => id === wish.agentId) ?? usualAgent(available)
   const modes = startModes(place?.workspace.offered, agent)
   const mode = modes.find((each) => each === wish.mode) ?? usualMode(modes)
   return { place, agents, agent, modes, mode }

@@ -1,5 +1,5 @@
 /** The sentence of an error in the user's language. A message that is not ours stays as it is, after the sentence of its code. */
-import { errorTable, isErrorCode } from "@corral/domain/errors/ErrorTable"
+import { errorTable, isErrorCode } from "@corral/domain/errors/ErrorCodes"
 import { type Language, useLanguage } from "../text/Language.tsx"
 import { chineseByCode, chineseByMessage, type ErrorSentenceCode } from "./chineseErrors.ts"
 

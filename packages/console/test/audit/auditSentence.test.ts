@@ -149,7 +149,7 @@ describe("auditSentence", () => {
     const hostile = { ...names, nameOf: () => "a\u202eb\nc" }
     assert.strictEqual(
       sentenceFor(recordOf("project.create"), "en", hostile),
-      "a‹U+202E›b c created the project a‹U+202E›b c"
+      "a<U+202E>b c created the project a<U+202E>b c"
     )
   })
 })

@@ -107,10 +107,10 @@ describe.skipIf(!hasChromium)("text from right to left", { timeout: 120_000 }, (
       )
       return String(pendingApprovals[0])
     }
-    const named = "src/‹U+202E›txt.exe‹U+2066›"
+    const named = "src/<U+202E>txt.exe<U+2066>"
     const write = await pending()
     for (const path of [`/runs/${runId}`, `/approvals/${write}`, "/approvals", "/", "/board"])
-      await shown(path, "‹U+202E›")
+      await shown(path, "<U+202E>")
     await shown(`/approvals/${write}`, named)
     await look("approval")
     await joined.owner.ask("POST", `/client/approvals/${write}/decide`, { body: { decision: "allow" } })
@@ -119,8 +119,8 @@ describe.skipIf(!hasChromium)("text from right to left", { timeout: 120_000 }, (
     await look("command")
     await joined.owner.ask("POST", `/client/approvals/${shell}/decide`, { body: { decision: "deny" } })
     await joined.runWith(runId, ({ endedAt }) => endedAt !== undefined)
-    for (const panel of ["changes", "files", "log"]) await shown(`/runs/${runId}?panel=${panel}`, "‹U+202E›")
-    await shown(`/audit?projectId=${joined.projectId}`, "‹U+202E›")
+    for (const panel of ["changes", "files", "log"]) await shown(`/runs/${runId}?panel=${panel}`, "<U+202E>")
+    await shown(`/audit?projectId=${joined.projectId}`, "<U+202E>")
     await look("changes")
     assert.deepStrictEqual(browser.complaints, [])
   })

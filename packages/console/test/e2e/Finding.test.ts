@@ -454,7 +454,7 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
     await page.goto("/devices")
     await page.getByRole("button", { name: "Search and commands" }).tap()
     await palette.waitFor()
-    await page.evaluate("Promise.all(document.getAnimations().map(({ finished }) => finished))")
+    await page.evaluate("Promise.allSettled(document.getAnimations().map(({ finished }) => finished))")
     const box = await palette.boundingBox()
     assert.deepStrictEqual([box?.x, box?.width, box?.height], [0, 320, 640])
     assert.deepStrictEqual(await seriousOf(page), [])

@@ -371,7 +371,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     await page.getByRole("button", { name: "Show all", exact: true }).click()
     const text = await thread.innerText()
     assert.include(text, "<script>window.__hit=1</script>")
-    assert.include(text, "‹U+202E›txt.exe‹U+2066›")
+    assert.include(text, "<U+202E>txt.exe<U+2066>")
     assert.notMatch(text, /[\u202a-\u202e\u2066-\u2069\u200f]/)
     assert.strictEqual(await page.evaluate("window.__hit"), undefined)
     assert.strictEqual(await thread.locator("img, iframe, script").count(), 0)

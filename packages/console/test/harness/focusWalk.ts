@@ -53,12 +53,17 @@ const script = `(() => {
     .map(nameOf)
 })()`
 
-/** Presses Tab until the focus has been everywhere. Returns the stops, and what can be used but was never one. */
+/**
+ * Presses Tab until the focus has been everywhere. Returns the stops, and what can be used but was never one. While something was not reached, the walk
+ * continues until a whole round finds nothing new: a page that still loads may replace what has the focus, and the next Tab begins at its top.
+ */
 export const walkByTab = async (
   page: Page
 ): Promise<{ readonly stops: ReadonlyArray<FocusStop>; readonly missed: ReadonlyArray<string> }> => {
   await page.evaluate(script)
+  const missed = async () => (await page.evaluate("window.__missed()")) as ReadonlyArray<string>
   const stops: Array<FocusStop> = []
+  let again = 0
   for (let nth = 0; nth < MOST; nth++) {
     await page.keyboard.press("Tab")
     // A dialog returns the focus from its end to its beginning in the next frame. A Tab before that leaves the dialog.
@@ -67,8 +72,10 @@ export const walkByTab = async (
       | (FocusStop & { readonly first: boolean })
       | "outside"
     if (stop === "outside") continue
-    if (!stop.first) break
-    stops.push(stop)
+    if (stop.first) {
+      stops.push(stop)
+      again = 0
+    } else if (++again > stops.length || (await missed()).length === 0) break
   }
-  return { stops, missed: (await page.evaluate("window.__missed()")) as ReadonlyArray<string> }
+  return { stops, missed: await missed() }
 }

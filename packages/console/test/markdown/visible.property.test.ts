@@ -49,7 +49,7 @@ describe("visible text", () => {
   })
 
   it("names invisible characters", () => {
-    assert.strictEqual(visibleText("a\u202eb\0c\u001b[31md\u001b[0m\r\ne\ud800"), "a‹U+202E›b␀cd\ne\ufffd")
+    assert.strictEqual(visibleText("a\u202eb\0c\u001b[31md\u001b[0m\r\ne\ud800"), "a<U+202E>b␀cd\ne\ufffd")
     assert.strictEqual(visibleText("\u001b]8;;https://evil.example\u0007here\u001b]8;;\u0007"), "here")
   })
 

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Agent } from "@corral/domain/run/Agent"
 import type { Target } from "@corral/domain/device/Device"
+import { usualMode } from "@corral/domain/offer/Offer"
 import type { WorkspaceLink } from "@corral/domain/project/Project"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { Workspace } from "@corral/domain/device/Workspace"
@@ -10,7 +11,6 @@ import {
   placesOf,
   startModes,
   targetsFor,
-  usualMode,
   workspacesOn
 } from "../../src/start/Offer.ts"
 

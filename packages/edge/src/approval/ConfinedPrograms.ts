@@ -6,10 +6,102 @@
  */
 import { keepsHistory } from "./GitOptions.ts"
 import { grantabilityOf, interpreters, shells } from "./Interpreters.ts"
-import { type OptionList, readWords } from "./KnownOptions.ts"
+import { type OptionList, optionList, readWords } from "./KnownOptions.ts"
 import { systemProgramOf } from "./ProgramName.ts"
-import { moverOptions, readerOptions, speakers, writerOptions } from "./ReaderOptions.ts"
-import { isPlainForScript, toolWords, type ToolWords } from "./KnownTools.ts"
+import { type ToolWords, isPlainForScript, toolWords } from "./KnownTools.ts"
+
+// Programs of the grant `confined` that read or write the files that they name, with their harmless options. Data.
+//
+// Left out: options that write another file, run a program, read a list of files, or read a file with options.
+
+const table = (lists: Readonly<Record<string, string>>): ReadonlyMap<string, OptionList> =>
+  new Map(
+    Object.entries(lists).flatMap(([programs, list]) =>
+      programs.split(" ").map((program): [string, OptionList] => [program, optionList(list)])
+    )
+  )
+
+const grep =
+  "EFGPivwxyclLqsnHhorRaIzZbUT efmABCd: --extended-regexp --fixed-strings --basic-regexp --perl-regexp --ignore-case --invert-match " +
+  "--word-regexp --line-regexp --count --files-with-matches --files-without-match --quiet --silent --no-messages --line-number " +
+  "--with-filename --no-filename --only-matching --recursive --dereference-recursive --text --null --color= --colour= --include: --exclude: " +
+  "--exclude-dir: --regexp: --max-count: --after-context: --before-context: --context: #"
+
+/** Programs whose words are data: no word of theirs writes a file or runs a program. */
+const speakers: ReadonlySet<string> = new Set("true false : echo printf test [ expr".split(" "))
+
+/** Programs that read their operands. */
+const readerOptions = table({
+  cat: "AbeEnstTuv --number --number-nonblank --show-all --show-ends --show-tabs --squeeze-blank",
+  head: "qvz nc: --lines: --bytes: --quiet --verbose #",
+  tail: "qvz nc: --lines: --bytes: --quiet --verbose #",
+  wc: "clmwL --bytes --chars --lines --words --max-line-length",
+  ls:
+    "1aAbBcCdfFgGhHiklLmnNopqQrRsStuUvxXZ IwT: --all --almost-all --author --classify --color= --directory --full-time " +
+    "--group-directories-first --human-readable --inode --numeric-uid-gid --recursive --reverse --size --sort: --time: --time-style: " +
+    "--ignore: --hide: --no-group --si",
+  stat: "LftZ c: --dereference --file-system --terse --format: --printf:",
+  file: "bihLNn0 --brief --mime --mime-type --mime-encoding --dereference --no-dereference",
+  du: "abcDhHklLmsSx0 dt: --all --apparent-size --bytes --total --human-readable --max-depth: --summarize --exclude: --si --threshold:",
+  cmp: "bls in: --print-bytes --verbose --quiet --silent --bytes: --ignore-initial:",
+  comm: "123z --check-order --nocheck-order --total --zero-terminated",
+  diff:
+    "abBcdeEiNpqrstTuwy CUWxIL: --brief --report-identical-files --unified= --context= --side-by-side --recursive --new-file --ignore-case " +
+    "--ignore-all-space --ignore-space-change --ignore-blank-lines --strip-trailing-cr --suppress-common-lines --color= --exclude: --label: " +
+    "--width: --text --minimal --show-c-function",
+  "grep egrep fgrep": grep,
+  rg:
+    "aciFHIhLlnNopPqsSUuvVwx0. ABCgmMreftTdj: --files --count --count-matches --fixed-strings --ignore-case --smart-case --case-sensitive " +
+    "--files-with-matches --files-without-match --line-number --no-line-number --only-matching --word-regexp --line-regexp --invert-match " +
+    "--multiline --multiline-dotall --pcre2 --hidden --no-ignore --no-ignore-vcs --no-heading --heading --with-filename --no-filename " +
+    "--column --vimgrep --json --stats --trim --text --unrestricted --quiet --null --glob: --iglob: --type: --type-not: --type-list " +
+    "--after-context: --before-context: --context: --max-count: --max-depth: --max-columns: --max-filesize: --regexp: --replace: --sort: " +
+    "--sortr: --threads: --color: --colors: --no-config --no-messages",
+  nl: "p bdfhilnsvw:",
+  cut: "nsz bcdf: --bytes: --characters: --delimiter: --fields: --only-delimited --complement --output-delimiter:",
+  sort:
+    "bCcdfghiMmnRrsuVz kt: --ignore-leading-blanks --dictionary-order --ignore-case --general-numeric-sort --human-numeric-sort " +
+    "--month-sort --numeric-sort --random-sort --reverse --stable --unique --version-sort --zero-terminated --key: --field-separator: --check=",
+  paste: "sz d: --serial --delimiters:",
+  fold: "bs w: --bytes --spaces --width: #",
+  od: "abcdfhiloxsv AjNSwt: --address-radix: --format: --skip-bytes: --read-bytes: --width=",
+  "basename dirname": "az s: --multiple --suffix: --zero",
+  "realpath readlink":
+    "efLmnPqsz --canonicalize --canonicalize-existing --canonicalize-missing --no-newline --relative-to: --relative-base:",
+  tree: "adfFhiDgpsuNqtrvcUAnCJX LIP: --dirsfirst --filesfirst --du --noreport --gitignore --prune --ignore-case --filelimit: --sort= --charset:",
+  "cksum b2sum md5sum sha1sum sha256sum sha512sum": "btz --binary --text --tag --zero",
+  cd: "",
+  pwd: "LP",
+  which: "a --all",
+  // With a program, it is looked through before.
+  command: "vV",
+  date: "uR d: --utc --rfc-email --date: --iso-8601= --rfc-3339: -I -Idate -Ihours -Iminutes -Iseconds -Ins",
+  sleep: "",
+  uname: "amnoprsv --all",
+  whoami: "",
+  id: "Ggnru --user --group --groups --name --real",
+  tr: "cCdst --complement --delete --squeeze-repeats --truncate-set1",
+  jq:
+    "aCcejMnRrSs --raw-output --raw-input --compact-output --null-input --slurp --sort-keys --exit-status --join-output --tab " +
+    "--ascii-output --color-output --monochrome-output --indent: --arg --argjson --args --jsonargs",
+  seq: "w fs: --equal-width --format: --separator: #",
+  find:
+    "-H -L -P -name: -iname: -path: -ipath: -wholename: -iwholename: -regex: -iregex: -regextype: -type: -xtype: -maxdepth: -mindepth: -newer: " +
+    "-anewer: -cnewer: -size: -mtime: -mmin: -atime: -amin: -ctime: -cmin: -empty -not -o -or -a -and -print -print0 -printf: -ls -prune -quit " +
+    "-depth -d -xdev -mount -perm: -user: -group: -uid: -gid: -links: -inum: -samefile: -executable -readable -writable -true -false -daystart " +
+    "-follow -noleaf"
+})
+
+/** Programs that write the files that they name. */
+const writerOptions = table({
+  mkdir: "pv --parents --verbose",
+  touch: "acm dt: --no-create --date: --time:",
+  tee: "ai --append --ignore-interrupts",
+  uniq: "cdDiuz fsw: --count --repeated --unique --ignore-case --skip-fields: --skip-chars: --check-chars: --zero-terminated"
+})
+
+/** Programs that copy or move single files. Their options are not known to be harmless. */
+const moverOptions = table({ "cp mv": "" })
 
 /**
  * `reads`: it writes nothing. `edits`: it writes the named files. `moves`: it copies or moves the named files. `runs`: it runs what the

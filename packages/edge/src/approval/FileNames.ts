@@ -5,7 +5,7 @@
  * `autoLoadedNames` allows a write without a question, so types that only tools read are not listed as sources.
  */
 import { capped } from "@corral/domain/text/CappedPattern"
-import { hasUnshown } from "./UnshownText.ts"
+import { hidesInCommand } from "@corral/domain/text/SafeText"
 
 const named = (names: string): ReadonlySet<string> => new Set(names.split(" "))
 
@@ -154,4 +154,4 @@ const plain = /^[\p{L}\p{M}\p{N}_@+#=,()[\]{}'&!^. -]+$/u
 
 /** Excludes short names of other files (`PACKAG~1.JSO`), characters that file systems drop, options and variables. */
 export const isPlainName = (name: string): boolean =>
-  plain.test(name) && !/^[\s-]|[. ]$/.test(name) && !hasUnshown(name)
+  plain.test(name) && !/^[\s-]|[. ]$/.test(name) && !hidesInCommand(name)

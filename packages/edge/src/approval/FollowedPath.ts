@@ -5,7 +5,7 @@
  */
 import type { Stats } from "node:fs"
 import { isAbsolute, join, parse, sep } from "node:path"
-import type { Lookups } from "./Lookups.ts"
+import type { Lookups } from "./PathTarget.ts"
 
 /** Maximum length of a link and of the remaining names. */
 const MAX_LENGTH = 4_096

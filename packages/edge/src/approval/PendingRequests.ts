@@ -1,9 +1,12 @@
 /**
- * Requests of a live run that wait for a person, by their ids and by the runtime's keys. Durable rows are written elsewhere; this state ends with
- * the process.
+ * Requests of a live run that wait for a person, by their ids and by the runtime's keys. Durable rows are written elsewhere; this state ends with the
+ * process. Approvals are one kind of them: who asks, the assessed request, and the answer.
  */
 import { SparseMap } from "@corral/domain/run/SparseMap"
 import { Deferred, Effect } from "effect"
+import type { ApprovalId } from "@corral/domain/identity/Ids"
+import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
+import type { AssessedRequest } from "./RunPolicy.ts"
 
 export interface PendingRequest<Id extends string, Answer> {
   readonly id: Id
@@ -55,5 +58,45 @@ export class PendingRequests<Id extends string, Answer, Request extends PendingR
     if (request === undefined) return
     this.#open.delete(id)
     if (request.key !== undefined && this.#ids.get(request.key) === id) this.#ids.delete(request.key)
+  }
+}
+
+// Pending approvals of a live run: who asks, the assessed request, and the Deferred of the answer.
+
+/** What waits for a decision: the runtime, with its own key, or a connection of the run. */
+export type ApprovalAsker =
+  | { readonly _tag: "Runtime"; readonly key: string }
+  | {
+      readonly _tag: "Connection"
+      /** Host and port. */
+      readonly address: string
+      readonly reply: Deferred.Deferred<ApprovalAnswer | undefined>
+    }
+
+export interface OpenApproval extends PendingRequest<ApprovalId, ApprovalAnswer> {
+  readonly asker: ApprovalAsker
+  readonly assessed: AssessedRequest
+}
+
+export class OpenApprovals extends PendingRequests<ApprovalId, ApprovalAnswer, OpenApproval> {
+  readonly #unnamed = new Set<ApprovalId>()
+
+  add(id: ApprovalId, asker: ApprovalAsker, assessed: AssessedRequest, expiresMs: number): void {
+    const key = asker._tag === "Runtime" ? asker.key : undefined
+    this.put({ id, key, asker, assessed, expiresMs, answer: Deferred.makeUnsafe<ApprovalAnswer>() })
+  }
+
+  /** Its answer allows no change of protected names, because no user has seen the files that it names. */
+  allowNoChanges(id: ApprovalId): void {
+    this.#unnamed.add(id)
+  }
+
+  allowsChanges(id: ApprovalId): boolean {
+    return !this.#unnamed.has(id)
+  }
+
+  override remove(id: ApprovalId): void {
+    super.remove(id)
+    this.#unnamed.delete(id)
   }
 }

@@ -18,12 +18,63 @@ import { type Need, isRememberable, needsOf } from "./Needs.ts"
 import { editAnswer } from "./OrdinaryFiles.ts"
 import type { RequestPaths, WorkspacePaths } from "./PathTarget.ts"
 import { type PolicyVerdict, type WorkspaceGrants, decideByPolicy } from "./Policy.ts"
-import { readsOnlyIn } from "./ReadableFolder.ts"
 import { assessRisk } from "./Risk.ts"
 import { segmentsOf } from "./ShellCommand.ts"
 import { programOf } from "./ProgramName.ts"
 import type { ParsedSegment } from "./ParsedSegment.ts"
-import { unshownAsSymbols } from "./UnshownText.ts"
+import { safeCommand } from "@corral/domain/text/SafeText"
+import { realpathSync } from "node:fs"
+import { isAbsolute } from "node:path"
+import { isWithin } from "../workspace/PathContainment.ts"
+
+// Folder outside the workspace that a run may read without asking: the files of its conversation.
+//
+// A request qualifies if it does nothing but read: a tool that only reads the files it names, or one plain command that prints files.
+
+/** Maximum number of files of one request that are examined. */
+const MAX_FILES = 64
+
+/** Programs that print the files they name, with any option. */
+const printers: ReadonlySet<string> = new Set(["cat", "head", "tail", "wc"])
+/** An option without a file, such as `-n` or `-20`, and its number. */
+const isPlainOption = (word: string): boolean => /^-[a-z]?[0-9]{0,9}$|^[0-9]{1,9}$/.test(word)
+/** The lines that `sed -n` prints. */
+const isLineRange = (word: string): boolean => /^[0-9]{1,9}(?:,[0-9]{1,9})?p$/.test(word)
+
+/** Files that a command prints, if it does nothing else. */
+const filesPrintedBy = (command: string): ReadonlyArray<string> | undefined => {
+  const [segment, ...others] = segmentsOf(command)
+  if (segment === undefined || others.length > 0) return undefined
+  const { assignments, exact, input, opaque, words, writes } = segment
+  if (!exact || opaque !== undefined || input !== undefined || assignments.length > 0 || writes.length > 0)
+    return undefined
+  const [program = "", ...args] = words
+  if (program === "sed") return args[0] === "-n" && isLineRange(args[1] ?? "") ? args.slice(2) : undefined
+  return printers.has(program) ? args.filter((word) => !isPlainOption(word)) : undefined
+}
+
+const filesReadBy = ({
+  command,
+  files = [],
+  readsOnly,
+  url
+}: ApprovalRequest): ReadonlyArray<string> | undefined => {
+  if (url !== undefined) return undefined
+  if (command !== undefined) return files.length === 0 ? filesPrintedBy(command) : undefined
+  return readsOnly === true ? files : undefined
+}
+
+/** Whether a request does nothing but read existing files whose real paths are in the folder. */
+const readsOnlyIn = (folder: string, request: ApprovalRequest): boolean => {
+  const files = filesReadBy(request) ?? []
+  if (files.length === 0 || files.length > MAX_FILES || !files.every(isAbsolute)) return false
+  try {
+    const root = realpathSync(folder)
+    return files.every((file) => isWithin(root, realpathSync(file)))
+  } catch {
+    return false
+  }
+}
 
 // Segments of a command line as users see them before they decide. Characters that are not seen are named.
 //
@@ -42,7 +93,7 @@ const shownSegments = (
     : { segments: (redacted.command === command ? segments : segmentsOf(redacted.command)).map(segmentShown) }
 
 const segmentShown = ({ inner, opaque, text }: ParsedSegment) => ({
-  text: unshownAsSymbols(text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text),
+  text: safeCommand(text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text),
   ...(opaque === undefined ? { program: programOf(inner) } : { opaque })
 })
 
@@ -82,15 +133,9 @@ export interface GrantDecision {
 
 const order: ReadonlyArray<DecisionScope> = ["once", "run", "session", "always"]
 
-/** State of the check of one request. */
-interface PolicyContext extends WorkspaceGrants {
-  readonly look: RequestPaths
-  readonly isRememberable: (need: Need) => boolean
-}
-
 interface LastCheck {
   readonly assessed: AssessedRequest
-  readonly context: PolicyContext
+  readonly grants: RequestGrants
   /** Whether the grant `confined` covers the request. */
   readonly isConfinedAction: () => boolean
 }
@@ -120,15 +165,15 @@ export class RunPolicy {
    * command, since a part of a secret is not recognized as one.
    */
   assess(request: ApprovalRequest, redacted: ApprovalRequest = request): AssessedRequest {
-    const context = this.newContext()
-    const { look } = context
+    const grants = this.newGrants()
+    const { look } = grants
     const segments = request.command === undefined ? [] : segmentsOf(request.command)
     const guessed = assessRisk(request, segments, look)
     // If the runtime offers only `once`, it asks each time.
     const repeats = request.scopes.some((scope) => scope !== "once")
     const wanted = repeats ? needsOf({ ...request, ...guessed }, segments, look) : undefined
     const offered = request.scopes.filter(
-      (scope) => scope === "once" || this.remembers(scope, wanted, context)
+      (scope) => scope === "once" || this.remembers(scope, wanted, grants)
     )
     // After too many lookups, the other paths are unknown.
     const { isExhausted } = look
@@ -145,7 +190,7 @@ export class RunPolicy {
     const result = { request: { ...request, ...assessment, scopes }, shown, needs, lookups: look.calls }
     this.last = {
       assessed: result,
-      context,
+      grants,
       isConfinedAction: () => isConfinedAction(request, segments, look)
     }
     return result
@@ -155,14 +200,14 @@ export class RunPolicy {
   judge(assessed: AssessedRequest, isWhole = true): PolicyVerdict {
     const { needs, request } = assessed
     const last = this.last?.assessed === assessed ? this.last : undefined
-    const context = last?.context ?? this.newContext()
+    const grants = last?.grants ?? this.newGrants()
     this.last = undefined
-    const isOrdinary = (file: string) => editAnswer(context.look.targetOf(file)).answer === "allow"
+    const isOrdinary = (file: string) => editAnswer(grants.look.targetOf(file)).answer === "allow"
     const { attachmentFolder, program, run } = this.options
     const ownVerdict: PolicyVerdict =
       isWhole && attachmentFolder !== undefined && readsOnlyIn(attachmentFolder, request)
         ? { _tag: "Allow", by: "policy:attachments" }
-        : decideByPolicy(run.mode, request, needs, context, isOrdinary)
+        : decideByPolicy(run.mode, request, needs, grants, isOrdinary)
     const isGranted =
       ownVerdict._tag === "Ask" && isWhole && run.mode === "ask" && this.options.hasConfinedGrant?.() === true
     const verdict: PolicyVerdict =
@@ -189,8 +234,8 @@ export class RunPolicy {
   ): ReadonlyArray<Write> {
     const { decision, scope } = answer
     if (decision !== "allow" || scope === "once") return []
-    const { configured } = this.newContext()
-    const missing = needs.filter((need) => !configured(need))
+    const grants = this.newGrants()
+    const missing = needs.filter((need) => !grants.configured(need))
     if (scope === "run") {
       for (const need of missing) (this.ofRun ??= new Map()).set(ruleKey(need), decided.approvalId)
       return []
@@ -219,44 +264,57 @@ export class RunPolicy {
   private remembers(
     scope: DecisionScope,
     needs: ReadonlyArray<Need> | undefined,
-    { configured, isRememberable }: PolicyContext
+    grants: RequestGrants
   ): boolean {
     if (needs === undefined || (scope === "session" && this.options.run.sessionId === undefined)) return false
-    return needs.every((need) => configured(need) || isRememberable(need))
+    return needs.every((need) => grants.configured(need) || grants.isRememberable(need))
   }
 
-  private newContext(): PolicyContext {
-    const look = this.options.place.look()
-    const rememberable = once((need) => isRememberable(need, look))
-    return {
-      look,
-      isRememberable: rememberable,
-      configured: once((need) => this.#isConfigured(need, look)),
-      remembered: (need) => (rememberable(need) ? this.#remembered(need) : undefined)
-    }
-  }
-
-  #isConfigured(need: Need, look: RequestPaths): boolean {
-    const bare = this.#bare(need)
-    return [need, ...(bare === undefined ? [] : [bare])].some((one) =>
-      this.options.configured.some((rule) => covers(rule, one, look))
+  private newGrants(): RequestGrants {
+    const { configured, place, run, storedGrant } = this.options
+    return new RequestGrants(
+      place.look(),
+      configured,
+      (need) => this.ofRun?.get(ruleKey(need)) ?? storedGrant(need, run.sessionId)
     )
   }
+}
 
-  #remembered(need: Need): string | undefined {
-    const bare = this.#bare(need)
-    return this.#memoryOf(need) ?? (bare === undefined ? undefined : this.#memoryOf(bare))
+/** What is granted for one request. Each need is looked up once. */
+class RequestGrants implements WorkspaceGrants {
+  readonly look: RequestPaths
+  private readonly rules: ReadonlyArray<GrantRule>
+  private readonly memoryOf: (need: Need) => string | undefined
+
+  constructor(
+    look: RequestPaths,
+    rules: ReadonlyArray<GrantRule>,
+    memoryOf: (need: Need) => string | undefined
+  ) {
+    this.look = look
+    this.rules = rules
+    this.memoryOf = memoryOf
   }
 
-  #memoryOf(need: Need): string | undefined {
-    return this.ofRun?.get(ruleKey(need)) ?? this.options.storedGrant(need, this.options.run.sessionId)
+  readonly isRememberable = once((need) => isRememberable(need, this.look))
+
+  readonly configured = once((need) => {
+    const bare = this.bare(need)
+    return [need, ...(bare === undefined ? [] : [bare])].some((one) =>
+      this.rules.some((rule) => covers(rule, one, this.look))
+    )
+  })
+
+  readonly remembered = (need: Need): string | undefined => {
+    if (!this.isRememberable(need)) return undefined
+    const bare = this.bare(need)
+    return this.memoryOf(need) ?? (bare === undefined ? undefined : this.memoryOf(bare))
   }
 
   /** The need of a granted command without the files that the configuration allows it to write. */
-  #bare(need: Need): Need | undefined {
+  private bare(need: Need): Need | undefined {
     if (need.action !== "shell" || need.writes === undefined) return undefined
-    const { configured } = this.options
-    const isWritable = (file: string) => configured.some((rule) => coversFile(rule, file))
+    const isWritable = (file: string) => this.rules.some((rule) => coversFile(rule, file))
     return need.writes.every(({ file }) => isWritable(file)) ? withoutWrites(need) : undefined
   }
 }

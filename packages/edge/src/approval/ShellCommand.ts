@@ -18,9 +18,8 @@ import { posix } from "node:path"
 import { CountedText, OutOfSteps } from "./CountedText.ts"
 import { type OuterRedirections, joinTexts, redirections } from "./Redirections.ts"
 import { opaqueSegment, type ParsedSegment, segmentOf } from "./ParsedSegment.ts"
-import { isLoopVariable } from "./PlainVariables.ts"
-import { isLiteral, isPattern } from "./ShellWord.ts"
-import { hasUnshown } from "./UnshownText.ts"
+import { isLiteral, isLoopVariable, isPattern } from "./ShellWord.ts"
+import { hidesInCommand } from "@corral/domain/text/SafeText"
 
 const MAX_LENGTH = 8_192
 const MAX_SEGMENTS = 64
@@ -43,7 +42,7 @@ export const segmentsOf = (line: string): ReadonlyArray<ParsedSegment> => {
   if (line.length > MAX_LENGTH) return [opaqueSegment(line, "it is too long to be judged")]
   if ((line.match(/\$[({]|`|\(\(|<<|[<>]\(/g)?.length ?? 0) > MAX_OPENED)
     return [opaqueSegment(line, "it has too many substitutions or here-documents to be judged")]
-  if (hasUnshown(line)) return [opaqueSegment(line, "it contains characters that are not shown")]
+  if (hidesInCommand(line)) return [opaqueSegment(line, "it contains characters that are not shown")]
   if (continued.test(line)) return [opaqueSegment(line, "it continues a word on the next line")]
   const text = new CountedText(line, stepsFor(line.length))
   const reader = new Reader(text, line)

@@ -1,5 +1,5 @@
 /** Programs that only start another one: `timeout 10 npm test` is `npm test`. Looked through if that is certain. */
-import { isPlainVariable } from "./PlainVariables.ts"
+import { isPlainVariable } from "./ShellWord.ts"
 import { systemProgramOf } from "./ProgramName.ts"
 
 /** `NAME=value`, as it may stand before a program. */

@@ -5,7 +5,7 @@
 import { Effect } from "effect"
 import { PortRelay } from "../network/PortRelay.ts"
 import { openRunNetwork, PROXY_SOCKET, type RunNetworkOptions } from "../network/RunNetwork.ts"
-import type { RunPorts } from "../preview/RunPorts.ts"
+import type { RunPorts } from "../preview/PortPlaces.ts"
 import { bubblewrapArguments } from "./BubblewrapCommand.ts"
 import { type BubblewrapPrograms, probeBubblewrap } from "./BubblewrapProbe.ts"
 import type { ConfinementMeans, MeansTrial } from "./Means.ts"

@@ -1,7 +1,7 @@
 /**
- * Whether bubblewrap confines programs on this machine, found by trying it once: a shell must start with the flags of a run, write the one
- * folder that it may write, fail to write another one and the settings of the kernel, have its own network, reach a socket through
- * the bridge of a run, and fail to set the user of a program.
+ * Whether bubblewrap confines programs on this machine, found by trying it once: a shell must start with the flags of a run, write the one folder
+ * that it may write, fail to write another one and the settings of the kernel, have its own network, reach a socket through the bridge of a run, and
+ * fail to set the user of a program. Also the command that would install it here.
  */
 import { Effect, type Scope } from "effect"
 import { mkdirSync, readlinkSync } from "node:fs"
@@ -10,12 +10,30 @@ import { dirname, join } from "node:path"
 import { findProgram } from "../process/ChildEnvironment.ts"
 import { listening } from "../network/UnixListener.ts"
 import { bubblewrapArguments } from "./BubblewrapCommand.ts"
-import { runTrial, type TrialShell } from "./ConfinementTrial.ts"
-import { installSentence } from "./InstallCommand.ts"
+import { type TrialShell, runTrial } from "./ConfinementTrial.ts"
 import type { MissingMeans } from "./Means.ts"
 import type { Mount } from "./Mount.ts"
 import { FILTER_SHELL, filteredCommand, openCallFilter } from "./seccomp/FilteredCommand.ts"
-import { bridgedCommand, NETWORK_FOLDER, PROXY_PORT } from "./NetworkBridge.ts"
+import { NETWORK_FOLDER, PROXY_PORT, bridgedCommand } from "./NetworkBridge.ts"
+
+// Command that installs packages on this machine, by the package manager that it has. Package names are the same in all of them.
+
+const managers: ReadonlyArray<readonly [program: string, command: string]> = [
+  ["apt-get", "apt-get install"],
+  ["dnf", "dnf install"],
+  ["pacman", "pacman -S"],
+  ["zypper", "zypper install"],
+  ["apk", "apk add"]
+]
+
+/** A sentence with the command, for the end of a hint. Without a known package manager, what to install. */
+export const installSentence = (packages: ReadonlyArray<string>, path: string | undefined): string => {
+  const names = packages.join(" ")
+  const command = managers.find(([program]) => findProgram(program, path) !== undefined)?.[1]
+  return command === undefined
+    ? `Install the packages ${packages.join(" and ")}.`
+    : `Run \`sudo ${command} ${names}\`.`
+}
 
 /** Absolute paths of bubblewrap and of the bridge. */
 export interface BubblewrapPrograms {

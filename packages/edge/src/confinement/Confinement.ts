@@ -19,7 +19,7 @@ import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import type { KeyEntry } from "../config/KeyEntries.ts"
 import type { NetworkUser, RunNetworkOptions } from "../network/RunNetwork.ts"
-import type { RunPorts } from "../preview/RunPorts.ts"
+import type { RunPorts } from "../preview/PortPlaces.ts"
 import { ownLife, type RunLife } from "../process/RunLife.ts"
 import { openTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
 import type { IsolatedCommand } from "../workspace/Git.ts"
@@ -27,10 +27,9 @@ import type { SubprocessSpec } from "../process/Subprocess.ts"
 import type { MountedCache } from "./CacheFolders.ts"
 import { type GitSettingsFile, hasGitSettings, noGitSettings, writeGitSettings } from "./GitSettingsFile.ts"
 import type { ConfinedCommand, ConfinementMeans } from "./Means.ts"
-import { chooseMeans, type MeansFound } from "./MeansChoice.ts"
+import { type MeansFound, chooseMeans, namedProxyProblem } from "./MeansChoice.ts"
 import type { Mount } from "./Mount.ts"
 import { RuntimeStates, type StateUser } from "./RuntimeStates.ts"
-import { namedProxyProblem } from "./NamedProxy.ts"
 import { type ConfinedFiles, mountsOfRun } from "./RunMounts.ts"
 import { LargeFolders } from "./LargeFolders.ts"
 import { coverSpecialFiles, type SpecialFileSearches } from "./SpecialFileCovers.ts"
@@ -106,16 +105,12 @@ const choose = Effect.fnUntraced(function* () {
     })
   const clock = yield* Clock.Clock
   const now = () => clock.currentTimeMillisUnsafe()
-  const context: ConfinementContext = {
-    system,
-    config,
-    ports: new Map(),
-    caches: yield* WorkspaceCaches,
-    searches: { files: new SpecialFiles(now), large: new LargeFolders(now, yield* Effect.scope) },
-    states: yield* RuntimeStates,
-    // Others limit paths as they are.
-    canMount: means?.kind === "bubblewrap"
-  }
+  const caches = yield* WorkspaceCaches
+  const states = yield* RuntimeStates
+  const searches = { files: new SpecialFiles(now), large: new LargeFolders(now, yield* Effect.scope) }
+  // Others limit paths as they are.
+  const canMount = means?.kind === "bubblewrap"
+  const runs = new ConfinedRuns(system, config, caches, searches, states, canMount)
   return Confinement.of({
     readiness: {
       setting,
@@ -127,7 +122,7 @@ const choose = Effect.fnUntraced(function* () {
     confine: (run, command) =>
       means === undefined
         ? Effect.die("a run without means was admitted as confined")
-        : Effect.mapError(confine(means, context, run, command), notConfined),
+        : Effect.mapError(runs.confine(means, run, command), notConfined),
     isolate: (command, mounts) => {
       const { file } = command
       const tools = toolMounts({ started: [{ file }], env: {}, home: NO_HOME, system })
@@ -138,9 +133,9 @@ const choose = Effect.fnUntraced(function* () {
     adopt: (run, command) =>
       means?.adopt === undefined
         ? Effect.succeed(command)
-        : Effect.mapError(adoptConfined(means.adopt, context, run, command), notConfined),
-    takeBackState: context.states.takeBack,
-    portsOf: (id) => context.ports.get(id)
+        : Effect.mapError(runs.adopt(means.adopt, run, command), notConfined),
+    takeBackState: states.takeBack,
+    portsOf: (id) => runs.portsOf(id)
   })
 })
 
@@ -183,132 +178,162 @@ const notConfined = (cause: string): RunFailure => ({
   details: { reason: "not_confined" }
 })
 
-/** What the confined runs of an Edge share. */
-interface ConfinementContext {
-  readonly system: ReadonlyArray<Mount>
-  readonly config: EdgeConfig
-  readonly ports: Map<RunId, RunPorts>
-  readonly caches: WorkspaceCaches["Service"]
-  readonly searches: SpecialFileSearches
-  readonly states: RuntimeStates["Service"]
+/** Confines the runs of an Edge. */
+class ConfinedRuns {
+  private readonly system: ReadonlyArray<Mount>
+  private readonly config: EdgeConfig
+  private readonly ports = new Map<RunId, RunPorts>()
+  private readonly caches: WorkspaceCaches["Service"]
+  private readonly searches: SpecialFileSearches
+  private readonly states: RuntimeStates["Service"]
   /** Whether the means can show a file at another path. */
-  readonly canMount: boolean
-}
+  private readonly canMount: boolean
 
-/** Lists the ports of a run until the scope closes. */
-const listPorts = ({ ports }: ConfinementContext, id: RunId, found: RunPorts) =>
-  Effect.acquireRelease(
-    Effect.sync(() => ports.set(id, found)),
-    () => Effect.sync(() => ports.delete(id))
+  constructor(
+    system: ReadonlyArray<Mount>,
+    config: EdgeConfig,
+    caches: WorkspaceCaches["Service"],
+    searches: SpecialFileSearches,
+    states: RuntimeStates["Service"],
+    canMount: boolean
+  ) {
+    this.system = system
+    this.config = config
+    this.caches = caches
+    this.searches = searches
+    this.states = states
+    this.canMount = canMount
+  }
+
+  portsOf(id: RunId): RunPorts | undefined {
+    return this.ports.get(id)
+  }
+
+  readonly confine = Effect.fnUntraced(
+    { self: this },
+    function* (
+      means: ConfinementMeans,
+      run: ConfinedRun,
+      unconfined: SubprocessSpec
+    ): Effect.fn.Return<SubprocessSpec, string, Scope.Scope> {
+      const { config, searches, states, system } = this
+      const { copies, caches, git, network } = yield* this.openFolders(run, unconfined)
+      const state = yield* states.open(this.stateUser(run, unconfined))
+      const command = { ...unconfined, env: { ...unconfined.env, ...state.env } }
+      const folders = { network: network.folder, copies, caches, state: state.mounts }
+      const mounts = yield* Effect.try({
+        try: () => [...mountsOfRun(system, config, run, command, folders), ...git.mounts],
+        catch: messageOf
+      })
+      if (means.mounts !== true) {
+        const named = { ...command, env: { ...command.env, ...git.env } }
+        return yield* this.listed(run, yield* means.confine({ command: named, mounts, network }))
+      }
+      const { temporary } = command
+      const { user, workspace } = run
+      const covered = yield* coverSpecialFiles(searches, {
+        workspace,
+        mounts,
+        system,
+        temporary,
+        report: user.report
+      })
+      return yield* this.listed(run, yield* means.confine({ command, mounts: covered, network }))
+    }
   )
 
+  readonly adopt = Effect.fnUntraced(
+    { self: this },
+    function* (
+      adopt: NonNullable<ConfinementMeans["adopt"]>,
+      run: ConfinedRun,
+      command: SubprocessSpec
+    ): Effect.fn.Return<SubprocessSpec, string, Scope.Scope> {
+      const { network } = yield* this.openFolders(run, command)
+      yield* this.states.adopt(this.stateUser(run, command))
+      return yield* this.listed(run, yield* adopt({ command, network }))
+    }
+  )
+
+  /** Lists the ports of a run until the scope closes. */
+  private listPorts(id: RunId, found: RunPorts) {
+    const { ports } = this
+    return Effect.acquireRelease(
+      Effect.sync(() => ports.set(id, found)),
+      () => Effect.sync(() => ports.delete(id))
+    )
+  }
+
+  private stateUser(
+    { folders, ids, life, resume, session, workspace }: ConfinedRun,
+    { env, temporary = "" }: SubprocessSpec
+  ): StateUser {
+    const { canMount } = this
+    return {
+      folders,
+      ids,
+      life,
+      resume,
+      session,
+      root: workspace,
+      env,
+      home: env["HOME"] ?? "",
+      temporary,
+      canMount
+    }
+  }
+
+  private listed(
+    { ids }: ConfinedRun,
+    { command, ports }: ConfinedCommand
+  ): Effect.Effect<SubprocessSpec, never, Scope.Scope> {
+    return ids === undefined || ports === undefined
+      ? Effect.succeed(command)
+      : Effect.as(this.listPorts(ids.run, ports), command)
+  }
+
+  /** Caches, copies and network of a run, until the scope closes. */
+  private readonly openFolders = Effect.fnUntraced(
+    { self: this },
+    function* (
+      run: ConfinedRun,
+      command: SubprocessSpec
+    ): Effect.fn.Return<
+      {
+        readonly caches: ReadonlyArray<MountedCache>
+        readonly copies: string
+        readonly git: GitSettingsFile
+        readonly network: RunNetworkOptions
+      },
+      string,
+      Scope.Scope
+    > {
+      const { environment, runHosts: hosts } = this.config
+      const { grants, ids, keys: entry, life = ownLife, mode, network: declared, user } = run
+      const folder = `${command.temporary ?? ""}.net`
+      const home = command.env["HOME"] ?? ""
+      const caches = yield* this.caches.open({ workspace: ids?.workspace, root: run.workspace, mode, home })
+      const copies = `${command.temporary ?? ""}.copies`
+      if (run.copies !== undefined) yield* openRunFolder(copies, life)
+      const settings = `${command.temporary ?? ""}.git`
+      const hasSettings = hasGitSettings(home)
+      if (hasSettings) yield* openRunFolder(settings, life)
+      const git = yield* Effect.try({
+        try: () => (hasSettings ? writeGitSettings(home, run.workspace, settings) : noGitSettings),
+        catch: messageOf
+      })
+      const keys = entry && { entry, declared: declared?.keys ?? [], env: command.env }
+      return {
+        caches,
+        copies,
+        git,
+        network: { folder, mode, declared, hosts, grants, environment, user, keys, life }
+      }
+    }
+  )
+}
+
 const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
-
-const confine = Effect.fnUntraced(function* (
-  means: ConfinementMeans,
-  context: ConfinementContext,
-  run: ConfinedRun,
-  unconfined: SubprocessSpec
-): Effect.fn.Return<SubprocessSpec, string, Scope.Scope> {
-  const { config, searches, states, system } = context
-  const { copies, caches, git, network } = yield* openFolders(context, run, unconfined)
-  const state = yield* states.open(stateUser(context, run, unconfined))
-  const command = { ...unconfined, env: { ...unconfined.env, ...state.env } }
-  const folders = { network: network.folder, copies, caches, state: state.mounts }
-  const mounts = yield* Effect.try({
-    try: () => [...mountsOfRun(system, config, run, command, folders), ...git.mounts],
-    catch: messageOf
-  })
-  if (means.mounts !== true) {
-    const named = { ...command, env: { ...command.env, ...git.env } }
-    return yield* listed(context, run, yield* means.confine({ command: named, mounts, network }))
-  }
-  const { temporary } = command
-  const { user, workspace } = run
-  const covered = yield* coverSpecialFiles(searches, {
-    workspace,
-    mounts,
-    system,
-    temporary,
-    report: user.report
-  })
-  return yield* listed(context, run, yield* means.confine({ command, mounts: covered, network }))
-})
-
-const stateUser = (
-  { canMount }: ConfinementContext,
-  { folders, ids, life, resume, session, workspace }: ConfinedRun,
-  { env, temporary = "" }: SubprocessSpec
-): StateUser => ({
-  folders,
-  ids,
-  life,
-  resume,
-  session,
-  root: workspace,
-  env,
-  home: env["HOME"] ?? "",
-  temporary,
-  canMount
-})
-
-const adoptConfined = Effect.fnUntraced(function* (
-  adopt: NonNullable<ConfinementMeans["adopt"]>,
-  context: ConfinementContext,
-  run: ConfinedRun,
-  command: SubprocessSpec
-): Effect.fn.Return<SubprocessSpec, string, Scope.Scope> {
-  const { network } = yield* openFolders(context, run, command)
-  yield* context.states.adopt(stateUser(context, run, command))
-  return yield* listed(context, run, yield* adopt({ command, network }))
-})
-
-const listed = (
-  context: ConfinementContext,
-  { ids }: ConfinedRun,
-  { command, ports }: ConfinedCommand
-): Effect.Effect<SubprocessSpec, never, Scope.Scope> =>
-  ids === undefined || ports === undefined
-    ? Effect.succeed(command)
-    : Effect.as(listPorts(context, ids.run, ports), command)
-
-/** Caches, copies and network of a run, until the scope closes. */
-const openFolders = Effect.fnUntraced(function* (
-  context: ConfinementContext,
-  run: ConfinedRun,
-  command: SubprocessSpec
-): Effect.fn.Return<
-  {
-    readonly caches: ReadonlyArray<MountedCache>
-    readonly copies: string
-    readonly git: GitSettingsFile
-    readonly network: RunNetworkOptions
-  },
-  string,
-  Scope.Scope
-> {
-  const { environment, runHosts: hosts } = context.config
-  const { grants, ids, keys: entry, life = ownLife, mode, network: declared, user } = run
-  const folder = `${command.temporary ?? ""}.net`
-  const home = command.env["HOME"] ?? ""
-  const caches = yield* context.caches.open({ workspace: ids?.workspace, root: run.workspace, mode, home })
-  const copies = `${command.temporary ?? ""}.copies`
-  if (run.copies !== undefined) yield* openRunFolder(copies, life)
-  const settings = `${command.temporary ?? ""}.git`
-  const hasSettings = hasGitSettings(home)
-  if (hasSettings) yield* openRunFolder(settings, life)
-  const git = yield* Effect.try({
-    try: () => (hasSettings ? writeGitSettings(home, run.workspace, settings) : noGitSettings),
-    catch: messageOf
-  })
-  const keys = entry && { entry, declared: declared?.keys ?? [], env: command.env }
-  return {
-    caches,
-    copies,
-    git,
-    network: { folder, mode, declared, hosts, grants, environment, user, keys, life }
-  }
-})
 
 /** A folder of the run, until the scope closes. */
 const openRunFolder = (folder: string, life: RunLife) =>

@@ -1,5 +1,6 @@
 /**
- * Choice of the means that confines the runs of an Edge, by trying those of this system one after the other.
+ * Choice of the means that confines the runs of an Edge, by trying those of this system one after the other. Also the check of a proxy that the
+ * environment names.
  *
  * Guarantees: where the setting requires a confinement, only a means that closes the network counts (ADR 64).
  */
@@ -9,6 +10,23 @@ import { tryBubblewrap } from "./Bubblewrap.ts"
 import { tryLandlock } from "./Landlock.ts"
 import type { ConfinementMeans, MachineFolders, MeansTrial, MissingMeans } from "./Means.ts"
 import { trySeatbelt } from "./Seatbelt.ts"
+
+// A proxy that the Edge's own environment names. Confined runs connect through the proxy of their run only, so on a machine that reaches the
+// internet through a proxy they would reach nothing. Pure.
+
+const NAMES = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"]
+
+/** Why runs are not confined where the setting leaves that to the machine. */
+export const namedProxyProblem = (
+  environment: Readonly<Record<string, string>>
+): MissingMeans | undefined => {
+  const name = NAMES.find((each) => (environment[each] ?? "") !== "")
+  if (name === undefined) return undefined
+  return {
+    problem: `${name} names a proxy, which confined runs cannot use.`,
+    hint: `If this machine reaches the internet without it, start the Edge without ${name}, or set CORRAL_EDGE_CONFINEMENT=required.`
+  }
+}
 
 /** Means of a system, in the order in which they are tried. `open`: those that do not limit the network. */
 export interface MeansTrials {

@@ -1,26 +1,88 @@
 /**
- * What a run reads of programs: those on its PATH, its own program and interpreter with what they load, and toolchains.
+ * What a run reads of programs: those on its PATH, its own program and interpreter with what they load, and toolchains. A folder of the machine is
+ * shown by a rule about its entries.
  *
  * Guarantees: of a folder with programs it reads the programs only. Of the folder around a `bin`, it reads the parts of an installation.
  *
  * Does not: read the program. A program that loads files from elsewhere names them in its adapter's `folders.reads`.
  */
-import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from "node:fs"
+import { type Dirent, existsSync, lstatSync, readlinkSync, realpathSync, statSync } from "node:fs"
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from "node:path"
 import { isWithin } from "../workspace/PathContainment.ts"
 import { folderEntries } from "../workspace/FolderEntries.ts"
 import type { Mount } from "./Mount.ts"
 import { mergedViews } from "./MountViews.ts"
-import { type EntryRule, nothingShown, shownByRule, type ShownFolder, shownWhole } from "./ShownFolder.ts"
 import {
+  type ToolFolder,
+  type ToolKind,
   isInstallationPart,
   isInstallationText,
   javaSettings,
   matchesName,
-  type ToolFolder,
-  type ToolKind,
   toolFolders
 } from "./ToolFolders.ts"
+
+// What a run sees of a folder of the machine, by a rule about its entries: with few mounts, because each one delays the start.
+//
+// Guarantees: an entry that the rule does not show is not shown. If all are shown, the folder is one mount. If few are not, the folder is shown and
+// those are covered. A folder of such folders is one mount with their covers.
+//
+// Does not: cover a link, which shows nothing by itself, or what is made later in a folder that is shown.
+
+/** Names that are read of one folder. Without a complete list, nothing of it is shown. */
+const MAX_NAMES = 8_192
+
+interface ShownFolder {
+  readonly mounts: ReadonlyArray<Mount>
+  /** What is covered where the folder is shown with everything in it; `undefined` if only parts of it are shown. */
+  readonly covers: ReadonlyArray<Mount> | undefined
+}
+
+const nothingShown: ShownFolder = { mounts: [], covers: undefined }
+
+const shownBut = (path: string, covers: ReadonlyArray<Mount>): ShownFolder => ({
+  mounts: [{ kind: "read", path }, ...covers],
+  covers
+})
+
+/** A folder or file with everything in it. */
+const shownWhole = (path: string): ShownFolder => shownBut(path, [])
+
+/** What an entry shows, by its name and path. */
+type EntryRule = (name: string, path: string, entry: Dirent) => ShownFolder
+
+const entriesOf = (folder: string): ReadonlyArray<Dirent> => {
+  const entries = folderEntries(folder)
+  return entries.length > MAX_NAMES ? [] : entries
+}
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+
+const coverOf = (path: string): Mount => ({ kind: isFolder(path) ? "hidden" : "hidden_file", path })
+
+/** The folder by the rule. */
+const shownByRule = (folder: string, rule: EntryRule): ShownFolder => {
+  const entries = entriesOf(folder).map((entry) => {
+    const path = join(folder, entry.name)
+    const shown = rule(entry.name, path, entry)
+    return { path, shown, isLink: entry.isSymbolicLink() }
+  })
+  if (entries.length === 0) return nothingShown
+  const rest = entries.filter(({ isLink, shown }) => !isLink && shown.covers === undefined)
+  const inside = entries.flatMap(({ isLink, shown }) => (isLink ? [] : (shown.covers ?? [])))
+  const single = entries.flatMap(({ isLink, path, shown }): ReadonlyArray<Mount> =>
+    isLink && shown.covers !== undefined ? [{ kind: "link", path, target: readlinkSync(path) }] : shown.mounts
+  )
+  if (rest.length === 0) return shownBut(folder, inside)
+  // Parts of an entry next to one that is not shown: the folder is no tree of tools, and more may be made in it later.
+  const isApart = inside.length > 0 || rest.some(({ shown }) => shown.mounts.length > 0)
+  return isApart || rest.length >= single.length
+    ? { mounts: single, covers: undefined }
+    : shownBut(
+        folder,
+        rest.map(({ path }) => coverOf(path))
+      )
+}
 
 const MAX_LINKS = 20
 /** Scripts that shells read from a folder of programs. */

@@ -19,9 +19,15 @@ import { workspacePathsAt } from "../approval/PathTarget.ts"
 import { ApprovedFiles, type ApprovedFilesState } from "./ApprovedFiles.ts"
 import { configuredNames } from "./ConfiguredFiles.ts"
 import { inSteps } from "./InSteps.ts"
-import { changesBetween, uncovered } from "./ProtectedComparison.ts"
+import {
+  type ProtectedRecord,
+  type StoredScan,
+  changesBetween,
+  scanOf,
+  storedScan,
+  uncovered
+} from "./ProtectedRecord.ts"
 import { ProtectedCopies, type ProtectedCopiesState } from "./ProtectedCopies.ts"
-import { type ProtectedRecord, scanOf, type StoredScan, storedScan } from "./ProtectedRecord.ts"
 import { SetIdFiles } from "./SetIdFiles.ts"
 import { type ProtectedScan, ProtectedTree } from "./ProtectedTree.ts"
 import type { RepositoryRecord } from "./RepositoryRecord.ts"

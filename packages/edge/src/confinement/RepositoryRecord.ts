@@ -1,6 +1,6 @@
 /**
- * What a run in place changed in the repository without an explanation, and what was there before, so that a person can put it back. Files in
- * the Edge's home, which no run sees.
+ * What a run in place changed in the repository without an explanation, and what was there before, so that a person can put it back. Files in the
+ * Edge's home, which no run sees. Also the contents of its small files.
  *
  * Guarantees: nothing is put back by itself, and only if the repository is still as the run left it.
  * Does not: bring back objects. What the run deleted cannot be named again.
@@ -9,15 +9,76 @@ import { type Conflict, NotFound } from "@corral/domain/errors/Failures"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { makeFolder } from "@corral/service/MakeFolder"
 import { Effect } from "effect"
-import { copyFileSync, constants, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import {
+  appendFileSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync
+} from "node:fs"
 import { join } from "node:path"
 import { endNewRepository, startNewRepository } from "../workspace/NewRepository.ts"
 import { smallFileBytes } from "../workspace/SmallFile.ts"
-import { KeptContents } from "./KeptContents.ts"
 import type { Move, NamedChange, RepositoryDifference, ValueChange } from "./RepositoryDifference.ts"
 import { isContent, valueOfContent } from "./RepositoryFiles.ts"
 import { restoreRepository } from "./RepositoryRestore.ts"
-import { repositoryPlace, type RepositoryState } from "./RepositoryState.ts"
+import { type RepositoryState, repositoryPlace } from "./RepositoryState.ts"
+
+// Contents of small files of a repository, by their values, in one file. A start keeps some twenty of them, and to write as many files takes
+// milliseconds.
+//
+// Guarantees: a content is complete or not there. A write that was cut off leaves a line that is not read.
+
+/** A value, and the bytes in base64. */
+type Line = readonly [value: string, content: string]
+
+const linesOf = (text: string): ReadonlyArray<Line> => {
+  try {
+    // This program wrote the line.
+    return [JSON.parse(text) as Line]
+  } catch {
+    return []
+  }
+}
+
+export class KeptContents {
+  readonly #path: string
+  #values: Set<string> | undefined
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  has(value: string): boolean {
+    this.#values ??= new Set(this.#lines().map(([each]) => each))
+    return this.#values.has(value)
+  }
+
+  add(contents: ReadonlyMap<string, Buffer>): void {
+    if (contents.size === 0) return
+    const lines = [...contents].map(([value, bytes]) => JSON.stringify([value, bytes.toString("base64")]))
+    // The line before may have been cut off.
+    appendFileSync(this.#path, `\n${lines.join("\n")}\n`, { mode: 0o600 })
+    for (const value of contents.keys()) this.#values?.add(value)
+  }
+
+  of(value: string): Buffer | undefined {
+    const content = this.#lines().find(([each]) => each === value)?.[1]
+    return content === undefined ? undefined : Buffer.from(content, "base64")
+  }
+
+  #lines(): ReadonlyArray<Line> {
+    try {
+      return readFileSync(this.#path, "utf8").split("\n").flatMap(linesOf)
+    } catch {
+      // Nothing was kept.
+      return []
+    }
+  }
+}
 
 /** Largest file whose content is kept. */
 const MAX_FILE = 16_777_216

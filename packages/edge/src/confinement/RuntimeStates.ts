@@ -1,22 +1,197 @@
 /**
- * Private states of the confined runs of an Edge, in its home: made before a run's program starts, taken back when the run has ended.
+ * Private states of the confined runs of an Edge, in its home: made before a run's program starts, taken back when the run has ended. Each has a
+ * record for the next Edge, and is settled when its run has ended: conversations go to the user, the rest is compared.
  *
  * Guarantees: the user's state receives conversations and renewed sign-ins only (`StateReturn`, `CredentialExchange`). What a run left is taken back
  * once, by the Edge that ends the run or by the next one, before another run continues its conversation. What cannot be taken back stays.
  */
 import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { RuntimeFolders } from "@corral/domain/run/RuntimeFolders"
-import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
+import { type Counter, CurrentMetrics, type Metrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Deferred, Effect, Layer, type Scope } from "effect"
 import { join } from "node:path"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
-import { ownLife, type RunLife } from "../process/RunLife.ts"
+import { type RunLife, ownLife } from "../process/RunLife.ts"
 import { removeTemporary } from "../process/TemporaryFolder.ts"
 import { CredentialExchange } from "./CredentialExchange.ts"
-import { type LayerRecord, readRecord, writeRecord } from "./LayerRecord.ts"
-import { StateSettlement } from "./StateSettlement.ts"
-import { type LayerRequest, makeLayer, type StateLayer } from "./StateLayer.ts"
+import { type LayerFolder, type LayerRequest, type StateLayer, makeLayer } from "./StateLayer.ts"
 import { WorkspaceDatabases } from "./WorkspaceDatabases.ts"
+import { existsSync, readFileSync, readdirSync, renameSync } from "node:fs"
+import { edgeMetrics } from "../EdgeMetrics.ts"
+import { type PathReason, returnConversations } from "./StateReturn.ts"
+import { countFiles } from "./StateFiles.ts"
+import { writeFile } from "node:fs/promises"
+
+// What the Edge knows about the private state of a run, in a file next to it: the next Edge takes back what this one could not.
+//
+// The patterns are in it, because the next Edge may not have the adapter.
+
+/** Another number means another shape. */
+const FORMAT = 1
+const NAME = "layer.json"
+
+interface LayerRecord {
+  /** Real path of the run's folder. */
+  readonly workspace: string
+  /** Conversation of the runtime that the run continues. */
+  readonly session: string | undefined
+  readonly folders: ReadonlyArray<LayerFolder>
+}
+
+const writeRecord = (layer: string, record: LayerRecord): Promise<void> =>
+  writeFile(join(layer, NAME), JSON.stringify({ format: FORMAT, ...record }), { mode: 0o600 })
+
+/** `missing`: the program has not started. `undefined`: it cannot be read. */
+const readRecord = (layer: string): LayerRecord | "missing" | undefined => {
+  try {
+    // An Edge of this user wrote the file. No run sees it.
+    const record = JSON.parse(readFileSync(join(layer, NAME), "utf8")) as LayerRecord & {
+      readonly format: number
+    }
+    return record.format === FORMAT ? record : undefined
+  } catch (cause) {
+    return (cause as NodeJS.ErrnoException).code === "ENOENT" ? "missing" : undefined
+  }
+}
+
+// Taking back of the private states in an Edge's home, with their removal and their reports.
+//
+// Guarantees: a state is removed once it was taken back, and not taken back again, also if the Edge ends meanwhile. One that could not be taken
+// back stays, and is reported.
+
+// What becomes of the private state of a run that has ended: conversations go to the user, everything else is counted.
+//
+// Does not: remove it.
+
+interface LayerSettlement {
+  /** Number of files that the user has. */
+  readonly returned: number
+  readonly discarded: number
+  /** Files that may not come back. They are among the discarded. */
+  readonly refused: ReadonlyArray<PathReason>
+  /** Files that could not be taken back, so that the state stays. */
+  readonly unreturned: ReadonlyArray<PathReason>
+}
+
+const nothing: LayerSettlement = { returned: 0, discarded: 0, refused: [], unreturned: [] }
+
+const settleRecord = async ({ folders, workspace }: LayerRecord): Promise<LayerSettlement> => {
+  let total = nothing
+  for (const each of folders) {
+    const { copied = [], credentials = [] } = each.folder
+    const { refused, returned, unreturned } = await returnConversations(each, workspace)
+    const accounted = new Set([
+      ...returned,
+      ...unreturned.map(([path]) => path),
+      ...each.received.map(({ path }) => path),
+      ...[...copied, ...credentials].map(({ path }) => path)
+    ])
+    const discarded = await countFiles(each.layer, (path) => !accounted.has(path))
+    total = {
+      returned: total.returned + returned.length,
+      discarded: total.discarded + discarded,
+      refused: [...total.refused, ...refused],
+      unreturned: [...total.unreturned, ...unreturned]
+    }
+  }
+  return total
+}
+
+/** Takes back what a run left. Throws if its record cannot be read. */
+const settleLayer = async (layer: string): Promise<LayerSettlement> => {
+  const record = readRecord(layer)
+  if (record === undefined) throw new Error("its record cannot be read")
+  return record === "missing" ? nothing : settleRecord(record)
+}
+
+/** States that are being removed. */
+const REMOVED = "removed-"
+const SHOWN_FILES = 20
+
+const shown = (files: ReadonlyArray<PathReason>): ReadonlyArray<string> =>
+  files.slice(0, SHOWN_FILES).map(([path, reason]) => `${path}: ${reason}`)
+
+class StateSettlement {
+  /** Runs whose state could not be taken back. */
+  readonly unreturned = new Set<string>()
+  readonly #around: string
+  readonly #counters: Readonly<Record<"returned" | "discarded" | "refused" | "unreturned", Counter>>
+  #removals = 0
+
+  constructor(edgeHome: string, metrics: Metrics) {
+    this.#around = join(edgeHome, "runtime-state")
+    const counter = (outcome: string) => metrics.counter(edgeMetrics.stateFiles, { outcome })
+    this.#counters = {
+      returned: counter("returned"),
+      discarded: counter("discarded"),
+      refused: counter("refused"),
+      unreturned: counter("unreturned")
+    }
+  }
+
+  layerOf(run: string): string {
+    return join(this.#around, run)
+  }
+
+  /** Takes back the state of a run, if it has one. */
+  readonly settle = (run: string): Effect.Effect<void> => {
+    const layer = this.layerOf(run)
+    if (!existsSync(layer)) return Effect.void
+    return Effect.tryPromise({
+      try: () => settleLayer(layer),
+      catch: (cause) => (cause instanceof Error ? cause.message : String(cause))
+    }).pipe(
+      Effect.matchEffect({
+        onFailure: (cause) => this.#report(run, [cause]),
+        onSuccess: ({ discarded, refused, returned, unreturned }) => {
+          this.#counters.returned.add(returned)
+          this.#counters.discarded.add(discarded)
+          this.#counters.refused.add(refused.length)
+          this.#counters.unreturned.add(unreturned.length)
+          const end = unreturned.length > 0 ? this.#report(run, shown(unreturned)) : this.#finish(run)
+          return refused.length === 0
+            ? end
+            : Effect.andThen(
+                Effect.logWarning("refused files that a run left in its state", {
+                  run,
+                  files: shown(refused)
+                }),
+                end
+              )
+        }
+      })
+    )
+  }
+
+  /** Takes back all states, except those of live runs. */
+  readonly recover = (live: ReadonlySet<string>): Effect.Effect<void> =>
+    Effect.suspend(() =>
+      Effect.forEach(
+        existsSync(this.#around) ? readdirSync(this.#around).filter((name) => !live.has(name)) : [],
+        (name) => (name.startsWith(REMOVED) ? removeTemporary(this.layerOf(name)) : this.settle(name)),
+        { discard: true }
+      )
+    )
+
+  readonly remove = (layer: string): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      if (!existsSync(layer)) return Effect.void
+      const removed = this.layerOf(`${REMOVED}${process.pid}-${this.#removals++}`)
+      renameSync(layer, removed)
+      return removeTemporary(removed)
+    })
+
+  #finish(run: string): Effect.Effect<void> {
+    this.unreturned.delete(run)
+    return this.remove(this.layerOf(run))
+  }
+
+  #report(run: string, causes: ReadonlyArray<string>): Effect.Effect<void> {
+    this.unreturned.add(run)
+    const folder = this.layerOf(run)
+    return Effect.logWarning("failed to take back the state of a run", { run, folder, causes })
+  }
+}
 
 /** A run that needs the state of its runtime. */
 export interface StateUser {

@@ -8,10 +8,9 @@
 import { Effect } from "effect"
 import type { Socket } from "node:net"
 import { readFileSync } from "node:fs"
-import { HolderFailed } from "./HolderFailures.ts"
+import { HolderFailed, type HolderPlace, holderKeyFile } from "./HolderPlace.ts"
 import { frameOf, frameTypes, jsonFrame, textFrame } from "./HolderFrames.ts"
 import { connectSocket } from "./HolderSocket.ts"
-import { holderKeyFile, type HolderPlace } from "./HolderPlace.ts"
 import type {
   HeldEnd,
   HeldExit,

@@ -2,10 +2,9 @@
 import { Effect, Option } from "effect"
 import { readFileSync, rmSync } from "node:fs"
 import type { Socket } from "node:net"
-import { HolderFailed, HolderIncompatible } from "./HolderFailures.ts"
+import { HolderFailed, HolderIncompatible, type HolderPlace, holderKeyFile } from "./HolderPlace.ts"
 import { frameOf, frameTypes, HOLDER_FORMAT, jsonFrame } from "./HolderFrames.ts"
 import type { HeldRunSummary, HolderHello, HolderWelcome } from "./HolderMessages.ts"
-import { holderKeyFile, type HolderPlace } from "./HolderPlace.ts"
 import { connectSocket } from "./HolderSocket.ts"
 
 const ANSWER_LIMIT = "10 seconds"

@@ -3,9 +3,8 @@ import { VERSION } from "@corral/service/Version"
 import { Effect } from "effect"
 import { readdirSync } from "node:fs"
 import { connectControl } from "./HolderControl.ts"
-import type { HolderFailed } from "./HolderFailures.ts"
+import { type HolderFailed, holderPlaceOf } from "./HolderPlace.ts"
 import { HOLDER_FORMAT } from "./HolderFrames.ts"
-import { holderPlaceOf } from "./HolderPlace.ts"
 
 export interface HolderFound {
   /** Live runs. */

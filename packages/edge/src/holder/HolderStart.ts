@@ -10,7 +10,7 @@ import { existsSync } from "node:fs"
 import { Readable } from "node:stream"
 import { fileURLToPath } from "node:url"
 import { EDGE_MARK, RUN_MARK } from "../process/MarkSweep.ts"
-import { HolderFailed } from "./HolderFailures.ts"
+import { HolderFailed } from "./HolderPlace.ts"
 
 const START_LIMIT = "10 seconds"
 const MAX_ANSWER = 4_096

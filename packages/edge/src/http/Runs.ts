@@ -1,4 +1,7 @@
-/** Endpoints of `/v1/runs`: create, list, read, cancel, pause, resume, finish, further input, result and log. */
+/**
+ * Endpoints of `/v1/runs`: create, list, read, cancel, pause, resume, finish, further input, result and log. The events of a run are a page or a
+ * stream.
+ */
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import {
   ApprovalRejected,
@@ -9,19 +12,60 @@ import {
   RuntimeUnavailable,
   WorkUnfinished
 } from "@corral/domain/errors/Failures"
-import { withErrorObject } from "@corral/domain/http/RequestContext"
+import { CurrentRequestId, withErrorObject } from "@corral/domain/http/RequestContext"
 import type { Run } from "@corral/domain/run/Run"
 import { traceparentOf } from "@corral/domain/http/TraceContext"
-import { Effect } from "effect"
+import { Effect, Stream } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
-import { runEvents } from "./RunEvents.ts"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { LOCAL_PRINCIPAL } from "./Principal.ts"
 import { markReplayed } from "@corral/service/http/Replayed"
+import { startAfter } from "@corral/domain/http/EventPosition"
+import type { RunId } from "@corral/domain/identity/Ids"
+import { gapToConflict } from "@corral/service/stream/LogSource"
+import { eventPage } from "@corral/service/stream/Page"
+import {
+  SSE_COMMENT,
+  acceptsEventStream,
+  eventStreamResponse,
+  serverSentEvents
+} from "@corral/service/stream/ServerSentEvents"
+import { edgeRunSource } from "../log/EdgeLogSource.ts"
+
+// `GET /v1/runs/{id}/events`: a run's log as a JSON page or as `text/event-stream`.
+
+export interface EventsRequest {
+  readonly runId: RunId
+  readonly after?: number | undefined
+  readonly limit: number
+  readonly request: HttpServerRequest.HttpServerRequest
+}
+
+/** Fails if the position is beyond the log, or if retention has dropped later events. */
+export const runEvents = Effect.fn("Runs.runEvents")(
+  function* (log: EdgeEventLog["Service"], { after, limit, request, runId }: EventsRequest) {
+    const isStream = acceptsEventStream(request)
+    const lastSeq = log.lastSeq(runId)
+    const start = startAfter(after, isStream ? request.headers["last-event-id"] : undefined, lastSeq)
+    if (typeof start !== "number") return yield* start
+    const source = edgeRunSource(log, runId)
+    if (!isStream) {
+      const requestId = yield* CurrentRequestId
+      const page = eventPage(source, { after: start, limit, lastSeq, requestId })
+      return yield* gapToConflict(lastSeq)(page)
+    }
+    if (log.endsAt(runId, start)) return eventStreamResponse(Stream.make(SSE_COMMENT))
+    const events = serverSentEvents(source, { after: start, isOver: false })
+    const text = yield* gapToConflict(lastSeq)(events)
+    return eventStreamResponse(text)
+  },
+  // The server handles reads of damaged data for all endpoints.
+  Effect.catchTag("StoreDamaged", (damage) => Effect.die(damage))
+)
 
 export const edgeRuns = HttpApiBuilder.group(
   EdgeApi,

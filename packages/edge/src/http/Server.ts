@@ -5,23 +5,62 @@
  */
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import type { ConnectionHandlers } from "@corral/service/http/Connections"
-import { endpointPaths } from "@corral/service/http/Endpoints"
+import { endpointPaths } from "@corral/service/http/Unanswered"
 import { mountedLayer } from "@corral/service/http/Mounted"
 import { type HttpRefusal, refuseUpgrade } from "@corral/service/http/Refusal"
-import { loopbackHosts, RequestGuard } from "@corral/service/http/RequestGuard"
+import { RequestGuard, guardedRoutes, loopbackHosts } from "@corral/service/http/RequestGuard"
 import { ServiceAddress } from "@corral/service/http/Answering"
 import { serviceServerLayer } from "@corral/service/http/ServiceServer"
 import { Cause, Clock, Context, Effect, FiberSet, Layer } from "effect"
-import { HttpRouter } from "effect/http"
+import { HttpRouter, HttpServer } from "effect/http"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { LocalToken } from "../LocalToken.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
-import { damageOptions, StoreDamaged } from "../store/StoreDamage.ts"
+import { StoreDamaged, damageOptions } from "../store/StoreDamage.ts"
 import { carriesEdgeToken, edgeRequestPolicy } from "./EdgeRequestPolicy.ts"
 import { EventStreams } from "./EventStreams.ts"
 import { RateLimit } from "./RateLimit.ts"
-import { edgeApiRoutes } from "./routes.ts"
+import { SchemaErrors } from "@corral/domain/http/RequestContext"
+import { requestIds } from "@corral/service/http/RequestIdLayer"
+import { HttpApiBuilder } from "effect/http-api"
+import { agents } from "./Agents.ts"
+import { authority } from "./Authority.ts"
+import { diffs } from "./Diffs.ts"
+import { artifacts } from "./Artifacts.ts"
+import { edgeFiles } from "./Files.ts"
+import { grants } from "./Grants.ts"
+import { edgeHealth } from "./Health.ts"
+import { edgeInputs } from "./Inputs.ts"
+import { edgeLink } from "./Link.ts"
+import { permissions } from "./Permissions.ts"
+import { previews } from "./Previews.ts"
+import { edgeRuns } from "./Runs.ts"
+import { workspaces } from "./Workspaces.ts"
+import { worktrees } from "./Worktrees.ts"
+
+// All HTTP routes of the Edge, with their guard and their authentication.
+
+const edgeApiRoutes = HttpApiBuilder.layer(EdgeApi).pipe(
+  Layer.provide([
+    edgeHealth,
+    agents,
+    workspaces,
+    edgeFiles,
+    edgeRuns,
+    diffs,
+    worktrees,
+    artifacts,
+    previews,
+    permissions,
+    edgeInputs,
+    grants,
+    edgeLink
+  ]),
+  Layer.provide([SchemaErrors.layer, requestIds, authority]),
+  Layer.provide(guardedRoutes),
+  Layer.provide(HttpServer.layerServices)
+)
 
 /** Address of the Edge. */
 export class EdgeServer extends Context.Service<

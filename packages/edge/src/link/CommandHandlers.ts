@@ -1,5 +1,6 @@
 /**
- * Handlers of Hub commands: each calls the service that the local API calls, with the same policies and refusals.
+ * Handlers of Hub commands: each calls the service that the local API calls, with the same policies and refusals. Also the outcome of a command as
+ * the link sends it.
  *
  * Guarantees: a Hub reaches only the runs that it started as this device.
  */
@@ -7,10 +8,12 @@ import type { DecisionScope } from "@corral/domain/approval/Approval"
 import {
   type CommandAttachments,
   type CommandName,
+  type CommandOutcome,
   type CommandPayload,
   type CommandSuccess,
   type EdgeCommand,
-  MAX_CHUNK_BYTES
+  MAX_CHUNK_BYTES,
+  edgeCommands
 } from "@corral/domain/link/EdgeCommand"
 import {
   type ChangesUnknown,
@@ -30,7 +33,7 @@ import type {
 } from "@corral/domain/identity/Ids"
 import type { InputRequest } from "@corral/domain/input/InputRequest"
 import type { Run } from "@corral/domain/run/Run"
-import { Effect, Stream } from "effect"
+import { Effect, Schema, Stream } from "effect"
 import { Artifacts } from "../artifact/Artifacts.ts"
 import { Attachments, type TurnAttachments } from "../attachment/Attachments.ts"
 import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
@@ -45,10 +48,39 @@ import { listFolder, previewFile } from "../workspace/WorkspaceFiles.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
 import { HubAttachments } from "./HubAttachments.ts"
-import { MAX_ANSWER_BYTES } from "./CommandOutcome.ts"
 import { insertHubRun, isOwned } from "./HubRuns.ts"
 import type { Diff, FileDiff } from "@corral/domain/edge-api/Diff"
 import { MAX_LIMIT } from "@corral/domain/http/Page"
+import { MAX_FRAME_BYTES } from "@corral/domain/link/EdgeLink"
+
+// Outcome of a Hub command on the wire: its encoded value, or the reason for its refusal.
+
+/** Maximum size of an answer, in bytes of JSON. */
+export const MAX_ANSWER_BYTES = MAX_FRAME_BYTES / 2
+
+/** Encodes the result of a command. Fails if it is too large to send. */
+export const encodeOutcome = (
+  name: CommandName,
+  value: unknown
+): Effect.Effect<CommandOutcome, PayloadTooLarge> =>
+  // The value comes from the command's service, so it matches the schema.
+  Effect.orDie(Schema.encodeUnknownEffect(edgeCommands[name].success)(value)).pipe(
+    Effect.filterOrFail(
+      (json) => Buffer.byteLength(JSON.stringify(json)) <= MAX_ANSWER_BYTES,
+      () => new PayloadTooLarge({ message: "The answer is too large to be sent." })
+    ),
+    Effect.map((json) => ({ _tag: "Done", value: json }))
+  )
+
+/** Outcome of a refused command. */
+export const refusedOutcome = ({
+  code,
+  details,
+  message
+}: Pick<Failure, "code" | "message"> & { readonly details?: object | undefined }): CommandOutcome => ({
+  _tag: "Refused",
+  error: { code, message, ...(details === undefined ? {} : { details: { ...details } }) }
+})
 
 // A run's diff in one piece, read page by page, up to the size that can be sent.
 

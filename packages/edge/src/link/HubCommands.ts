@@ -11,8 +11,7 @@ import type { DeviceId } from "@corral/domain/identity/Ids"
 import { traceparentOf } from "@corral/domain/http/TraceContext"
 import { CurrentTraces } from "@corral/service/telemetry/Traces"
 import { Cause, Context, Deferred, Effect, Layer } from "effect"
-import { type CommandCall, commandHandler } from "./CommandHandlers.ts"
-import { encodeOutcome, refusedOutcome } from "./CommandOutcome.ts"
+import { type CommandCall, commandHandler, encodeOutcome, refusedOutcome } from "./CommandHandlers.ts"
 
 export class HubCommands extends Context.Service<
   HubCommands,

@@ -1,5 +1,6 @@
 /**
- * Link to the Hub: connects, proves the device, receives commands, pushes events, and connects again after a failure.
+ * Link to the Hub: connects, proves the device, receives commands, pushes events, and connects again after a failure. Also the device file of this
+ * Edge, and the link's state for the readiness check.
  *
  * Guarantees: runs do not depend on the link. Without a Hub they continue, and their events are pushed later. If only a user can resolve a
  * refusal, it stops connecting until the device file changes. While the Edge runs, only this service writes the device file.
@@ -14,16 +15,100 @@ import { hubUrlOf, linkAddressOf } from "../config/HubAddress.ts"
 import { edgeMetrics } from "../EdgeMetrics.ts"
 import { Store } from "../store/Store.ts"
 import { CurrentLink } from "./CurrentLink.ts"
-import { DeviceFileWatch } from "./DeviceFileWatch.ts"
-import type { DeviceFile } from "./DeviceKey.ts"
+import { type DeviceFile, type DeviceFileUnusable, readDevice, stampOf, writeDevice } from "./DeviceKey.ts"
 import { HubAttachments } from "./HubAttachments.ts"
 import { HubCommands } from "./HubCommands.ts"
 import { endPushesOfOtherDevices } from "./HubRuns.ts"
 import { rotateKey } from "./KeyRotation.ts"
 import type { LinkEnd } from "./LinkEnd.ts"
-import { type LinkOwner, makeLinkSession } from "./LinkSession.ts"
-import { LinkStatus } from "./LinkStatus.ts"
-import { defaultTimes, type LinkTimes } from "./LinkTimes.ts"
+import { type LinkOwner, type LiveLink, makeLinkSession } from "./LinkSession.ts"
+import { type LinkTimes, defaultTimes } from "./LinkSocket.ts"
+import { ClockOffset } from "@corral/service/clock/ClockOffset"
+
+// State of the link to the Hub, as the readiness check reports it.
+
+class LinkStatus {
+  readiness: LinkReadiness = { state: "none" }
+  /** The clock of the Hub, as each proof learns it. */
+  readonly hubClock = new ClockOffset()
+  #live: LiveLink | undefined
+  private readonly now: () => number
+  private readonly onLive: (live: LiveLink | undefined) => void
+
+  constructor(now: () => number, onLive: (live: LiveLink | undefined) => void) {
+    this.now = now
+    this.onLive = onLive
+  }
+
+  get live(): LiveLink | undefined {
+    return this.#live
+  }
+
+  set live(live: LiveLink | undefined) {
+    this.#live = live
+    this.onLive(live)
+  }
+
+  /** This machine's clock minus the Hub's, in milliseconds; `undefined` without a Hub that has said its time. */
+  skewMs(): number | undefined {
+    const hubTime = this.hubClock.at(performance.now())
+    return hubTime === undefined || this.readiness.state === "none" ? undefined : this.now() - hubTime
+  }
+
+  enter(state: LinkReadiness["state"], device: DeviceFile | undefined, problem?: string): void {
+    const { readiness } = this
+    const since =
+      state === readiness.state && readiness.since !== undefined
+        ? readiness.since
+        : new Date(this.now()).toISOString()
+    this.readiness = {
+      state,
+      since,
+      ...(device === undefined ? {} : { hub: device.hub, deviceId: device.deviceId }),
+      ...(problem === undefined ? {} : { problem })
+    }
+  }
+}
+
+// Device file of a running Edge: its content, and changes by other programs.
+
+class DeviceFileWatch {
+  readonly file: string
+  /** Device of the last successful `load` or `save`. */
+  device: DeviceFile | undefined
+  private readonly lookMs: number
+  /** Stamp of the file at the last `load` or `save`. */
+  private stamp = ""
+  private isWriting = false
+
+  constructor(file: string, lookMs: number) {
+    this.file = file
+    this.lookMs = lookMs
+  }
+
+  readonly load: Effect.Effect<DeviceFile | undefined, DeviceFileUnusable> = Effect.suspend(() => {
+    this.stamp = stampOf(this.file)
+    this.device = undefined
+    return Effect.tap(readDevice(this.file), (device) => Effect.sync(() => (this.device = device)))
+  })
+
+  save(device: DeviceFile): Effect.Effect<void, DeviceFileUnusable> {
+    return Effect.suspend(() => {
+      this.isWriting = true
+      return Effect.map(writeDevice(this.file, device), () => {
+        this.device = device
+        this.stamp = stampOf(this.file)
+      })
+    }).pipe(Effect.ensuring(Effect.sync(() => (this.isWriting = false))))
+  }
+
+  /** Succeeds when another program has written the file. */
+  readonly changed: Effect.Effect<void> = Effect.suspend(() =>
+    this.isWriting || stampOf(this.file) === this.stamp
+      ? Effect.andThen(Effect.sleep(this.lookMs), this.changed)
+      : Effect.void
+  )
+}
 
 export class HubLink extends Context.Service<
   HubLink,

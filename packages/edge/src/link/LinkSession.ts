@@ -1,14 +1,15 @@
 /**
- * Session of one link: hello and proof, then concurrently commands, heartbeats, pushes and further proofs. The first failure ends the link.
+ * Session of one link: hello and proof, then concurrently commands, heartbeats, pushes and further proofs. The first failure ends the link. Also the
+ * device's proof of identity.
  */
 import {
   ATTACHMENTS_FEATURE,
   type CommandId,
   type CommandOutcome,
-  edgeCommands,
-  INPUTS_FEATURE
+  INPUTS_FEATURE,
+  edgeCommands
 } from "@corral/domain/link/EdgeCommand"
-import type { Offer } from "@corral/domain/link/EdgeLink"
+import { LINK_VERSION, type LinkFailure, type Offer, challengeText } from "@corral/domain/link/EdgeLink"
 import { Cause, Deferred, Effect, Latch, Option, Stream } from "effect"
 import { EdgeInstance } from "../EdgeInstance.ts"
 import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
@@ -17,10 +18,89 @@ import type { Store } from "../store/Store.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { type HubCalls, type ProvenLink, pushEvents } from "./EventPush.ts"
 import { HubCommands } from "./HubCommands.ts"
-import { brokenLink, endOfClose, endOfError, LinkEnd } from "./LinkEnd.ts"
-import { type CallError, type LinkIdentity, OFFER_TIMEOUT, proveDevice, proveAgain } from "./LinkProof.ts"
-import { openLink } from "./LinkSocket.ts"
-import type { LinkTimes } from "./LinkTimes.ts"
+import { LinkEnd, brokenLink, endOfClose, endOfError, failureOf } from "./LinkEnd.ts"
+import { type LinkTimes, openLink } from "./LinkSocket.ts"
+import type { ClockSample } from "@corral/service/clock/ClockOffset"
+import type { RpcClientError } from "effect/rpc/RpcClientError"
+import { hubUrlOf } from "../config/HubAddress.ts"
+import { type DeviceFile, signText } from "./DeviceKey.ts"
+
+// Proof of identity over a link: the device signs the Hub's challenge at the start, and again before each access period ends.
+
+/** The device of a link. */
+interface LinkIdentity {
+  readonly device: () => DeviceFile
+  /** Writes the device file and uses its new content. */
+  readonly save: (device: DeviceFile) => Effect.Effect<void>
+  /** Receives what the Hub says about its time. */
+  readonly onHubTime: (sample: ClockSample) => void
+}
+
+interface Proving {
+  readonly calls: HubCalls
+  readonly identity: LinkIdentity
+  readonly instanceId: string
+}
+
+type CallError = LinkFailure | RpcClientError | LinkEnd
+
+/** Time for an offer; after it, the last offer is used. */
+const OFFER_TIMEOUT = "5 seconds"
+
+/** Proves the device with its key, or with its next key if the Hub may have accepted that before a crash. */
+const proveDevice = Effect.fn("LinkSession.proveDevice")(function* (proving: Proving, offer: Offer) {
+  const { identity } = proving
+  const { next, ...current } = identity.device()
+  return yield* proveWith(proving, current.privateKey, offer).pipe(
+    Effect.catchIf(
+      (error) => next !== undefined && isRefusal(error),
+      (error) =>
+        next === undefined
+          ? Effect.fail(error)
+          : Effect.tap(proveWith(proving, next.privateKey, offer), () =>
+              identity.save({ ...current, privateKey: next.privateKey })
+            )
+    ),
+    Effect.mapError((error) => endOfError(error, true))
+  )
+})
+
+const proveWith = Effect.fnUntraced(function* (
+  { calls, identity, instanceId }: Proving,
+  privateKey: string,
+  offer: Offer
+) {
+  const { deviceId, hub } = identity.device()
+  const sentAt = performance.now()
+  const hello = yield* calls.Hello({ linkVersion: LINK_VERSION, deviceId, instanceId })
+  if (hello.now !== undefined)
+    identity.onHubTime({ sentAt, receivedAt: performance.now(), remote: hello.now })
+  const other = hubUrlOf(hello.hub)
+  if ("problem" in other || other.url !== hub)
+    return yield* brokenLink("it is another Hub than the one that this device joined")
+  const { challenge } = hello
+  const signature = signText(privateKey, challengeText({ hub, deviceId, challenge }))
+  return yield* calls.Prove({ deviceId, challenge, signature, offer })
+})
+
+const isRefusal = (error: CallError): boolean => failureOf(error)?.code === "unauthorized"
+
+/** Repeats the proof before each access period ends. Never succeeds. */
+const proveAgain = Effect.fnUntraced(function* (
+  proving: Proving,
+  first: { readonly generation: number; readonly accessSeconds: number; readonly offer: Offer },
+  offered: Effect.Effect<Offer>
+): Effect.fn.Return<never, LinkEnd> {
+  let { accessSeconds } = first
+  for (;;) {
+    yield* Effect.sleep(accessSeconds * (2_000 / 3))
+    const offer = Option.getOrElse(yield* Effect.timeoutOption(offered, OFFER_TIMEOUT), () => first.offer)
+    const again = yield* proveDevice(proving, offer)
+    if (again.generation !== first.generation)
+      return yield* brokenLink("the Hub changed the link's generation")
+    accessSeconds = again.accessSeconds
+  }
+})
 
 /** A link with a proven device. */
 export interface LiveLink {

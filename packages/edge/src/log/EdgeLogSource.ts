@@ -1,9 +1,14 @@
 /** The Edge's event log (SQLite) as the source of event streams and pages. Reads are synchronous. */
 import { closeCodes } from "@corral/domain/http/StreamEnd"
 import type { RunId } from "@corral/domain/identity/Ids"
-import { ReplayGap } from "@corral/service/stream/Gap"
-import type { LogBatch, LogFollower, LogSource, SocketClose } from "@corral/service/stream/LogSource"
-import { logStream } from "@corral/service/stream/LogStream"
+import {
+  type LogBatch,
+  type LogFollower,
+  type LogSource,
+  ReplayGap,
+  type SocketClose
+} from "@corral/service/stream/LogSource"
+import { logStream } from "@corral/service/stream/ServerSentEvents"
 import { defaultStreamTimes } from "@corral/service/stream/StreamTimes"
 import { Effect, Stream } from "effect"
 import { StoreDamaged } from "../store/StoreDamage.ts"

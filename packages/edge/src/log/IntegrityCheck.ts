@@ -6,7 +6,7 @@
  */
 import { Effect, Layer } from "effect"
 import { EdgeEventLog } from "./EdgeEventLog.ts"
-import { type StoredDataCheck, storedDataChecks } from "./StoredDataChecks.ts"
+import { type StoredDataCheck, storedDataChecks } from "./StoreExamination.ts"
 import { Store } from "../store/Store.ts"
 import { StoreDamaged } from "../store/StoreDamage.ts"
 

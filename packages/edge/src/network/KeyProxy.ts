@@ -1,6 +1,6 @@
 /**
  * Connections of a run to the services of its keys. The proxy ends their TLS with a certificate of the run's authority, reads each request of
- * HTTP/1.1, and puts the key where its placeholder is.
+ * HTTP/1.1, and puts the key where its placeholder is. Keys in responses become asterisks.
  *
  * Guarantees: a request goes to the service of its connection, regardless of what it names. A key is sent only over a connection whose certificate was
  * verified, or to an address with `http` that the owner wrote. Bodies are streamed in both directions. A response contains no key.
@@ -8,25 +8,113 @@
 import type { RequestId } from "@corral/domain/identity/Ids"
 import { refuseRequest } from "@corral/service/http/Refusal"
 import { Effect } from "effect"
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
-import type { Duplex } from "node:stream"
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http"
+import { type Duplex, Transform, type TransformCallback } from "node:stream"
 import { pipeline } from "node:stream/promises"
-import { createSecureContext, type SecureContext, TLSSocket } from "node:tls"
+import { type SecureContext, TLSSocket, connect, createSecureContext, rootCertificates } from "node:tls"
 import { hopByHop, withoutHeaders } from "../preview/ProxyHeaders.ts"
 import { exchangeHttp } from "./HttpExchange.ts"
-import { KeyRedaction, redactedHeader } from "./KeyRedaction.ts"
 import { isSameTarget } from "./KeyServices.ts"
-import { networkRefusal } from "./NetworkRefusal.ts"
+import { type RefusalReason, networkRefusal } from "./NetworkRefusal.ts"
 import { type NetworkTarget, showTarget, targetOfAuthority } from "./NetworkTarget.ts"
 import { type KeyedService, keyHeaders } from "./PlaceholderKeys.ts"
 import {
   ConnectionRefused,
+  type ProxyConnectionOptions,
   connectTarget,
-  orRefused,
-  type ProxyConnectionOptions
+  orRefused
 } from "./ProxyConnection.ts"
 import type { SignedCertificate } from "./RunAuthority.ts"
-import { secureConnection, trustingContext } from "./SecuredConnection.ts"
+import { type Socket, isIP } from "node:net"
+
+// Keys in responses, replaced by asterisks of the same length, also across the chunks of a stream.
+//
+// Guarantees: bytes wait only while they may be the beginning of a key, so at most the length of a key.
+//
+// Does not: find a key in another encoding. Compressed responses to requests with a key are refused.
+
+const ASTERISK = 42
+
+export class KeyRedaction extends Transform {
+  readonly #keys: ReadonlyArray<Buffer>
+  #waiting: Buffer = Buffer.alloc(0)
+
+  constructor(keys: ReadonlyArray<string>) {
+    super()
+    this.#keys = keys.map((key) => Buffer.from(key))
+  }
+
+  override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
+    const bytes = this.#waiting.length === 0 ? chunk : Buffer.concat([this.#waiting, chunk])
+    for (const key of this.#keys) {
+      for (let at = bytes.indexOf(key); at !== -1; at = bytes.indexOf(key, at + key.length))
+        bytes.fill(ASTERISK, at, at + key.length)
+    }
+    const ready = bytes.length - this.#unfinished(bytes)
+    this.#waiting = bytes.subarray(ready)
+    done(null, bytes.subarray(0, ready))
+  }
+
+  override _flush(done: TransformCallback): void {
+    done(null, this.#waiting)
+  }
+
+  /** Length of the end that may be the beginning of a key. */
+  #unfinished(bytes: Buffer): number {
+    const longest = Math.max(0, ...this.#keys.map(({ length }) => length - 1))
+    for (let length = Math.min(longest, bytes.length); length > 0; length--) {
+      const end = bytes.subarray(bytes.length - length)
+      if (this.#keys.some((key) => key.length > length && key.subarray(0, length).equals(end))) return length
+    }
+    return 0
+  }
+}
+
+/** A header's value without keys. */
+export const redactedHeader = <A extends number | string | ReadonlyArray<string> | undefined>(
+  keys: ReadonlyArray<string>,
+  value: A
+): A | string | ReadonlyArray<string> => {
+  const redact = (text: string) =>
+    keys.reduce((rest, key) => rest.replaceAll(key, "*".repeat(key.length)), text)
+  if (typeof value === "string") return redact(value)
+  return Array.isArray(value) ? value.map((each: string) => redact(each)) : value
+}
+
+// TLS on a connection of a run's proxy to a service. The certificate of the service is verified, regardless of the Edge's environment.
+
+const WITHIN = "10 seconds"
+
+/** What the Edge trusts. `authorities`: PEM, in addition to those that Node trusts. Reading them takes 40 ms, so contexts are shared. */
+const trustingContext = (authorities: ReadonlyArray<string> | undefined): SecureContext =>
+  createSecureContext({
+    minVersion: "TLSv1.2",
+    ...(authorities === undefined ? {} : { ca: [...rootCertificates, ...authorities] })
+  })
+
+/** Fails with `certificate` if the certificate is not valid for the host. */
+const secureConnection = (
+  socket: Socket,
+  host: string,
+  secureContext: SecureContext
+): Effect.Effect<TLSSocket, RefusalReason> =>
+  Effect.callback<TLSSocket, RefusalReason>((resume) => {
+    const secured = connect({
+      socket,
+      host,
+      ...(isIP(host) === 0 ? { servername: host } : {}),
+      ALPNProtocols: ["http/1.1"],
+      rejectUnauthorized: true,
+      secureContext
+    })
+    secured.once("secureConnect", () => resume(Effect.succeed(secured)))
+    secured.on("error", () => {
+      // Set by Node if the verification failed. Its type lacks `null`.
+      const reason: unknown = secured.authorizationError
+      resume(Effect.fail(reason === undefined || reason === null ? "unreachable" : "certificate"))
+    })
+    return Effect.sync(() => void secured.destroy())
+  }).pipe(Effect.timeoutOrElse({ duration: WITHIN, orElse: () => Effect.fail("unreachable" as const) }))
 
 export interface KeyProxyOptions extends ProxyConnectionOptions {
   readonly newId: () => RequestId

@@ -1,5 +1,6 @@
 /**
- * Keys of one confined run: its placeholders, its authority, and the proxy that replaces the placeholders.
+ * Keys of one confined run: its placeholders, its authority, and the proxy that replaces the placeholders. Also the files with the authority's
+ * certificate, for programs of the run.
  *
  * Guarantees: without keys nothing is made, and asn1js is not loaded.
  */
@@ -9,13 +10,83 @@ import { mint } from "@corral/service/Identifiers"
 import { Clock, Effect, FiberSet, type Scope } from "effect"
 import type { KeyEntry } from "../config/KeyEntries.ts"
 import { KeyProxy } from "./KeyProxy.ts"
-import { keysOfRun, type KeySources } from "./KeyServices.ts"
+import { type KeySources, keysOfRun } from "./KeyServices.ts"
 import { isLoopbackHost } from "./NetworkAddress.ts"
 import type { NetworkTarget } from "./NetworkTarget.ts"
-import { PlaceholderKeys, type KeyedService } from "./PlaceholderKeys.ts"
+import { type KeyedService, PlaceholderKeys } from "./PlaceholderKeys.ts"
 import type { ProxyConnectionOptions } from "./ProxyConnection.ts"
-import { makeRunAuthority, type SignedCertificate } from "./RunAuthority.ts"
-import { trustVariables, writeTrustFiles } from "./TrustFiles.ts"
+import { type SignedCertificate, makeRunAuthority } from "./RunAuthority.ts"
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { rootCertificates } from "node:tls"
+
+// Files with the certificate of a run's authority, and the variables by which programs find them. Some programs add the file to what they
+// trust, others trust nothing else: the second file has the authorities of the system, too.
+
+/** Files of the authorities that a system trusts: Debian, Red Hat, SUSE, Alpine. */
+const SYSTEM_FILES = [
+  "/etc/ssl/certs/ca-certificates.crt",
+  "/etc/pki/tls/certs/ca-bundle.crt",
+  "/etc/ssl/ca-bundle.pem",
+  "/etc/ssl/cert.pem"
+]
+const ADDED = "authority.pem"
+const WHOLE = "authorities.pem"
+
+const BEGIN = "-----BEGIN CERTIFICATE-----"
+const END = "-----END CERTIFICATE-----"
+
+/** The certificates of a text, and not a private key that is in the same file. */
+const certificatesIn = (text: string): string => {
+  const found: Array<string> = []
+  for (let at = text.indexOf(BEGIN); at !== -1;) {
+    const end = text.indexOf(END, at)
+    if (end === -1) break
+    found.push(text.slice(at, end + END.length))
+    at = text.indexOf(BEGIN, end)
+  }
+  return found.join("\n")
+}
+
+const textOf = (path: string | undefined): string | undefined => {
+  try {
+    return path === undefined || path === "" ? undefined : certificatesIn(readFileSync(path, "utf8"))
+  } catch {
+    return undefined
+  }
+}
+
+const trustedBySystem = (file: string | undefined): string => {
+  for (const path of [file, ...SYSTEM_FILES]) {
+    const text = textOf(path)
+    if (text !== undefined && text !== "") return text
+  }
+  return rootCertificates.join("\n")
+}
+
+/** Writes the files. `environment`: the Edge's own, which may name files of authorities. Throws the system's error. */
+const writeTrustFiles = (
+  folder: string,
+  certificate: string,
+  environment: Readonly<Record<string, string>>
+): void => {
+  const added = [certificate, textOf(environment["NODE_EXTRA_CA_CERTS"]) ?? ""].join("\n")
+  writeFileSync(join(folder, ADDED), added, { mode: 0o400 })
+  const whole = [added, trustedBySystem(environment["SSL_CERT_FILE"])].join("\n")
+  writeFileSync(join(folder, WHOLE), whole, { mode: 0o400 })
+}
+
+/** Variables of the run. `folder`: where the run sees the files. Node and Bun read the first one, Codex the last one. */
+const trustVariables = (folder: string): Readonly<Record<string, string>> => {
+  const [added, whole] = [join(folder, ADDED), join(folder, WHOLE)]
+  return {
+    NODE_EXTRA_CA_CERTS: added,
+    SSL_CERT_FILE: whole,
+    CURL_CA_BUNDLE: whole,
+    REQUESTS_CA_BUNDLE: whole,
+    CODEX_CA_CERTIFICATE: whole
+  }
+}
 
 /** The setting for the adapter of a run, and what the adapter declares. */
 export interface RunKeyOptions {

@@ -23,11 +23,12 @@ import { networkRefusal } from "./NetworkRefusal.ts"
 import { targetOfAuthority, targetOfUrl } from "./NetworkTarget.ts"
 import {
   ConnectionRefused,
+  type ProxyConnectionOptions,
+  type ProxyCredentials,
   connectTarget,
   orRefused,
-  type ProxyConnectionOptions
+  refuseStranger
 } from "./ProxyConnection.ts"
-import { type ProxyCredentials, refuseStranger } from "./ProxyCredentials.ts"
 import { listening } from "./UnixListener.ts"
 
 export interface RunProxyOptions extends ProxyConnectionOptions {

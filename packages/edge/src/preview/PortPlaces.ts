@@ -1,13 +1,25 @@
 /**
- * Where the port of a preview is: on this machine, or inside the network of the confined run that the preview belongs to.
+ * Where the port of a preview is: on this machine, or inside the network of the confined run that the preview belongs to. Also the ports of a
+ * confined run.
  *
  * Guarantees: a preview of a confined run never shows a port of this machine that the run may not use, also after the run has ended.
  */
 import { NotFound, PermissionDenied } from "@corral/domain/errors/Failures"
-import { Effect } from "effect"
-import { connectLoopback, Unreachable } from "./Loopback.ts"
+import { Effect, type Scope } from "effect"
+import { Unreachable, connectLoopback } from "./Loopback.ts"
 import type { PortPlace } from "./PortSource.ts"
-import type { RunPorts } from "./RunPorts.ts"
+import type { Socket } from "node:net"
+
+// Ports that a preview of a confined run may show: those inside the network of the run, and ports of this machine that the run may use.
+
+export interface RunPorts {
+  /** A connection to a loopback port inside the network of the run. It is destroyed with the scope. */
+  readonly connect: (port: number) => Effect.Effect<Socket, Unreachable, Scope.Scope>
+  /** Ports of this machine that the owner listed or granted. They have the same number inside. */
+  readonly granted: ReadonlyArray<number>
+  /** Ports inside that belong to the confinement. */
+  readonly reserved: ReadonlyArray<number>
+}
 
 /** The run of a preview. */
 export interface PreviewedRun {

@@ -62,33 +62,75 @@ export class Previews extends Context.Service<
   )
 }
 
-/** What the previews of an Edge share. */
-interface PreviewsContext {
-  readonly workspaces: Workspaces["Service"]
-  readonly clock: Clock.Clock
-  readonly fibers: FiberMap.FiberMap<PreviewId>
-  readonly supervise: (id: PreviewId, life: Effect.Effect<void>) => void
-  readonly opened: Map<PreviewId, OpenPreview>
-}
-
 const makePreviews = Effect.fnUntraced(function* () {
+  const workspaces = yield* Workspaces
+  const clock = yield* Clock.Clock
   const fibers = yield* FiberMap.make<PreviewId>()
   // With the Edge's own context: a preview outlives the request that created it.
   const fork = yield* FiberMap.runtime(fibers)<never>()
-  const context: PreviewsContext = {
-    workspaces: yield* Workspaces,
-    clock: yield* Clock.Clock,
-    fibers,
-    supervise: (id, life) => void fork(id, life),
-    opened: new Map()
-  }
-  const { clock, opened } = context
+  const opened = new Map<PreviewId, OpenPreview>()
+
+  const findPreview = (id: PreviewId): Effect.Effect<OpenPreview, NotFound> =>
+    Effect.suspend(() => {
+      const open = opened.get(id)
+      return open === undefined ? Effect.fail(new NotFound()) : Effect.succeed(open)
+    })
+
+  const sourceOf = Effect.fnUntraced(function* (
+    { workspace, source }: CreatePreview,
+    edgePort: number,
+    run: PreviewedRun | undefined
+  ) {
+    yield* workspaces.open(workspace)
+    if (source.kind === "folder") {
+      const folder = folderOf(workspaces, workspace, source.path, run?.worktree)
+      yield* folder
+      return folderSource(folder)
+    }
+    const isOwnPort = (port: number): boolean =>
+      port === edgePort || [...opened.values()].some((open) => open.port === port)
+    return portSource(source.port, yield* placeOfPort(source.port, run, isOwnPort))
+  })
+
+  /** Serves one preview until it expires or its fiber is interrupted. */
+  const serve = (
+    preview: OpenPreview["preview"],
+    source: PreviewUpstream,
+    ready: Deferred.Deferred<OpenPreview>
+  ): Effect.Effect<void> =>
+    Effect.gen(function* () {
+      const gate = new PreviewGate()
+      const open: OpenPreview = { preview, source, gate, port: yield* servePreview(gate, source) }
+      yield* Effect.acquireRelease(
+        Effect.sync(() => opened.set(preview.id, open)),
+        () => Effect.sync(() => opened.delete(preview.id))
+      )
+      yield* Deferred.succeed(ready, open)
+      yield* Effect.sleep(LIFETIME_MS)
+    }).pipe(
+      Effect.scoped,
+      Effect.tapCause((cause) => Deferred.failCause(ready, cause))
+    )
+
   return Previews.of({
-    create: Effect.fn("Previews.create")((request, edgePort, run) =>
-      createPreview(context, request, edgePort, run)
-    ),
+    create: Effect.fn("Previews.create")(function* (request, edgePort, run) {
+      const source = yield* sourceOf(request, edgePort, run)
+      const at = clock.currentTimeMillisUnsafe()
+      const id = mint<PreviewId>("prv", at)
+      const preview = {
+        ...request,
+        id,
+        createdAt: new Date(at).toISOString(),
+        expiresAt: new Date(at + LIFETIME_MS).toISOString()
+      }
+      if ((yield* FiberMap.size(fibers)) >= MAX_PREVIEWS)
+        return yield* new Overloaded({ message: "Too many previews are open. Close one first." })
+      const ready = yield* Deferred.make<OpenPreview>()
+      fork(id, serve(preview, source, ready))
+      return yield* currentPreview(yield* Deferred.await(ready))
+    }),
     open: Effect.fn("Previews.open")(function* (id, runId) {
-      const open = yield* findPreview(context, id)
+      const open = yield* findPreview(id)
       if (runId !== undefined && open.preview.runId !== runId) return yield* new NotFound()
       const preview = yield* currentPreview(open)
       const ticket = open.gate.issue(clock.currentTimeMillisUnsafe())
@@ -103,57 +145,11 @@ const makePreviews = Effect.fnUntraced(function* () {
         return Effect.forEach(ofRun.slice(0, limit), currentPreview, { concurrency: 8 })
       }),
     close: Effect.fn("Previews.close")(function* (id) {
-      yield* findPreview(context, id)
+      yield* findPreview(id)
       const fiber = Option.getOrUndefined(yield* FiberMap.get(fibers, id))
       if (fiber !== undefined) yield* Fiber.interrupt(fiber)
     })
   })
-})
-
-const createPreview = Effect.fn("Previews.create")(function* (
-  context: PreviewsContext,
-  request: CreatePreview,
-  edgePort: number,
-  run: PreviewedRun | undefined
-) {
-  const { clock, fibers, supervise } = context
-  const source = yield* sourceOf(context, request, edgePort, run)
-  const at = clock.currentTimeMillisUnsafe()
-  const id = mint<PreviewId>("prv", at)
-  const preview = {
-    ...request,
-    id,
-    createdAt: new Date(at).toISOString(),
-    expiresAt: new Date(at + LIFETIME_MS).toISOString()
-  }
-  if ((yield* FiberMap.size(fibers)) >= MAX_PREVIEWS)
-    return yield* new Overloaded({ message: "Too many previews are open. Close one first." })
-  const ready = yield* Deferred.make<OpenPreview>()
-  supervise(id, servePreviewFor(context, preview, source, ready))
-  return yield* currentPreview(yield* Deferred.await(ready))
-})
-
-const findPreview = ({ opened }: PreviewsContext, id: PreviewId): Effect.Effect<OpenPreview, NotFound> =>
-  Effect.suspend(() => {
-    const open = opened.get(id)
-    return open === undefined ? Effect.fail(new NotFound()) : Effect.succeed(open)
-  })
-
-const sourceOf = Effect.fnUntraced(function* (
-  { opened, workspaces }: PreviewsContext,
-  { workspace, source }: CreatePreview,
-  edgePort: number,
-  run: PreviewedRun | undefined
-) {
-  yield* workspaces.open(workspace)
-  if (source.kind === "folder") {
-    const folder = folderOf(workspaces, workspace, source.path, run?.worktree)
-    yield* folder
-    return folderSource(folder)
-  }
-  const isOwnPort = (port: number): boolean =>
-    port === edgePort || [...opened.values()].some((open) => open.port === port)
-  return portSource(source.port, yield* placeOfPort(source.port, run, isOwnPort))
 })
 
 const folderOf = (
@@ -177,24 +173,3 @@ const currentPreview = ({ preview, source }: OpenPreview): Effect.Effect<Preview
     ...preview,
     state: reachable ? "ready" : "unreachable"
   }))
-
-/** Serves one preview until it expires or its fiber is interrupted. */
-const servePreviewFor = (
-  { opened }: PreviewsContext,
-  preview: OpenPreview["preview"],
-  source: PreviewUpstream,
-  ready: Deferred.Deferred<OpenPreview>
-): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    const gate = new PreviewGate()
-    const open: OpenPreview = { preview, source, gate, port: yield* servePreview(gate, source) }
-    yield* Effect.acquireRelease(
-      Effect.sync(() => opened.set(preview.id, open)),
-      () => Effect.sync(() => opened.delete(preview.id))
-    )
-    yield* Deferred.succeed(ready, open)
-    yield* Effect.sleep(LIFETIME_MS)
-  }).pipe(
-    Effect.scoped,
-    Effect.tapCause((cause) => Deferred.failCause(ready, cause))
-  )

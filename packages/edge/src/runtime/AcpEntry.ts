@@ -6,7 +6,16 @@ import type { AcpAgent } from "@corral/adapters/acp/AcpAgent"
 import { capped } from "@corral/domain/text/CappedPattern"
 import { Schema } from "effect"
 import { EnvName } from "../config/EnvName.ts"
-import { Program } from "./Program.ts"
+import { isAbsolute } from "node:path"
+
+// Schema of a program in a configuration.
+
+/** A name that is looked up on PATH, or an absolute path. */
+export const Program = Schema.String.check(
+  Schema.makeFilter((text) => isAbsolute(text) || /^[^/\0]+$/.test(text), {
+    expected: "the name of a program, or an absolute path"
+  })
+)
 
 const Text = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(1_000))
 const optionalText = Schema.optionalKey(Text)

@@ -10,8 +10,7 @@ import { RunMode } from "@corral/domain/run/Run"
 import { Schema } from "effect"
 import { unusableReason } from "../approval/GrantRules.ts"
 import { EnvName } from "../config/EnvName.ts"
-import { AcpEntry } from "./AcpEntry.ts"
-import { Program } from "./Program.ts"
+import { AcpEntry, Program } from "./AcpEntry.ts"
 
 // Schema of the map of a runner that prints JSON lines, in `edge.config.json`. `JsonMap` documents its parts.
 

@@ -65,8 +65,8 @@ const make = Effect.fnUntraced(function* () {
   const scope = yield* Effect.scope
   const file = yield* ConfigFile.openConfigFile(config.configFile, adapters, config.environment)
   yield* checkProxyKeys(config, (yield* file.look).offers.agents)
-  const context: RuntimesContext = { programs: yield* Programs, drift: new Drift(), isConfining }
-  const { drift } = context
+  const drift = new Drift()
+  const probed = new ProbedPrograms(yield* Programs, drift, isConfining)
   const offers = Effect.map(file.look, (state) => state.offers)
   return Runtimes.of({
     get: (id) =>
@@ -74,20 +74,20 @@ const make = Effect.fnUntraced(function* () {
         const agent = byId.get(id)
         return agent === undefined ? Effect.fail(new InvalidAgentId()) : Effect.succeed(agent)
       }),
-    locate: (agent, command) => locate(context, agent, command),
+    locate: (agent, command) => probed.locate(agent, command),
     list: Effect.gen(function* () {
       const { agents } = yield* offers
-      yield* refresh(context, agents)
-      return agents.map((agent) => agentOf(context, agent))
+      yield* probed.refresh(agents)
+      return agents.map((agent) => probed.agentOf(agent))
     }),
-    runners: Effect.map(offers, ({ runners }) => runners.map((runner) => runnerOf(context, runner))),
+    runners: Effect.map(offers, ({ runners }) => runners.map((runner) => probed.runnerOf(runner))),
     readiness: Effect.gen(function* () {
       const { agents } = yield* offers
-      const refreshing = refresh(context, agents)
-      const isKnown = agents.every((agent) => readinessOf(context, agent).isKnown)
+      const refreshing = probed.refresh(agents)
+      const isKnown = agents.every((agent) => probed.readinessOf(agent).isKnown)
       yield* isKnown ? Effect.forkIn(refreshing, scope) : Effect.timeoutOption(refreshing, ANSWER_TIMEOUT)
       return agents.map((agent) => {
-        const { isKnown: _, ...readiness } = readinessOf(context, agent)
+        const { isKnown: _, ...readiness } = probed.readinessOf(agent)
         return readiness
       })
     }),
@@ -115,64 +115,119 @@ const checkProxyKeys = (
   return Effect.fail(new ConfigFile.ConfigFileInvalid({ message }))
 }
 
-interface RuntimesContext {
-  readonly programs: Programs["Service"]
-  readonly drift: Drift
-  readonly isConfining: boolean
-}
+/** What the programs of agents answer about themselves. */
+class ProbedPrograms {
+  private readonly programs: Programs["Service"]
+  private readonly drift: Drift
+  private readonly isConfining: boolean
 
-const pathOf = ({ programs }: RuntimesContext, { adapter, program }: OfferedAgent): string | undefined =>
-  programs.find(program ?? adapter.probe.command)
-
-const locate = (
-  { programs }: RuntimesContext,
-  agent: OfferedAgent,
-  command: string
-): Effect.Effect<string, RuntimeUnavailable> =>
-  Effect.suspend(() => {
-    const { id, label, program } = agent
-    const path = programs.find(program ?? command)
-    return path === undefined
-      ? Effect.fail(
-          new RuntimeUnavailable({
-            message: `${label} is not installed. ${installHint(agent)}`,
-            details: { reason: "command_missing", agentId: id }
-          })
-        )
-      : Effect.succeed(path)
-  })
-
-/** Current readiness. `isKnown`: whether every question has an answer. */
-const readinessOf = (
-  context: RuntimesContext,
-  agent: OfferedAgent
-): RuntimeReadiness & { readonly isKnown: boolean } => {
-  const { drift, programs } = context
-  const { id, label, adapter } = agent
-  const base = { id, label, runtime: adapter.id }
-  const path = pathOf(context, agent)
-  const drifted = adapter.id === id ? drift.of(id) : undefined
-  const more = drifted === undefined ? {} : { drift: drifted }
-  if (path === undefined) {
-    const hint = installHint(agent)
-    return { ...base, installed: false, reason: "command_missing", hint, ...more, isKnown: true }
+  constructor(programs: Programs["Service"], drift: Drift, isConfining: boolean) {
+    this.programs = programs
+    this.drift = drift
+    this.isConfining = isConfining
   }
-  const questions = questionsOf(agent, path)
-  const versionAnswer = programs.lastAnswer(questions.version)
-  const version = versionIn(versionAnswer?.answer)
-  if (version !== undefined) drift.record(adapter.id, version)
-  const signInAnswer = questions.signedIn === undefined ? undefined : programs.lastAnswer(questions.signedIn)
-  const isSilent = [versionAnswer, signInAnswer].some(
-    (result) => result !== undefined && result.answer === undefined
-  )
-  return {
-    ...base,
-    installed: true,
-    path,
-    ...(version === undefined ? {} : { version }),
-    ...signInOf(adapter.probe, signInAnswer?.answer, isSilent),
-    ...more,
-    isKnown: versionAnswer !== undefined && (questions.signedIn === undefined || signInAnswer !== undefined)
+
+  private pathOf({ adapter, program }: OfferedAgent): string | undefined {
+    return this.programs.find(program ?? adapter.probe.command)
+  }
+
+  locate(agent: OfferedAgent, command: string): Effect.Effect<string, RuntimeUnavailable> {
+    return Effect.suspend(() => {
+      const { id, label, program } = agent
+      const path = this.programs.find(program ?? command)
+      return path === undefined
+        ? Effect.fail(
+            new RuntimeUnavailable({
+              message: `${label} is not installed. ${installHint(agent)}`,
+              details: { reason: "command_missing", agentId: id }
+            })
+          )
+        : Effect.succeed(path)
+    })
+  }
+
+  /** Current readiness. `isKnown`: whether every question has an answer. */
+  readinessOf(agent: OfferedAgent): RuntimeReadiness & { readonly isKnown: boolean } {
+    const { drift, programs } = this
+    const { id, label, adapter } = agent
+    const base = { id, label, runtime: adapter.id }
+    const path = this.pathOf(agent)
+    const drifted = adapter.id === id ? drift.of(id) : undefined
+    const more = drifted === undefined ? {} : { drift: drifted }
+    if (path === undefined) {
+      const hint = installHint(agent)
+      return { ...base, installed: false, reason: "command_missing", hint, ...more, isKnown: true }
+    }
+    const questions = questionsOf(agent, path)
+    const versionAnswer = programs.lastAnswer(questions.version)
+    const version = versionIn(versionAnswer?.answer)
+    if (version !== undefined) drift.record(adapter.id, version)
+    const signInAnswer =
+      questions.signedIn === undefined ? undefined : programs.lastAnswer(questions.signedIn)
+    const isSilent = [versionAnswer, signInAnswer].some(
+      (result) => result !== undefined && result.answer === undefined
+    )
+    return {
+      ...base,
+      installed: true,
+      path,
+      ...(version === undefined ? {} : { version }),
+      ...signInOf(adapter.probe, signInAnswer?.answer, isSilent),
+      ...more,
+      isKnown: versionAnswer !== undefined && (questions.signedIn === undefined || signInAnswer !== undefined)
+    }
+  }
+
+  /** Asks every installed program with an expired answer again. */
+  refresh(agents: ReadonlyArray<OfferedAgent>) {
+    return Effect.forEach(
+      agents,
+      (agent) => {
+        const path = this.pathOf(agent)
+        return path === undefined ? Effect.void : this.ask(questionsOf(agent, path))
+      },
+      { concurrency: "unbounded", discard: true }
+    )
+  }
+
+  private ask({ version, signedIn }: Questions) {
+    const { programs } = this
+    return Effect.all([
+      programs.ask(version),
+      signedIn === undefined ? Effect.undefined : programs.ask(signedIn)
+    ])
+  }
+
+  runnerOf(runner: OfferedRunner): Runner {
+    const { id, label, adapter, command } = runner
+    const base = {
+      id,
+      label,
+      runtime: adapter.id,
+      command: [...command],
+      modes: agentModes(runner, this.isConfining)
+    }
+    return this.pathOf(runner) === undefined
+      ? { ...base, available: false, reason: "command_missing", hint: installHint(runner) }
+      : { ...base, available: true }
+  }
+
+  agentOf(agent: OfferedAgent): Agent {
+    const { hint, installed, reason, signedIn, version } = this.readinessOf(agent)
+    const { id, label, adapter, model } = agent
+    return {
+      id,
+      label,
+      runtime: adapter.id,
+      capabilities: adapter.capabilities,
+      modes: agentModes(agent, this.isConfining),
+      available: installed,
+      ...(model === undefined ? {} : { model }),
+      ...(version === undefined ? {} : { version }),
+      ...(signedIn === undefined ? {} : { signedIn }),
+      ...(reason === undefined ? {} : { reason }),
+      ...(hint === undefined ? {} : { hint })
+    }
   }
 }
 
@@ -189,34 +244,6 @@ const signInOf = (
   }
 }
 
-/** Asks every installed program with an expired answer again. */
-const refresh = (context: RuntimesContext, agents: ReadonlyArray<OfferedAgent>) =>
-  Effect.forEach(
-    agents,
-    (agent) => {
-      const path = pathOf(context, agent)
-      return path === undefined ? Effect.void : ask(context, questionsOf(agent, path))
-    },
-    { concurrency: "unbounded", discard: true }
-  )
-
-const ask = ({ programs }: RuntimesContext, { version, signedIn }: Questions) =>
-  Effect.all([programs.ask(version), signedIn === undefined ? Effect.undefined : programs.ask(signedIn)])
-
-const runnerOf = (context: RuntimesContext, runner: OfferedRunner): Runner => {
-  const { id, label, adapter, command } = runner
-  const base = {
-    id,
-    label,
-    runtime: adapter.id,
-    command: [...command],
-    modes: agentModes(runner, context.isConfining)
-  }
-  return pathOf(context, runner) === undefined
-    ? { ...base, available: false, reason: "command_missing", hint: installHint(runner) }
-    : { ...base, available: true }
-}
-
 const installHint = ({ program, adapter }: OfferedAgent): string =>
   program === undefined ? adapter.probe.install : "The program that its profile names is not on this machine."
 
@@ -231,23 +258,5 @@ const questionsOf = ({ adapter, passEnv }: OfferedAgent, program: string): Quest
     ...(signedIn === undefined
       ? {}
       : { signedIn: { program, args: signedIn.args, pass: passEnv, holds: SIGN_IN_HOLDS_MS } })
-  }
-}
-
-const agentOf = (context: RuntimesContext, agent: OfferedAgent): Agent => {
-  const { hint, installed, reason, signedIn, version } = readinessOf(context, agent)
-  const { id, label, adapter, model } = agent
-  return {
-    id,
-    label,
-    runtime: adapter.id,
-    capabilities: adapter.capabilities,
-    modes: agentModes(agent, context.isConfining),
-    available: installed,
-    ...(model === undefined ? {} : { model }),
-    ...(version === undefined ? {} : { version }),
-    ...(signedIn === undefined ? {} : { signedIn }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(hint === undefined ? {} : { hint })
   }
 }

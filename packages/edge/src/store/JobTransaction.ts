@@ -1,7 +1,17 @@
 /** Jobs and their transaction, the same on the writer thread and on the event loop. */
 import type { CommitTimes } from "@corral/service/CommitTimes"
 import type Database from "better-sqlite3"
-import { preparedStatements } from "./PreparedStatements.ts"
+
+// Statements of one SQLite connection, each prepared once.
+
+export const preparedStatements = (db: Database.Database): ((sql: string) => Database.Statement) => {
+  const statements = new Map<string, Database.Statement>()
+  return (sql) => {
+    let prepared = statements.get(sql)
+    if (prepared === undefined) statements.set(sql, (prepared = db.prepare(sql)))
+    return prepared
+  }
+}
 
 /** One statement and its parameters. */
 export type Write = readonly [

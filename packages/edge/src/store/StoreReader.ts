@@ -1,6 +1,6 @@
 /** Synchronous reads of one SQLite connection. Damage that a read finds is reported, and thrown as `StoreDamaged`. */
 import type Database from "better-sqlite3"
-import { preparedStatements } from "./PreparedStatements.ts"
+import { preparedStatements } from "./JobTransaction.ts"
 import { isDamage, StoreDamaged, unreadable } from "./StoreDamage.ts"
 
 export const storeReader = (db: Database.Database, report: (damage: StoreDamaged) => void) => {

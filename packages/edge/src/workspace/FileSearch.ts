@@ -8,8 +8,15 @@ import type { FileEntry, FoundFiles } from "@corral/domain/device/Workspace"
 import { Cache, Context, Effect, Layer } from "effect"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
-import { type FileNames, readFileNames } from "./FileNames.ts"
-import { byLength, isEntryOf, RANKS, rankOf, type SearchedPath } from "./NameMatch.ts"
+import {
+  type FileNames,
+  RANKS,
+  type SearchedPath,
+  byLength,
+  isEntryOf,
+  rankOf,
+  readFileNames
+} from "./FileNames.ts"
 
 /** Workspaces whose names are kept at a time. */
 const CACHED_WORKSPACES = 4

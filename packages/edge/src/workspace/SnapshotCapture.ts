@@ -6,25 +6,218 @@
  */
 import { Clock, Effect } from "effect"
 import { randomUUID } from "node:crypto"
-import { existsSync, linkSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  existsSync,
+  linkSync,
+  lstatSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync
+} from "node:fs"
 import { join } from "node:path"
 import {
   type CaptureInProgress,
   entriesIn,
+  ignoreOptions,
   mayHaveInner,
   replaceEntries,
-  ignoreOptions,
   secondsOf
 } from "./CaptureInProgress.ts"
 import { captureCarefully } from "./CarefulCapture.ts"
-import { firstEntries } from "./FirstIndex.ts"
-import { attemptFiles, type GitFailed } from "./Git.ts"
-import { captureWithGit } from "./GitCapture.ts"
-import { changedNs, entryMode, type IndexEntry, oidOf, plainEntry, writeIndex } from "./IndexFile.ts"
-import { innerRepositories, withoutInner } from "./InnerRepositories.ts"
+import { GitFailed, MAX_WARNINGS, attemptFiles } from "./Git.ts"
+import {
+  FILE_MODE,
+  type IndexEntry,
+  LINK_MODE,
+  PROGRAM_MODE,
+  REPOSITORY_MODE,
+  changedNs,
+  entryMode,
+  entrySize,
+  oidOf,
+  plainEntry,
+  readIndex,
+  writeIndex
+} from "./IndexFile.ts"
 import { pathText } from "./PathText.ts"
-import type { ShadowRepository } from "./ShadowRepository.ts"
-import { hasBlockedRules, type SnapshotTree } from "./SnapshotTree.ts"
+import { MAX_INDEX, type ShadowRepository, zeroTerminated } from "./ShadowRepository.ts"
+import { type SnapshotTree, hasBlockedRules } from "./SnapshotTree.ts"
+import { smallFileBytes } from "./SmallFile.ts"
+
+// Repositories inside a tree, as parts of it. git records only the commit of such a repository, unless its index already has a file in that
+// folder: then the folder is one like any other. So each gets an entry that is no file, which git removes when it has read the folder.
+//
+// Guarantees: git never runs inside an inner repository, where its settings would count.
+
+/** The empty file. */
+const EMPTY = Buffer.from("e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "hex")
+/** A name that no file has by accident. */
+const NO_FILE = Buffer.from("/\u0001corral")
+
+const isInner = (entry: IndexEntry): boolean => entryMode(entry) === REPOSITORY_MODE
+
+const innerRepositories = (entries: ReadonlyArray<IndexEntry>): ReadonlyArray<Buffer> =>
+  entries.filter(isInner).map(({ path }) => path)
+
+const withoutInner = (entries: ReadonlyArray<IndexEntry>): ReadonlyArray<IndexEntry> =>
+  entries.filter((entry) => !isInner(entry))
+
+/** Entries by which git reads the folders of these repositories. */
+const withInnerFolders = (
+  entries: ReadonlyArray<IndexEntry>,
+  folders: ReadonlyArray<Buffer>
+): ReadonlyArray<IndexEntry> => {
+  const names = new Set(folders.map((folder) => folder.toString("latin1")))
+  return [
+    // A file of that name was there before the folder.
+    ...entries.filter((entry) => !isInner(entry) && !names.has(entry.path.toString("latin1"))),
+    ...folders.map((folder) => plainEntry(Buffer.concat([folder, NO_FILE]), FILE_MODE, EMPTY))
+  ]
+}
+
+// A state of a tree by git, in one process if nothing is unusual, and once more for each level of repositories inside the tree.
+//
+// Does not: survive a tree that blocks git. `CarefulCapture` does.
+
+/** As deep as repositories may be inside one another. */
+const MAX_NESTING = 32
+
+/** Many contents in one pack. Otherwise each has a file. */
+const PACKED = ["-c", "core.bigFileThreshold=1", "-c", "pack.compression=1"]
+
+const addAll = ({ shadow, tree, work }: CaptureInProgress) => {
+  const path = tree.prefix === "" ? "." : tree.prefix.slice(0, -1)
+  // 1: a file could not be read, or is a repository without a commit. The rest is in the index.
+  const packed = existsSync(work) ? [] : PACKED
+  return shadow.run([...ignoreOptions(shadow), ...packed, "add", "-A", "--ignore-errors", "--", path], {
+    index: work,
+    workTree: tree.top,
+    accept: [0, 1]
+  })
+}
+
+const list = Effect.fnUntraced(function* (
+  { shadow, tree, work }: CaptureInProgress,
+  option: "--others" | "--modified"
+) {
+  const excluding = option === "--others" ? ["--exclude-standard"] : []
+  const path = tree.prefix === "" ? "." : tree.prefix.slice(0, -1)
+  const args = [...ignoreOptions(shadow), "ls-files", "-z", option, ...excluding, "--", path]
+  return zeroTerminated((yield* shadow.run(args, { index: work, workTree: tree.top })).bytes)
+})
+
+const SLASH = 0x2f
+
+/** What `git add` did not accept: repositories without a commit, files that it could not read, and files that are no longer files. */
+const refused = Effect.fnUntraced(function* (capture: CaptureInProgress) {
+  const others = yield* list(capture, "--others")
+  const modified = yield* list(capture, "--modified")
+  const folders = others.filter((path) => path.at(-1) === SLASH).map((path) => path.subarray(0, -1))
+  const top = Buffer.from(`${capture.tree.top}/`)
+  const isFile = (path: Buffer): boolean => {
+    const stats = lstatSync(Buffer.concat([top, path]), { throwIfNoEntry: false })
+    return stats?.isFile() === true || stats?.isSymbolicLink() === true
+  }
+  const missing = new Set(modified.filter((path) => !isFile(path)).map((path) => path.toString("latin1")))
+  const unread = [...others.filter((path) => path.at(-1) !== SLASH), ...modified.filter(isFile)]
+  return { folders, missing, unread }
+})
+
+/** git skips a folder that it cannot read, and succeeds. The names of such folders are found without git. */
+const hasUnreadFolder = (warnings: string): boolean =>
+  warnings.includes("could not open directory") || warnings.length >= MAX_WARNINGS
+
+/** git walks the tree, again for each level of repositories inside it. */
+const captureWithGit = Effect.fnUntraced(function* (
+  capture: CaptureInProgress
+): Effect.fn.Return<ReadonlyArray<Buffer>, GitFailed> {
+  const { work } = capture
+  const read = new Set<string>()
+  for (let level = 0; ; level++) {
+    const { code, warnings } = yield* addAll(capture)
+    if (hasUnreadFolder(warnings)) return yield* new GitFailed({ message: "a folder could not be read" })
+    const isPartial = code !== 0
+    // git writes no index for an empty folder.
+    if (!existsSync(work)) yield* attemptFiles(() => writeFileSync(work, writeIndex([])))
+    const hasInner = mayHaveInner(work)
+    if (!isPartial && !hasInner) return []
+    const { folders, missing, unread } = isPartial
+      ? yield* refused(capture)
+      : { folders: [], missing: new Set<string>(), unread: [] }
+    const entries = entriesIn(work).filter(({ path }) => !missing.has(path.toString("latin1")))
+    const inner = [...innerRepositories(entries), ...folders]
+    const fresh = inner.filter((path) => !read.has(path.toString("latin1")))
+    for (const path of fresh) read.add(path.toString("latin1"))
+    const isLast = fresh.length === 0 || level === MAX_NESTING
+    const next = isLast ? withoutInner(entries) : withInnerFolders(entries, inner)
+    if (missing.size > 0 || inner.length > 0)
+      yield* attemptFiles(() => replaceEntries(work, next, secondsOf(work)))
+    if (!isLast) continue
+    // A repository without a file leaves nothing out.
+    return [
+      ...unread,
+      ...(fresh.length === 0 ? [] : inner.map((path) => Buffer.concat([path, Buffer.from("/")])))
+    ]
+  }
+})
+
+// The first state of a workspace, from the index of its repository: git then reads only files that changed since a person's last `git add` or
+// `git status`.
+//
+// Guarantees: the index is untrusted, and is used as far as it holds: an entry needs an ordinary mode, and a content in the object store that has the
+// size of the file. So files that git stores converted (line ends, large files elsewhere) are read from the tree.
+// Does not: compare the content. As for git itself, an entry with the times of its file has the content of its file.
+
+interface FirstEntries {
+  readonly entries: ReadonlyArray<IndexEntry>
+  /** Time of the index in seconds, never later than it is. */
+  readonly seconds: number
+}
+
+const MODES: ReadonlySet<number> = new Set([FILE_MODE, PROGRAM_MODE, LINK_MODE])
+const MODULUS = 0x1_0000_0000
+
+const isInside = ({ path }: IndexEntry, folder: Buffer): boolean =>
+  folder.length === 0 || path.subarray(0, folder.length).equals(folder)
+
+const readEntries = ({ prefix, repository }: SnapshotTree): FirstEntries | undefined => {
+  if (repository === undefined) return undefined
+  const file = join(repository.folder, "index")
+  // The time before the content: an index that is replaced in between only has more to compare.
+  const time = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const bytes = smallFileBytes(file, MAX_INDEX)
+  const start = Buffer.from(prefix)
+  const entries = (bytes && readIndex(bytes))?.filter(
+    (entry) => MODES.has(entryMode(entry)) && isInside(entry, start)
+  )
+  return entries === undefined || entries.length === 0
+    ? undefined
+    : { entries, seconds: Math.floor(time * 1_000) / 1_000_000 }
+}
+
+/** The ids of the contents, one a line. */
+const idLines = (entries: ReadonlyArray<IndexEntry>): Buffer =>
+  Buffer.from(Buffer.concat(entries.map(oidOf)).toString("hex").replaceAll(/.{40}/g, "$&\n"))
+
+/** `undefined` if the repository has no index that can be used. */
+const firstEntries = Effect.fn("SnapshotCapture.read")(function* (
+  shadow: ShadowRepository,
+  tree: SnapshotTree
+): Effect.fn.Return<FirstEntries | undefined, GitFailed> {
+  const first = readEntries(tree)
+  if (first === undefined) return undefined
+  const stdin = idLines(first.entries)
+  const args = ["cat-file", "--buffer", "--batch-check=%(objecttype) %(objectsize)"]
+  const { bytes } = yield* shadow.run(args, { stdin })
+  const checked = bytes.toString("latin1").split("\n")
+  const entries = first.entries.filter((entry, at) => {
+    const [type, size] = checked[at]?.split(" ") ?? []
+    return type === "blob" && Number(size) % MODULUS === entrySize(entry)
+  })
+  return { ...first, entries }
+})
 
 export interface Captured {
   /** Paths that are not in the state, sorted. A folder ends with a slash. */

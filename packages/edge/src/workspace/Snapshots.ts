@@ -115,7 +115,8 @@ export class Snapshots extends Context.Service<
         (prepared) => Effect.promise(() => prepared.close())
       )
       const { wait } = yield* SnapshotLimits
-      return make(yield* EdgeConfig, launchers, new SnapshotCaptures(yield* Effect.scope, wait))
+      const captures = new SnapshotCaptures(yield* Effect.scope, wait)
+      return new ShadowSnapshots(yield* EdgeConfig, captures, launchers)
     })
   )
 }
@@ -124,53 +125,151 @@ export class Snapshots extends Context.Service<
 const GIT_LIMIT_MS = 300_000
 const MAX_NAMES = 100
 
-/** Where the snapshots of an Edge are. */
-interface SnapshotsContext {
-  readonly folder: string
-  readonly captures: SnapshotCaptures
+type Service = Snapshots["Service"]
+
+class ShadowSnapshots implements Service {
+  private readonly folder: string
+  private readonly captures: SnapshotCaptures
   /** Absolute path of git; `undefined` without git. */
-  readonly program: string | undefined
-  /** The shadow repository of a workspace; `undefined` without git. */
-  readonly repositoryOf: (root: string, launchers?: PreparedLauncher) => ShadowRepository | undefined
+  private readonly program: string | undefined
   /** For the start of a run, whose prompt waits for git. */
-  readonly launchers: PreparedLauncher
-}
+  private readonly launchers: PreparedLauncher
 
-const make = (
-  { environment, home }: EdgeConfig,
-  launchers: PreparedLauncher,
-  captures: SnapshotCaptures
-): Snapshots["Service"] => {
-  const program = findProgram("git", environment["PATH"])
-  const folder = join(home, "snapshots")
-  const context: SnapshotsContext = {
-    folder,
-    captures,
-    launchers,
-    program,
-    repositoryOf: (root, ready) =>
-      program === undefined
-        ? undefined
-        : new ShadowRepository({ program, folder, root, timeoutMs: GIT_LIMIT_MS, launchers: ready })
+  constructor({ environment, home }: EdgeConfig, captures: SnapshotCaptures, launchers: PreparedLauncher) {
+    this.folder = join(home, "snapshots")
+    this.captures = captures
+    this.program = findProgram("git", environment["PATH"])
+    this.launchers = launchers
   }
-  return Snapshots.of({
-    mark: (runId) => markStart(context, runId),
-    before: (runId, root) => takeBefore(context, runId, root),
-    after: (runId, root) => takeAfter(context, runId, root),
-    changed: (runId, root) => changedFiles(context, runId, root),
-    forget: (runId) => Effect.sync(() => forgetRun(context, runId)),
-    diff: (runId, root, position = "", limit) => diffPage(context, runId, root, position, limit)
+
+  /** The shadow repository of a workspace; `undefined` without git. */
+  private repositoryOf(root: string, launchers?: PreparedLauncher): ShadowRepository | undefined {
+    const { folder, program } = this
+    return program === undefined
+      ? undefined
+      : new ShadowRepository({ program, folder, root, timeoutMs: GIT_LIMIT_MS, launchers })
+  }
+
+  /** A file whose time is the run's start by the file system's clock. */
+  private startFile(runId: RunId): string {
+    return join(this.folder, `${runId}.start`)
+  }
+
+  readonly mark = Effect.fn("Snapshots.mark")({ self: this }, function* (runId: RunId) {
+    const since = touch(this.startFile(runId))
+    // The file system's clock advances in steps: wait for the next step.
+    while (touch(join(this.folder, "now")) <= since) yield* Effect.promise(() => setTimeout(1))
   })
+
+  readonly before = Effect.fn("Snapshots.before")({ self: this }, function* (runId: RunId, root: string) {
+    const shadow = this.repositoryOf(root, this.launchers)
+    if (shadow === undefined) return
+    const record = yield* this.captures
+      .take(shadow, shadow.fileOf(runId, "before"))
+      .pipe(
+        Effect.catch((failure) =>
+          Effect.map(this.unknownBy(runId, root, failure), (unknown) => ({ leftOut: [], unknown }))
+        )
+      )
+    if (record.leftOut.length === 0 && !("unknown" in record)) return
+    makeFolder(dirname(shadow.fileOf(runId, "before")))
+    writeFileSync(shadow.fileOf(runId, "before.json"), encodeRecord(record), { mode: 0o600 })
+  })
+
+  readonly after = Effect.fn("Snapshots.after")({ self: this }, function* (runId: RunId, root: string) {
+    const shadow = yield* this.startOf(runId, root)
+    const { leftOut } = startRecord(shadow, runId)
+    return yield* this.captures.take(shadow, shadow.fileOf(runId, "after")).pipe(
+      Effect.flatMap((captured) => storeComparison(shadow, runId, [...leftOut, ...captured.leftOut])),
+      Effect.catch((failure) => this.failUnknown(runId, root, failure))
+    )
+  })
+
+  /** The repository with the state of the run's start. */
+  private startOf(runId: RunId, root: string): Effect.Effect<ShadowRepository, ChangesUnknown> {
+    const shadow = this.repositoryOf(root)
+    if (shadow === undefined) return unknown({ reason: "no_git" })
+    return existsSync(shadow.fileOf(runId, "before"))
+      ? Effect.succeed(shadow)
+      : unknown(startRecord(shadow, runId).unknown ?? { reason: "no_start" })
+  }
+
+  /** The reason of a failure, without paths of the machine. An old git fails in its own words, so its version is a part of them. */
+  private readonly unknownBy = Effect.fnUntraced(
+    { self: this },
+    function* (runId: RunId, root: string, { end, message }: GitFailed) {
+      const { folder, program = "git" } = this
+      yield* Effect.logWarning("failed to take workspace snapshot").pipe(
+        Effect.annotateLogs({ runId, cause: message })
+      )
+      if (end === "slow") return { reason: "too_large" } as const
+      const version = yield* git({ program, cwd: folder, args: ["--version"], timeoutMs: 1_000 }).pipe(
+        Effect.map(({ bytes }) => bytes.toString("utf8").trim()),
+        Effect.orElseSucceed(() => "git")
+      )
+      const text = message.replaceAll(root, ".").replaceAll(folder, "…")
+      return { reason: "failed", detail: `${version}: ${text}` } as const
+    }
+  )
+
+  private failUnknown(runId: RunId, root: string, failure: GitFailed) {
+    return Effect.flatMap(this.unknownBy(runId, root, failure), unknown)
+  }
+
+  readonly changed = Effect.fn("Snapshots.changed")({ self: this }, function* (runId: RunId, root: string) {
+    const shadow = this.repositoryOf(root)
+    const since = statSync(this.startFile(runId), { bigint: true, throwIfNoEntry: false })?.ctimeNs
+    const comparison = shadow === undefined ? undefined : storedComparison(shadow, runId)
+    const inSnapshot =
+      shadow === undefined || comparison === undefined
+        ? new Set<string>()
+        : shadow.pathsOf(shadow.fileOf(runId, "after"))
+    const touched = since === undefined ? [] : yield* changedSince(root, since)
+    // The comparison covers the files of the snapshot. For the others, only their times are known.
+    const others = touched.filter((path) => !inSnapshot.has(path))
+    const compared = (comparison?.files ?? []).flatMap(({ fromPath, path }) => [
+      path,
+      ...(fromPath === undefined ? [] : [fromPath])
+    ])
+    return [...new Set([...compared, ...others])].toSorted().slice(0, MAX_NAMES)
+  })
+
+  readonly forget = (runId: RunId): Effect.Effect<void> =>
+    Effect.sync(() => {
+      const { folder } = this
+      rmSync(this.startFile(runId), { force: true })
+      for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+        const runs = join(folder, name, "runs")
+        const files = existsSync(runs) ? readdirSync(runs) : undefined
+        for (const file of files ?? []) if (file.startsWith(`${runId}.`)) rmSync(join(runs, file))
+        // Without references the repository is of no use: the next run of that workspace creates it again.
+        if (files?.every((file) => file.startsWith(`${runId}.`)) === true)
+          rmSync(join(folder, name), { recursive: true, force: true })
+      }
+    })
+
+  readonly diff = Effect.fn("Snapshots.diff")(
+    { self: this },
+    function* (runId: RunId, root: string, position: string | undefined, limit: number) {
+      const shadow = yield* this.startOf(runId, root)
+      const compareNow = this.captures
+        .take(shadow, shadow.fileOf(runId, "now"))
+        .pipe(
+          Effect.flatMap(({ leftOut }) =>
+            compareWithNow(shadow, runId, [...startRecord(shadow, runId).leftOut, ...leftOut])
+          )
+        )
+      const page = Effect.gen(function* () {
+        const comparison = storedComparison(shadow, runId) ?? (yield* compareNow)
+        const files = comparison.files.filter(({ path }) => path > (position ?? "")).slice(0, limit)
+        const { additions, deletions, leftOut } = diffSummary(comparison)
+        const items = yield* hunksOf(shadow, comparison, files)
+        return { additions, deletions, items, ...(leftOut === undefined ? {} : { leftOut }) }
+      })
+      return yield* page.pipe(Effect.catch((failure) => this.failUnknown(runId, root, failure)))
+    }
+  )
 }
-
-/** A file whose time is the run's start by the file system's clock. */
-const startFile = ({ folder }: SnapshotsContext, runId: RunId): string => join(folder, `${runId}.start`)
-
-const markStart = Effect.fn("Snapshots.mark")(function* (context: SnapshotsContext, runId: RunId) {
-  const since = touch(startFile(context, runId))
-  // The file system's clock advances in steps: wait for the next step.
-  while (touch(join(context.folder, "now")) <= since) yield* Effect.promise(() => setTimeout(1))
-})
 
 /** What a run's start leaves besides its state. */
 const StartRecord = Schema.fromJsonString(
@@ -189,134 +288,7 @@ const startRecord = (shadow: ShadowRepository, runId: RunId): StartRecord => {
   return existsSync(file) ? decodeRecord(readFileSync(file, "utf8")) : { leftOut: [] }
 }
 
-const takeBefore = Effect.fn("Snapshots.before")(function* (
-  context: SnapshotsContext,
-  runId: RunId,
-  root: string
-) {
-  const shadow = context.repositoryOf(root, context.launchers)
-  if (shadow === undefined) return
-  const record = yield* context.captures
-    .take(shadow, shadow.fileOf(runId, "before"))
-    .pipe(
-      Effect.catch((failure) =>
-        Effect.map(unknownBy(context, runId, root, failure), (unknown) => ({ leftOut: [], unknown }))
-      )
-    )
-  if (record.leftOut.length === 0 && !("unknown" in record)) return
-  makeFolder(dirname(shadow.fileOf(runId, "before")))
-  writeFileSync(shadow.fileOf(runId, "before.json"), encodeRecord(record), { mode: 0o600 })
-})
-
-const takeAfter = Effect.fn("Snapshots.after")(function* (
-  context: SnapshotsContext,
-  runId: RunId,
-  root: string
-) {
-  const shadow = yield* startOf(context, runId, root)
-  const { leftOut } = startRecord(shadow, runId)
-  return yield* context.captures.take(shadow, shadow.fileOf(runId, "after")).pipe(
-    Effect.flatMap((captured) => storeComparison(shadow, runId, [...leftOut, ...captured.leftOut])),
-    Effect.catch((failure) => failUnknown(context, runId, root, failure))
-  )
-})
-
 const unknown = (details: UnknownChanges) => Effect.fail(new ChangesUnknown({ details }))
-
-/** The repository with the state of the run's start. */
-const startOf = (
-  { repositoryOf }: SnapshotsContext,
-  runId: RunId,
-  root: string
-): Effect.Effect<ShadowRepository, ChangesUnknown> => {
-  const shadow = repositoryOf(root)
-  if (shadow === undefined) return unknown({ reason: "no_git" })
-  return existsSync(shadow.fileOf(runId, "before"))
-    ? Effect.succeed(shadow)
-    : unknown(startRecord(shadow, runId).unknown ?? { reason: "no_start" })
-}
-
-/** The reason of a failure, without paths of the machine. An old git fails in its own words, so its version is a part of them. */
-const unknownBy = Effect.fnUntraced(function* (
-  { folder, program = "git" }: SnapshotsContext,
-  runId: RunId,
-  root: string,
-  { end, message }: GitFailed
-) {
-  yield* Effect.logWarning("failed to take workspace snapshot").pipe(
-    Effect.annotateLogs({ runId, cause: message })
-  )
-  if (end === "slow") return { reason: "too_large" } as const
-  const version = yield* git({ program, cwd: folder, args: ["--version"], timeoutMs: 1_000 }).pipe(
-    Effect.map(({ bytes }) => bytes.toString("utf8").trim()),
-    Effect.orElseSucceed(() => "git")
-  )
-  const text = message.replaceAll(root, ".").replaceAll(folder, "…")
-  return { reason: "failed", detail: `${version}: ${text}` } as const
-})
-
-const failUnknown = (context: SnapshotsContext, runId: RunId, root: string, failure: GitFailed) =>
-  Effect.flatMap(unknownBy(context, runId, root, failure), unknown)
-
-const changedFiles = Effect.fn("Snapshots.changedFiles")(function* (
-  context: SnapshotsContext,
-  runId: RunId,
-  root: string
-) {
-  const shadow = context.repositoryOf(root)
-  const since = statSync(startFile(context, runId), { bigint: true, throwIfNoEntry: false })?.ctimeNs
-  const comparison = shadow === undefined ? undefined : storedComparison(shadow, runId)
-  const inSnapshot =
-    shadow === undefined || comparison === undefined
-      ? new Set<string>()
-      : shadow.pathsOf(shadow.fileOf(runId, "after"))
-  const touched = since === undefined ? [] : yield* changedSince(root, since)
-  // The comparison covers the files of the snapshot. For the others, only their times are known.
-  const others = touched.filter((path) => !inSnapshot.has(path))
-  const compared = (comparison?.files ?? []).flatMap(({ fromPath, path }) => [
-    path,
-    ...(fromPath === undefined ? [] : [fromPath])
-  ])
-  return [...new Set([...compared, ...others])].toSorted().slice(0, MAX_NAMES)
-})
-
-const forgetRun = (context: SnapshotsContext, runId: RunId): void => {
-  const { folder } = context
-  rmSync(startFile(context, runId), { force: true })
-  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
-    const runs = join(folder, name, "runs")
-    const files = existsSync(runs) ? readdirSync(runs) : undefined
-    for (const file of files ?? []) if (file.startsWith(`${runId}.`)) rmSync(join(runs, file))
-    // Without references the repository is of no use: the next run of that workspace creates it again.
-    if (files?.every((file) => file.startsWith(`${runId}.`)) === true)
-      rmSync(join(folder, name), { recursive: true, force: true })
-  }
-}
-
-const diffPage = Effect.fn("Snapshots.diff")(function* (
-  context: SnapshotsContext,
-  runId: RunId,
-  root: string,
-  position: string,
-  limit: number
-) {
-  const shadow = yield* startOf(context, runId, root)
-  const compareNow = context.captures
-    .take(shadow, shadow.fileOf(runId, "now"))
-    .pipe(
-      Effect.flatMap(({ leftOut }) =>
-        compareWithNow(shadow, runId, [...startRecord(shadow, runId).leftOut, ...leftOut])
-      )
-    )
-  const page = Effect.gen(function* () {
-    const comparison = storedComparison(shadow, runId) ?? (yield* compareNow)
-    const files = comparison.files.filter(({ path }) => path > position).slice(0, limit)
-    const { additions, deletions, leftOut } = diffSummary(comparison)
-    const items = yield* hunksOf(shadow, comparison, files)
-    return { additions, deletions, items, ...(leftOut === undefined ? {} : { leftOut }) }
-  })
-  return yield* page.pipe(Effect.catch((failure) => failUnknown(context, runId, root, failure)))
-})
 
 /** Writes a file and returns its time in nanoseconds of the file system's clock. */
 const touch = (file: string): bigint => {

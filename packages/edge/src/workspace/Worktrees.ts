@@ -83,341 +83,347 @@ export class Worktrees extends Context.Service<
 >()("corral/edge/Worktrees") {
   static readonly layer = Layer.effect(
     Worktrees,
-    Effect.suspend(() => make())
+    Effect.gen(function* () {
+      const config = yield* EdgeConfig
+      makeFolder(config.home)
+      return new GitWorktrees(
+        yield* Store,
+        yield* Clock.Clock,
+        yield* GitIsolation,
+        findProgram("git", config.environment["PATH"]),
+        // The real path, because git compares it with its own.
+        realpathSync(config.home)
+      )
+    })
   )
 }
+
+type Service = Worktrees["Service"]
 
 const refused = (message: string) =>
   new SchemaValidationFailed({ details: { issues: [{ path: "resume", message }] } })
 
 const inUse = new Conflict({ message: "A run is using the worktree." })
 
-const make = Effect.fnUntraced(function* () {
-  const config = yield* EdgeConfig
-  makeFolder(config.home)
-  // The real path, because git compares it with its own.
-  const home = realpathSync(config.home)
-  const context: WorktreesContext = {
-    store: yield* Store,
-    clock: yield* Clock.Clock,
-    program: findProgram("git", config.environment["PATH"]),
-    home,
-    isolation: yield* GitIsolation,
-    claimed: new Set(),
-    turns: new Map()
+class GitWorktrees implements Service {
+  private readonly store: Store["Service"]
+  private readonly clock: Clock.Clock
+  private readonly isolation: GitIsolation
+  private readonly program: string | undefined
+  private readonly home: string
+  /** Owners whose worktree is being entered or removed. */
+  private readonly claimed = new Set<RunId>()
+  /** One caller at a time works with the repository of a run. */
+  private readonly turns = new Map<RunId, Semaphore.Semaphore>()
+
+  constructor(
+    store: Store["Service"],
+    clock: Clock.Clock,
+    isolation: GitIsolation,
+    program: string | undefined,
+    home: string
+  ) {
+    this.store = store
+    this.clock = clock
+    this.isolation = isolation
+    this.program = program
+    this.home = home
   }
-  const { program, store } = context
-  return Worktrees.of({
-    pathOf: (owner) => pathOf(context, owner),
-    plan: (owner, workspace, root) => planWorktree({ owner, workspace, root, home, program }),
-    enter: (owner) => enter(context, owner),
-    make: (owner, mark) => openWorktree(context, owner, mark),
-    repositoryOf: (owner) => {
+
+  readonly pathOf = (owner: RunId): string => {
+    return join(this.home, "worktrees", owner)
+  }
+
+  readonly plan = (
+    owner: RunId,
+    workspace: WorkspaceId,
+    root: string
+  ): Effect.Effect<PlannedWorktree, SchemaValidationFailed> => {
+    const { home, program } = this
+    return planWorktree({ owner, workspace, root, home, program })
+  }
+
+  readonly repositoryOf = (owner: RunId): IsolatedFolders | undefined => {
+    const row = findRow(this.store, owner)
+    return row === undefined
+      ? undefined
+      : { repository: runRepositoryOf(this.pathOf(owner)), objects: objectFoldersOf(row.repository) }
+  }
+
+  readonly list = (before: string | undefined, limit: number): ReadonlyArray<Worktree> => {
+    const live = worktreesInUse(this.store)
+    return pageOfRows(this.store, before, limit).map((row) => this.shown(row, live))
+  }
+
+  readonly forget = (owner: RunId): Effect.Effect<void, StoreFailed> => {
+    return Effect.andThen(
+      this.store.commit([forgetRow(owner)]),
+      Effect.sync(() => forgetEdgeRefs(this.pathOf(owner)))
+    )
+  }
+
+  private checkoutOf(
+    { base, repository, runId }: WorktreeRow,
+    mark: Readonly<Record<string, string>> = {}
+  ): WorktreeCheckout {
+    const folder = this.pathOf(runId)
+    const store = storeOf(folder)
+    return new WorktreeCheckout(runId, base, {
+      // Without git nothing was planned, or git was uninstalled: its commands fail then.
+      program: this.program ?? "git",
+      repository,
+      folder,
+      runRepository: runRepositoryOf(folder),
+      store,
+      objects: join(store, "objects"),
+      facts: readWorkspaceRepository(repository),
+      isolation: this.isolation,
+      mark
+    })
+  }
+
+  /** Runs an effect when no other one works with the repository of the run. */
+  private alone<A, E>(owner: RunId, effect: Effect.Effect<A, E>): Effect.Effect<A, E> {
+    const { turns } = this
+    return Effect.suspend(() => {
+      const turn = turns.get(owner) ?? Semaphore.makeUnsafe(1)
+      turns.set(owner, turn)
+      return turn.withPermit(effect)
+    })
+  }
+
+  private findWorktree(owner: RunId): Effect.Effect<WorktreeRow, NotFound> {
+    const { store } = this
+    return Effect.suspend(() => {
       const row = findRow(store, owner)
       return row === undefined
-        ? undefined
-        : { repository: runRepositoryOf(pathOf(context, owner)), objects: objectFoldersOf(row.repository) }
-    },
-    refresh: (owner) => refresh(context, owner),
-    handOver: (owner) => handOver(context, owner),
-    close: (owner) => close(context, owner),
-    commits: (owner, limit) => commits(context, owner, limit),
-    settle: (owner) => settle(context, owner),
-    recover: (adopted) => recover(context, adopted),
-    list: (before, limit) => {
-      const live = worktreesInUse(store)
-      return pageOfRows(store, before, limit).map((row) => shown(context, row, live))
-    },
-    get: (owner) => examine(context, owner),
-    remove: (owner, force) => remove(context, owner, force),
-    forget: (owner) =>
-      Effect.andThen(
-        store.commit([forgetRow(owner)]),
-        Effect.sync(() => forgetEdgeRefs(pathOf(context, owner)))
+        ? Effect.fail(new NotFound({ message: "This run has no worktree." }))
+        : Effect.succeed(row)
+    })
+  }
+
+  /** Claims a worktree until the scope closes; fails with `refusal` while another caller has it. */
+  private claim<E>(owner: RunId, refusal: E): Effect.Effect<void, E, Scope.Scope> {
+    const { claimed } = this
+    return Effect.asVoid(
+      Effect.acquireRelease(
+        Effect.suspend(() =>
+          claimed.has(owner) ? Effect.fail(refusal) : Effect.sync(() => claimed.add(owner))
+        ),
+        () => Effect.sync(() => claimed.delete(owner))
       )
-  })
-})
-
-interface WorktreesContext {
-  readonly store: Store["Service"]
-  readonly clock: Clock.Clock
-  readonly program: string | undefined
-  readonly home: string
-  readonly isolation: GitIsolation
-  /** Owners whose worktree is being entered or removed. */
-  readonly claimed: Set<RunId>
-  /** One caller at a time works with the repository of a run. */
-  readonly turns: Map<RunId, Semaphore.Semaphore>
-}
-
-const pathOf = ({ home }: WorktreesContext, owner: RunId): string => join(home, "worktrees", owner)
-
-const checkoutOf = (
-  context: WorktreesContext,
-  { base, repository, runId }: WorktreeRow,
-  mark: Readonly<Record<string, string>> = {}
-): WorktreeCheckout => {
-  const folder = pathOf(context, runId)
-  const store = storeOf(folder)
-  return new WorktreeCheckout(runId, base, {
-    // Without git nothing was planned, or git was uninstalled: its commands fail then.
-    program: context.program ?? "git",
-    repository,
-    folder,
-    runRepository: runRepositoryOf(folder),
-    store,
-    objects: join(store, "objects"),
-    facts: readWorkspaceRepository(repository),
-    isolation: context.isolation,
-    mark
-  })
-}
-
-/** Runs an effect when no other one works with the repository of the run. */
-const alone = <A, E>(
-  { turns }: WorktreesContext,
-  owner: RunId,
-  effect: Effect.Effect<A, E>
-): Effect.Effect<A, E> =>
-  Effect.suspend(() => {
-    const turn = turns.get(owner) ?? Semaphore.makeUnsafe(1)
-    turns.set(owner, turn)
-    return turn.withPermit(effect)
-  })
-
-const findWorktree = ({ store }: WorktreesContext, owner: RunId): Effect.Effect<WorktreeRow, NotFound> =>
-  Effect.suspend(() => {
-    const row = findRow(store, owner)
-    return row === undefined
-      ? Effect.fail(new NotFound({ message: "This run has no worktree." }))
-      : Effect.succeed(row)
-  })
-
-/** Claims a worktree until the scope closes; fails with `refusal` while another caller has it. */
-const claim = <E>(
-  { claimed }: WorktreesContext,
-  owner: RunId,
-  refusal: E
-): Effect.Effect<void, E, Scope.Scope> =>
-  Effect.asVoid(
-    Effect.acquireRelease(
-      Effect.suspend(() =>
-        claimed.has(owner) ? Effect.fail(refusal) : Effect.sync(() => claimed.add(owner))
-      ),
-      () => Effect.sync(() => claimed.delete(owner))
     )
+  }
+
+  /** Whether the folder exists: a user may have removed it by hand. */
+  private isPresent({ runId, state }: WorktreeRow): boolean {
+    return state !== "removed" && existsSync(this.pathOf(runId))
+  }
+
+  private shown(row: WorktreeRow, live: ReadonlySet<string>): Worktree {
+    const { base, branch, createdAt, leftOut, ref, runId, workspace } = row
+    const state = live.has(runId) ? "active" : this.isPresent(row) ? "kept" : "removed"
+    return {
+      runId,
+      workspace,
+      state,
+      base,
+      ...(branch === false ? {} : { branch: branch === true ? branchOf(runId) : branch }),
+      ...(leftOut === undefined ? {} : { leftOut }),
+      ...(ref === undefined ? {} : { ref }),
+      createdAt
+    }
+  }
+
+  /** Removes a checkout from disk, then its row or the row's state. */
+  private removeCheckout(row: WorktreeRow): Effect.Effect<void, GitFailed | StoreFailed> {
+    return Effect.flatMap(this.checkoutOf(row).removed, (branch) => {
+      this.turns.delete(row.runId)
+      return this.store.commit([
+        row.state === "making"
+          ? dropRow(row.runId)
+          : putRow({ ...row, branch: branch ?? false, state: "removed" })
+      ])
+    })
+  }
+
+  readonly enter = Effect.fn("Worktrees.enter")({ self: this }, function* (owner: RunId) {
+    const { store } = this
+    const busy = refused("Another run is using the worktree of that run.")
+    yield* this.claim(owner, busy)
+    const row = findRow(store, owner)
+    if (row === undefined || row.state !== "kept" || !this.isPresent(row))
+      return yield* refused("The worktree of that run was removed.")
+    if (worktreesInUse(store).has(owner)) return yield* busy
+    yield* this.alone(owner, this.checkoutOf(row).converted).pipe(
+      Effect.tapError(logFailure("failed to convert worktree", owner)),
+      Effect.mapError(({ message }) =>
+        refused(`The worktree of that run is one of an earlier version, and can't be converted: ${message}.`)
+      )
+    )
+    return { runId: owner, branch: branchOf(owner), base: row.base }
+  })
+
+  readonly make = Effect.fn("Worktrees.make")(
+    { self: this },
+    function* (owner: RunId, mark: Readonly<Record<string, string>>) {
+      const { store } = this
+      const row = findRow(store, owner)
+      if (row === undefined) return
+      const checkout = this.checkoutOf(row, mark)
+      const opened = mayBorrowForRun(this.home, row.repository)
+        ? Effect.fail(new GitFailed({ message: BORROWS_FOR_RUN }))
+        : row.state === "making"
+          ? Effect.andThen(checkout.create(), store.commit([putRow({ ...row, state: "kept" })]))
+          : checkout.opened
+      yield* this.alone(owner, opened).pipe(
+        Effect.tapError(logFailure("failed to create worktree", owner)),
+        Effect.mapError((): RunFailure => ({
+          code: "internal",
+          message: "The run's worktree could not be created.",
+          details: { reason: "worktree_failed" }
+        }))
+      )
+    }
   )
 
-/** Whether the folder exists: a user may have removed it by hand. */
-const isPresent = (context: WorktreesContext, { runId, state }: WorktreeRow): boolean =>
-  state !== "removed" && existsSync(pathOf(context, runId))
-
-const shown = (context: WorktreesContext, row: WorktreeRow, live: ReadonlySet<string>): Worktree => {
-  const { base, branch, createdAt, leftOut, ref, runId, workspace } = row
-  const state = live.has(runId) ? "active" : isPresent(context, row) ? "kept" : "removed"
-  return {
-    runId,
-    workspace,
-    state,
-    base,
-    ...(branch === false ? {} : { branch: branch === true ? branchOf(runId) : branch }),
-    ...(leftOut === undefined ? {} : { leftOut }),
-    ...(ref === undefined ? {} : { ref }),
-    createdAt
+  /** Works with an existing worktree. */
+  private withCheckout<A, E>(
+    owner: RunId,
+    use: (checkout: WorktreeCheckout, row: WorktreeRow) => Effect.Effect<A, E>
+  ): Effect.Effect<A | undefined, E> {
+    return Effect.suspend(() => {
+      const row = findRow(this.store, owner)
+      return row?.state === "kept" && this.isPresent(row)
+        ? this.alone(owner, use(this.checkoutOf(row), row))
+        : Effect.undefined
+    })
   }
-}
 
-/** Removes a checkout from disk, then its row or the row's state. */
-const removeCheckout = (
-  context: WorktreesContext,
-  row: WorktreeRow
-): Effect.Effect<void, GitFailed | StoreFailed> =>
-  Effect.flatMap(checkoutOf(context, row).removed, (branch) => {
-    context.turns.delete(row.runId)
-    return context.store.commit([
-      row.state === "making"
-        ? dropRow(row.runId)
-        : putRow({ ...row, branch: branch ?? false, state: "removed" })
-    ])
+  readonly refresh = (owner: RunId): Effect.Effect<void> => {
+    return this.withCheckout(owner, (checkout) => checkout.refreshed).pipe(
+      Effect.catch(logFailure("failed to copy refs of the workspace", owner))
+    )
+  }
+
+  readonly close = (owner: RunId): Effect.Effect<void> => {
+    return this.withCheckout(owner, (checkout) => checkout.settled).pipe(
+      Effect.catch(logFailure("failed to restore the repository of a run", owner))
+    )
+  }
+
+  readonly handOver = (owner: RunId): Effect.Effect<string | undefined> => {
+    return this.withCheckout(owner, (checkout, row) =>
+      Effect.flatMap(checkout.handedOver, (branch) =>
+        branch === row.branch ? Effect.void : this.store.commit([putRow({ ...row, branch })])
+      )
+    ).pipe(
+      Effect.as(undefined),
+      Effect.tapError(logFailure("failed to hand over commits", owner)),
+      Effect.orElseSucceed(
+        () =>
+          "The commits of this run did not reach the workspace's repository. They are still in its worktree."
+      )
+    )
+  }
+
+  readonly commits = Effect.fn("Worktrees.commits")({ self: this }, function* (owner: RunId, limit: number) {
+    yield* this.findWorktree(owner)
+    const found = yield* this.withCheckout(owner, (checkout) => checkout.commits(limit)).pipe(
+      Effect.tapError(logFailure("failed to list commits", owner)),
+      Effect.mapError(
+        () => new Conflict({ message: "The commits of the worktree can't be read. Inspect its folder." })
+      )
+    )
+    return found ?? (yield* new NotFound({ message: "The worktree was removed." }))
   })
+
+  readonly settle = (owner: RunId): Effect.Effect<void> => {
+    return Effect.suspend(() => {
+      const row = findRow(this.store, owner)
+      return row?.state === "making" ? this.removeCheckout(row) : Effect.void
+    }).pipe(Effect.catch(logFailure("failed to remove incomplete worktree", owner)))
+  }
+
+  readonly recover = (adopted: ReadonlySet<string>): Effect.Effect<void> => {
+    return Effect.suspend(() =>
+      Effect.forEach(
+        unsettledRows(this.store),
+        (row) =>
+          (row.state === "making" && adopted.has(row.runId)
+            ? Effect.asVoid(this.checkoutOf(row).removed)
+            : this.removeCheckout(row)
+          ).pipe(Effect.catch(logFailure("failed to remove worktree", row.runId))),
+        { discard: true }
+      )
+    )
+  }
+
+  readonly get = Effect.fn("Worktrees.get")({ self: this }, function* (owner: RunId) {
+    const row = yield* this.findWorktree(owner)
+    const recorded = { head: row.head ?? row.base, uncommitted: false, unmerged: false }
+    const { head, uncommitted, unmerged } =
+      (yield* this.withCheckout(owner, (checkout) => Effect.andThen(checkout.converted, checkout.work)).pipe(
+        Effect.tapError(logFailure("failed to examine worktree", owner)),
+        // If the check fails, the worktree counts as having work.
+        Effect.orElseSucceed(() => ({ ...recorded, uncommitted: true, unmerged: true }))
+      )) ?? recorded
+    return { ...this.shown(row, worktreesInUse(this.store)), head, uncommitted, unmerged }
+  })
+
+  /** Saves work that exists only in the worktree, if `force` says so. Returns the row of the worktree that may be removed. */
+  private readonly saveWork = Effect.fn("Worktrees.saveWork")(
+    { self: this },
+    function* (row: WorktreeRow, force: boolean) {
+      const checkout = this.checkoutOf(row)
+      yield* checkout.converted
+      const work = yield* checkout.work
+      const { head, uncommitted, unmerged } = work
+      const removing: WorktreeRow = { ...row, state: "removing", head }
+      if (!uncommitted && !unmerged) return removing
+      if (!force) {
+        return yield* new Conflict({
+          message: "The worktree holds work that is nowhere else. Nothing was removed.",
+          details: { uncommitted, unmerged }
+        })
+      }
+      yield* checkout.save(work, Math.floor(this.clock.currentTimeMillisUnsafe() / 1_000))
+      return { ...removing, ref: savedRefOf(row.runId) }
+    }
+  )
+
+  readonly remove = Effect.fn("Worktrees.remove")(
+    { self: this },
+    function* (owner: RunId, force: boolean) {
+      const { store } = this
+      yield* this.claim(owner, inUse)
+      const row = yield* this.findWorktree(owner)
+      if (row.state === "removed") return
+      if (worktreesInUse(store).has(owner)) return yield* inUse
+      const removing =
+        row.state === "kept" && this.isPresent(row)
+          ? this.alone(owner, this.saveWork(row, force))
+          : Effect.succeed(row)
+      yield* removing.pipe(
+        Effect.flatMap((row) =>
+          // The row is durable before anything is removed.
+          Effect.uninterruptible(Effect.andThen(store.commit([putRow(row)]), this.removeCheckout(row)))
+        ),
+        Effect.catchIf(
+          (failure) => failure._tag !== "Conflict",
+          (cause) =>
+            Effect.andThen(
+              logFailure("failed to remove worktree", owner)(cause),
+              Effect.fail(
+                new Conflict({ message: "The worktree could not be removed. Nothing in it is lost." })
+              )
+            )
+        )
+      )
+    },
+    Effect.scoped
+  )
+}
 
 const logFailure = (what: string, owner: RunId) => (cause: GitFailed | StoreFailed) =>
   Effect.logWarning(what).pipe(Effect.annotateLogs({ runId: owner, cause: cause.message }))
-
-const enter = Effect.fn("Worktrees.enter")(function* (context: WorktreesContext, owner: RunId) {
-  const { store } = context
-  const busy = refused("Another run is using the worktree of that run.")
-  yield* claim(context, owner, busy)
-  const row = findRow(store, owner)
-  if (row === undefined || row.state !== "kept" || !isPresent(context, row))
-    return yield* refused("The worktree of that run was removed.")
-  if (worktreesInUse(store).has(owner)) return yield* busy
-  yield* alone(context, owner, checkoutOf(context, row).converted).pipe(
-    Effect.tapError(logFailure("failed to convert worktree", owner)),
-    Effect.mapError(({ message }) =>
-      refused(`The worktree of that run is one of an earlier version, and can't be converted: ${message}.`)
-    )
-  )
-  return { runId: owner, branch: branchOf(owner), base: row.base }
-})
-
-const openWorktree = Effect.fn("Worktrees.make")(function* (
-  context: WorktreesContext,
-  owner: RunId,
-  mark: Readonly<Record<string, string>>
-) {
-  const { store } = context
-  const row = findRow(store, owner)
-  if (row === undefined) return
-  const checkout = checkoutOf(context, row, mark)
-  const opened = mayBorrowForRun(context.home, row.repository)
-    ? Effect.fail(new GitFailed({ message: BORROWS_FOR_RUN }))
-    : row.state === "making"
-      ? Effect.andThen(checkout.create(), store.commit([putRow({ ...row, state: "kept" })]))
-      : checkout.opened
-  yield* alone(context, owner, opened).pipe(
-    Effect.tapError(logFailure("failed to create worktree", owner)),
-    Effect.mapError((): RunFailure => ({
-      code: "internal",
-      message: "The run's worktree could not be created.",
-      details: { reason: "worktree_failed" }
-    }))
-  )
-})
-
-/** Works with an existing worktree. */
-const withCheckout = <A, E>(
-  context: WorktreesContext,
-  owner: RunId,
-  use: (checkout: WorktreeCheckout, row: WorktreeRow) => Effect.Effect<A, E>
-): Effect.Effect<A | undefined, E> =>
-  Effect.suspend(() => {
-    const row = findRow(context.store, owner)
-    return row?.state === "kept" && isPresent(context, row)
-      ? alone(context, owner, use(checkoutOf(context, row), row))
-      : Effect.undefined
-  })
-
-const refresh = (context: WorktreesContext, owner: RunId): Effect.Effect<void> =>
-  withCheckout(context, owner, (checkout) => checkout.refreshed).pipe(
-    Effect.catch(logFailure("failed to copy refs of the workspace", owner))
-  )
-
-const close = (context: WorktreesContext, owner: RunId): Effect.Effect<void> =>
-  withCheckout(context, owner, (checkout) => checkout.settled).pipe(
-    Effect.catch(logFailure("failed to restore the repository of a run", owner))
-  )
-
-const handOver = (context: WorktreesContext, owner: RunId): Effect.Effect<string | undefined> =>
-  withCheckout(context, owner, (checkout, row) =>
-    Effect.flatMap(checkout.handedOver, (branch) =>
-      branch === row.branch ? Effect.void : context.store.commit([putRow({ ...row, branch })])
-    )
-  ).pipe(
-    Effect.as(undefined),
-    Effect.tapError(logFailure("failed to hand over commits", owner)),
-    Effect.orElseSucceed(
-      () =>
-        "The commits of this run did not reach the workspace's repository. They are still in its worktree."
-    )
-  )
-
-const commits = Effect.fn("Worktrees.commits")(function* (
-  context: WorktreesContext,
-  owner: RunId,
-  limit: number
-) {
-  yield* findWorktree(context, owner)
-  const found = yield* withCheckout(context, owner, (checkout) => checkout.commits(limit)).pipe(
-    Effect.tapError(logFailure("failed to list commits", owner)),
-    Effect.mapError(
-      () => new Conflict({ message: "The commits of the worktree can't be read. Inspect its folder." })
-    )
-  )
-  return found ?? (yield* new NotFound({ message: "The worktree was removed." }))
-})
-
-const settle = (context: WorktreesContext, owner: RunId): Effect.Effect<void> =>
-  Effect.suspend(() => {
-    const row = findRow(context.store, owner)
-    return row?.state === "making" ? removeCheckout(context, row) : Effect.void
-  }).pipe(Effect.catch(logFailure("failed to remove incomplete worktree", owner)))
-
-const recover = (context: WorktreesContext, adopted: ReadonlySet<string>): Effect.Effect<void> =>
-  Effect.suspend(() =>
-    Effect.forEach(
-      unsettledRows(context.store),
-      (row) =>
-        (row.state === "making" && adopted.has(row.runId)
-          ? Effect.asVoid(checkoutOf(context, row).removed)
-          : removeCheckout(context, row)
-        ).pipe(Effect.catch(logFailure("failed to remove worktree", row.runId))),
-      { discard: true }
-    )
-  )
-
-const examine = Effect.fn("Worktrees.examine")(function* (context: WorktreesContext, owner: RunId) {
-  const row = yield* findWorktree(context, owner)
-  const recorded = { head: row.head ?? row.base, uncommitted: false, unmerged: false }
-  const { head, uncommitted, unmerged } =
-    (yield* withCheckout(context, owner, (checkout) =>
-      Effect.andThen(checkout.converted, checkout.work)
-    ).pipe(
-      Effect.tapError(logFailure("failed to examine worktree", owner)),
-      // If the check fails, the worktree counts as having work.
-      Effect.orElseSucceed(() => ({ ...recorded, uncommitted: true, unmerged: true }))
-    )) ?? recorded
-  return { ...shown(context, row, worktreesInUse(context.store)), head, uncommitted, unmerged }
-})
-
-/** Saves work that exists only in the worktree, if `force` says so. Returns the row of the worktree that may be removed. */
-const saveWork = Effect.fn("Worktrees.saveWork")(function* (
-  context: WorktreesContext,
-  row: WorktreeRow,
-  force: boolean
-) {
-  const checkout = checkoutOf(context, row)
-  yield* checkout.converted
-  const work = yield* checkout.work
-  const { head, uncommitted, unmerged } = work
-  const removing: WorktreeRow = { ...row, state: "removing", head }
-  if (!uncommitted && !unmerged) return removing
-  if (!force) {
-    return yield* new Conflict({
-      message: "The worktree holds work that is nowhere else. Nothing was removed.",
-      details: { uncommitted, unmerged }
-    })
-  }
-  yield* checkout.save(work, Math.floor(context.clock.currentTimeMillisUnsafe() / 1_000))
-  return { ...removing, ref: savedRefOf(row.runId) }
-})
-
-const remove = Effect.fn("Worktrees.remove")(function* (
-  context: WorktreesContext,
-  owner: RunId,
-  force: boolean
-) {
-  const { store } = context
-  yield* claim(context, owner, inUse)
-  const row = yield* findWorktree(context, owner)
-  if (row.state === "removed") return
-  if (worktreesInUse(store).has(owner)) return yield* inUse
-  const removing =
-    row.state === "kept" && isPresent(context, row)
-      ? alone(context, owner, saveWork(context, row, force))
-      : Effect.succeed(row)
-  yield* removing.pipe(
-    Effect.flatMap((row) =>
-      // The row is durable before anything is removed.
-      Effect.uninterruptible(Effect.andThen(store.commit([putRow(row)]), removeCheckout(context, row)))
-    ),
-    Effect.catchIf(
-      (failure) => failure._tag !== "Conflict",
-      (cause) =>
-        Effect.andThen(
-          logFailure("failed to remove worktree", owner)(cause),
-          Effect.fail(new Conflict({ message: "The worktree could not be removed. Nothing in it is lost." }))
-        )
-    )
-  )
-}, Effect.scoped)

@@ -11,7 +11,7 @@ describe("The segments of a command", () => {
     ["ls \u{e0041}", "ls <U+E0041>"],
     ["ls a\u034fb\u2800c", "ls a<U+034F>b<U+2800>c"],
     ["ls\u00a0a\u0085b", "ls<U+00A0>a<U+0085>b"],
-    ["ls \ufe0fa\u0007", "ls <U+FE0F>a<U+0007>"]
+    ["ls \ufe0fa\u0007", "ls <U+FE0F>a␇"]
   ])("name what is not seen in %j", (line, text) => {
     const [segment, ...more] = shown(line)
     assert.deepStrictEqual(more, [])

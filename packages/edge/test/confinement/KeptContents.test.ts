@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { KeptContents } from "../../src/confinement/KeptContents.ts"
+import { KeptContents } from "../../src/confinement/RepositoryRecord.ts"
 import { openFolder } from "../Folder.ts"
 
 describe("KeptContents", () => {

@@ -1,8 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { join } from "node:path"
-import { tryLandlock } from "../../src/confinement/Landlock.ts"
-import { missingLandlock } from "../../src/confinement/LandlockProbe.ts"
+import { missingLandlock, tryLandlock } from "../../src/confinement/Landlock.ts"
 import { openFolder, writeProgram } from "../Folder.ts"
 
 describe("missingLandlock", () => {

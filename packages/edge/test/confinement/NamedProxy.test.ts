@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { namedProxyProblem } from "../../src/confinement/NamedProxy.ts"
+import { namedProxyProblem } from "../../src/confinement/MeansChoice.ts"
 
 describe("namedProxyProblem", () => {
   it.each(["HTTPS_PROXY", "http_proxy", "ALL_PROXY"])("names %s, and both remedies", (name) => {

@@ -2,7 +2,7 @@
 import type { ProtectedChange } from "@corral/domain/run/ProtectedChange"
 import { mkdirSync, realpathSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { changesBetween } from "../../src/confinement/ProtectedComparison.ts"
+import { changesBetween } from "../../src/confinement/ProtectedRecord.ts"
 import { type ProtectedScan, ProtectedTree, type ScanLimits } from "../../src/confinement/ProtectedTree.ts"
 import { openFolder } from "../Folder.ts"
 

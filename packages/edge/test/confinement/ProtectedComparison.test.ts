@@ -1,6 +1,6 @@
 import type { ProtectedChange } from "@corral/domain/run/ProtectedChange"
 import { assert, describe, it } from "@effect/vitest"
-import { uncovered } from "../../src/confinement/ProtectedComparison.ts"
+import { uncovered } from "../../src/confinement/ProtectedRecord.ts"
 
 const left = (
   changes: ReadonlyArray<readonly [string, ProtectedChange["change"]]>,

@@ -6,8 +6,7 @@ import { connect } from "node:net"
 import { join } from "node:path"
 import { tryBubblewrap } from "../../src/confinement/Bubblewrap.ts"
 import { trialsOf } from "../../src/confinement/MeansChoice.ts"
-import { seatbeltOf, trySeatbelt } from "../../src/confinement/Seatbelt.ts"
-import { probeSeatbelt } from "../../src/confinement/SeatbeltProbe.ts"
+import { probeSeatbelt, seatbeltOf, trySeatbelt } from "../../src/confinement/Seatbelt.ts"
 import { openFolder, writeProgram } from "../Folder.ts"
 
 const network = (folder: string) => ({

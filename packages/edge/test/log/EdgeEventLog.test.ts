@@ -1,6 +1,6 @@
 import type { RunId } from "@corral/domain/identity/Ids"
 import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
-import type { ReplayGap } from "@corral/service/stream/Gap"
+import type { ReplayGap } from "@corral/service/stream/LogSource"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Arbitrary, Deferred, Effect, Fiber, Layer, Schema, Stream } from "effect"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"

@@ -1,11 +1,11 @@
 /** When a reader of the event stream counts as stalled: over a real socket, with a clock of the test's own. */
 import type { RunId } from "@corral/domain/identity/Ids"
 import { draft } from "@corral/domain/run/RunEvent"
-import { EventSocket } from "@corral/service/stream/EventSocket"
+import { EventSocket, LogReads } from "@corral/service/stream/EventSocket"
 import type { Start } from "@corral/service/stream/LogSource"
 import { defaultStreamTimes } from "@corral/service/stream/StreamTimes"
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { type Cause, Context, Effect } from "effect"
 import { once } from "node:events"
 import { createServer, type IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -44,6 +44,12 @@ const connected = Effect.acquireRelease(
     })
 )
 
+class SoundReads extends LogReads {
+  override report(cause: Cause.Cause<unknown>): void {
+    assert.fail(String(cause))
+  }
+}
+
 /** A socket that follows the log of a run. */
 const follow = (
   { socket, stream }: { readonly socket: WebSocket; readonly stream: Duplex },
@@ -51,15 +57,11 @@ const follow = (
   now: () => number,
   { runId, ...start }: Start & { readonly runId: RunId }
 ) => {
-  const reader = new EventSocket<StoreDamaged>(
-    {
-      now,
-      times: defaultStreamTimes,
-      fork: Effect.runFork,
-      onDefect: (cause) => assert.fail(String(cause))
-    },
-    { socket, stream, endsWithRun: true }
-  )
+  const reader = new EventSocket<StoreDamaged>(now, new SoundReads(Context.empty()), {
+    socket,
+    stream,
+    endsWithRun: true
+  })
   reader.follow(edgeRunSource(log, runId), start)
   return reader
 }
@@ -82,16 +84,16 @@ layer(memoryLogLayer)("An EventSocket on the Edge's log", (it) => {
         const line = encode(seq, at, draft("run.message.delta", { messageId: "m", channel: "text", text }))
         yield* log.append({ runId, firstSeq: seq, count: 1, lines: line, terminal: false }, [])
       }
-      reader.tick()
+      reader.tick(defaultStreamTimes)
       assert.strictEqual(socket.readyState, WebSocket.OPEN, "it has stalled for no time yet")
       now += 30_000
-      reader.tick()
+      reader.tick(defaultStreamTimes)
       assert.strictEqual(socket.readyState, WebSocket.OPEN, "30 s are not over")
       now += 1
-      reader.tick()
+      reader.tick(defaultStreamTimes)
       assert.notStrictEqual(socket.readyState, WebSocket.OPEN)
       now += 2_999
-      reader.tick()
+      reader.tick(defaultStreamTimes)
       assert.strictEqual(socket.readyState, WebSocket.CLOSING, "it has 3 s to read why")
       const closed = once(client, "close")
       client.resume()
@@ -115,7 +117,7 @@ layer(memoryLogLayer)("An EventSocket on the Edge's log", (it) => {
       }
       for (const step of [0, 30_001, 3_000]) {
         now += step
-        reader.tick()
+        reader.tick(defaultStreamTimes)
       }
       assert.isTrue(stream.destroyed)
     })
@@ -157,14 +159,14 @@ layer(memoryLogLayer)("An EventSocket on the Edge's log", (it) => {
         yield* Effect.promise(() => next(40))
         assert.isAbove(stream.writableLength, 0, "the write is not over")
         now += 20_000
-        reader.tick()
+        reader.tick(defaultStreamTimes)
         assert.strictEqual(socket.readyState, WebSocket.OPEN, `it reads: round ${round}`)
       }
       // Bytes that the kernel still takes count as progress once. Then it takes none.
       now += 20_000
-      reader.tick()
+      reader.tick(defaultStreamTimes)
       now += 30_001
-      reader.tick()
+      reader.tick(defaultStreamTimes)
       assert.notStrictEqual(socket.readyState, WebSocket.OPEN)
     })
   )
@@ -188,7 +190,7 @@ layer(memoryLogLayer)("An EventSocket on the Edge's log", (it) => {
       }
       client.pause()
       const reader = follow({ socket, stream }, log, () => 0, { runId, after: 0, isOver: false })
-      reader.tick()
+      reader.tick(defaultStreamTimes)
       assert.isAbove(stream.writableLength, 0, "the reader is behind")
       yield* store.commit([
         ["UPDATE runs SET log = 'going' WHERE id = ?", runId],

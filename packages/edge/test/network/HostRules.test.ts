@@ -1,7 +1,6 @@
 import type { RunMode } from "@corral/domain/run/Run"
 import { assert, describe, it } from "@effect/vitest"
-import { hostEntryOf } from "../../src/network/HostEntry.ts"
-import { grantedPorts, rulesOfRun } from "../../src/network/HostRules.ts"
+import { grantedPorts, hostEntryOf, rulesOfRun } from "../../src/network/HostEntry.ts"
 import { judgeHost, reachableAddresses } from "../../src/network/NetworkDecision.ts"
 import { targetOfAuthority } from "../../src/network/NetworkTarget.ts"
 

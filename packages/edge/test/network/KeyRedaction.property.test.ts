@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { buffer } from "node:stream/consumers"
 import { Readable } from "node:stream"
-import { KeyRedaction } from "../../src/network/KeyRedaction.ts"
+import { KeyRedaction } from "../../src/network/KeyProxy.ts"
 
 const KEYS = ["aabaabaab", "abababab"]
 

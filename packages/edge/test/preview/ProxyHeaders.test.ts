@@ -1,8 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { redirectTarget, toBrowserHeaders, toUpstreamHeaders } from "../../src/preview/ProxyHeaders.ts"
-import { protectionHeaders } from "../../src/preview/ContentPolicy.ts"
-import { UpstreamCookies } from "../../src/preview/UpstreamCookies.ts"
+import {
+  UpstreamCookies,
+  redirectTarget,
+  toBrowserHeaders,
+  toUpstreamHeaders
+} from "../../src/preview/ProxyHeaders.ts"
+import { protectionHeaders } from "../../src/preview/PreviewUpstream.ts"
 
 describe("toUpstream", () => {
   it("passes what the request says, and nothing of the connection, the person or the preview", () => {

@@ -4,8 +4,35 @@
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import type { SqlError } from "effect/sql"
-import { queryRow } from "../store/RowQueries.ts"
-import { timedStore } from "../store/TimedStore.ts"
+import { queryRow, timedStore } from "../store/RowQueries.ts"
+import { PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import type { LocalizedText } from "../platform/LocalizedText.ts"
+import type { Responder } from "./Responder.ts"
+
+// Responder that stores the final answer before it is sent, so that a retry sends the answer and does not repeat the action.
+
+/** Answers with a step are not final and are not stored. */
+export const storedResponder = (
+  responder: Responder,
+  answers: (typeof StoredAnswers)["Service"]
+): Responder => {
+  const store = (words: LocalizedText, alone: boolean) =>
+    Effect.mapError(
+      answers.store(responder.key, { words, alone }),
+      () => new PlatformUnavailable({ message: "The answer could not be stored." })
+    )
+  return {
+    ...responder,
+    reply: (words, step) =>
+      step === undefined
+        ? Effect.andThen(store(words, false), responder.reply(words))
+        : responder.reply(words, step),
+    replyPrivately: (words, step) =>
+      step === undefined
+        ? Effect.andThen(store(words, true), responder.replyPrivately(words))
+        : responder.replyPrivately(words, step)
+  }
+}
 
 const StoredAnswer = Schema.Struct({
   words: Schema.Struct({ en: Schema.String, zh: Schema.String }),

@@ -9,8 +9,7 @@ import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { createHash, createHmac } from "node:crypto"
-import { queryRow } from "../store/RowQueries.ts"
-import { timedStore } from "../store/TimedStore.ts"
+import { queryRow, timedStore } from "../store/RowQueries.ts"
 import { type ButtonMeaning, StoredMeaning, subjectOf } from "./ButtonMeaning.ts"
 
 const WEEK_MS = 7 * 86_400_000

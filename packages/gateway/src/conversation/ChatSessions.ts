@@ -8,8 +8,7 @@ import { AgentInstanceId, ProjectId, SessionId } from "@corral/domain/identity/I
 import { Context, Effect, Layer, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { WorkLocation } from "../button/ButtonMeaning.ts"
-import { queryRow } from "../store/RowQueries.ts"
-import { timedStore } from "../store/TimedStore.ts"
+import { queryRow, timedStore } from "../store/RowQueries.ts"
 import { lenientColumn } from "./Conversations.ts"
 
 export interface SessionOfChat {

@@ -9,10 +9,9 @@ import { InputRequestId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { WorkLocation } from "../button/ButtonMeaning.ts"
-import { ChatKey } from "../following/ChatKey.ts"
+import { ChatKey } from "../following/RequestCardStore.ts"
 import type { MessageChange } from "../platform/ChatPlatform.ts"
-import { queryRow, queryRows } from "../store/RowQueries.ts"
-import { timedStore } from "../store/TimedStore.ts"
+import { queryRow, queryRows, timedStore } from "../store/RowQueries.ts"
 
 /** A message for an agent, as it was written. */
 export const ChatMessage = Schema.Struct({

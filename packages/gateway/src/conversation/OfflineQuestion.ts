@@ -1,12 +1,57 @@
-/** Card that asks whether messages wait for their offline machine. Only the user who wrote them can use it. */
-import { Context, Effect, Layer } from "effect"
+/**
+ * Card that asks whether messages wait for their offline machine. Only the user who wrote them can use it. Also the card of any choice between two
+ * ways.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { ButtonActions } from "../button/ButtonActions.ts"
 import type { MessageRef, NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import { showChoice } from "./ChoiceCard.ts"
 import type { ConversationKey } from "./Conversations.ts"
 import * as phrases from "../answer/Phrases.ts"
 import type { Responder } from "../answer/Responder.ts"
+import type { ButtonMeaning } from "../button/ButtonMeaning.ts"
+import type { LocalizedText } from "../platform/LocalizedText.ts"
+
+// Card that asks the author of a message to choose between two ways. Only this account can use its buttons.
+
+/** As long as the messages that wait for the choice are kept. */
+const LIFETIME_MS = 86_400_000
+
+interface Choice {
+  readonly title: LocalizedText
+  readonly line: LocalizedText
+  /** Labels of the buttons. */
+  readonly first: LocalizedText
+  readonly second: LocalizedText
+  readonly meaningOf: (isFirst: boolean) => ButtonMeaning
+  /** Distinguishes the card from other answers to the same event. */
+  readonly step: string
+}
+
+export const showChoice = Effect.fn("OfflineQuestion.showChoice")(function* (
+  { account, language, replyWithCard }: Responder,
+  { first, line, meaningOf, second, step, title }: Choice
+) {
+  const actions = yield* ButtonActions
+  const expiresAt = (yield* Clock.currentTimeMillis) + LIFETIME_MS
+  const offer = (isFirst: boolean) =>
+    actions.offer({ bot: account, meaning: meaningOf(isFirst), audience: account.account, expiresAt })
+  const ids = [yield* offer(true), yield* offer(false)] as const
+  const sent = yield* replyWithCard(
+    {
+      language,
+      title,
+      tone: "attention",
+      lines: [line],
+      buttons: [
+        { _tag: "Action", label: first, actionId: ids[0], style: "primary" },
+        { _tag: "Action", label: second, actionId: ids[1], style: "plain" }
+      ]
+    },
+    step
+  )
+  yield* actions.attach(ids, sent)
+})
 
 export class OfflineQuestion extends Context.Service<
   OfflineQuestion,

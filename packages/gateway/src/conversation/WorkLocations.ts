@@ -4,6 +4,7 @@
  *
  * Does not: check permissions. The Hub lists what the user may use, and checks a location with every message.
  */
+import { isReady, modesIn } from "@corral/domain/offer/Offer"
 import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
 import type { Target } from "@corral/domain/device/Device"
 import type { Project } from "@corral/domain/project/Project"
@@ -29,21 +30,20 @@ export const onlyLocation = (locations: ReadonlyArray<OfferedLocation>): WorkLoc
   return others.length === 0 ? first?.place : undefined
 }
 
-const isReady = ({ available, signedIn }: Agent): boolean => available && signedIn !== false
-
-/** The default agent of a location. */
-const firstReady = (agents: ReadonlyArray<Agent>): Agent | undefined => agents.find(isReady)
-
 const locationsIn = (project: Project, target: Target): ReadonlyArray<OfferedLocation> => {
-  const agent = firstReady(target.agents)
-  if (target.state === "revoked" || agent === undefined) return []
+  if (target.state === "revoked") return []
+  const ready = target.agents.filter(isReady)
   const isOnline = target.state === "online"
   return target.workspaces
-    .filter(({ available, modes }) => available && modes.includes("ask"))
-    .map(({ id }) => {
+    .filter(({ available }) => available)
+    .flatMap((workspace) => {
+      // Chats run in `ask`.
+      const agent = ready.find((each) => modesIn(workspace, each).includes("ask"))
+      if (agent === undefined) return []
+      const { id } = workspace
       const names = { project: project.name, target: `${target.name}/${id}`, agent: agent.label }
       const place = { projectId: project.id, targetId: target.id, workspace: id, agentId: agent.id, names }
-      return { place, isOnline }
+      return [{ place, isOnline }]
     })
 }
 

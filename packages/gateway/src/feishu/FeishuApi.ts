@@ -7,8 +7,7 @@
  */
 import type * as Lark from "@larksuiteoapi/node-sdk"
 import { Effect, Schema } from "effect"
-import { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import { PlatformId } from "../platform/PlatformId.ts"
+import { NotSent, PlatformId, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
 import { responseCodeOf, toFeishuFailure, failureOfCode, StaleToken } from "./FeishuFailure.ts"
 import { makeSdk, type Sdk } from "./Sdk.ts"

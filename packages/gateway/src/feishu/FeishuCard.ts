@@ -2,6 +2,7 @@
  * Card as Feishu's JSON 2.0. Fields are a form, with the buttons that send it. Every text is `plain_text`, in each language of the clients, so no text is read as markup. A button contains only
  * its opaque id.
  */
+import { safeText } from "@corral/domain/text/SafeText"
 import type { Card, CardButton, CardField, Tone } from "../platform/Card.ts"
 import { type LocalizedText, localizedTextIn } from "../platform/LocalizedText.ts"
 
@@ -25,8 +26,8 @@ export const toFeishuCard = (
 ) => {
   const plain = (words: LocalizedText) => ({
     tag: "plain_text",
-    content: localizedTextIn(words, language),
-    i18n_content: { en_us: words.en, zh_cn: words.zh }
+    content: safeText(localizedTextIn(words, language)),
+    i18n_content: { en_us: safeText(words.en), zh_cn: safeText(words.zh) }
   })
   const button = (each: CardButton) => ({
     tag: "button",

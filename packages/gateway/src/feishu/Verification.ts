@@ -10,12 +10,56 @@ import type { IncomingHttpHeaders } from "node:http"
 import type { InboundKind, PlatformRequest, Verification } from "../platform/ChatPlatform.ts"
 import { decodeUtf8, parseJson } from "../platform/JsonBytes.ts"
 import { isSameSecret } from "@corral/service/SecretComparison"
-import { decrypt } from "./Encryption.ts"
-import { Encrypted, FeishuEnvelope, FeishuUrlVerification } from "./Envelope.ts"
-import { inboundKindOf, inboundOf, makeOriginCheck } from "./Events.ts"
+import {
+  Encrypted,
+  FeishuEnvelope,
+  FeishuUrlVerification,
+  inboundKindOf,
+  inboundOf,
+  makeOriginCheck
+} from "./Events.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
-import { createdMillis, headerMillis } from "./Timestamp.ts"
-import { createHash } from "node:crypto"
+import { createDecipheriv, createHash } from "node:crypto"
+
+// Parser of Feishu's times. The signed header is Unix seconds with events, and Go's time format with card callbacks. `create_time` is
+// milliseconds with events, and microseconds with callbacks.
+
+const goTime =
+  /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,9}))? ([+-]\d\d)(\d\d)(?: [\w+-]{1,10})?(?: m=[+-][\d.]{1,30})?$/
+
+/** Unix milliseconds of a signed header; undefined for invalid text. */
+export const headerMillis = (text: string): number | undefined => {
+  if (/^\d{1,11}$/.test(text)) return Number(text) * 1_000
+  const found = goTime.exec(text)
+  if (found === null) return undefined
+  const [, day = "", time = "", fraction = "", hours = "", minutes = ""] = found
+  const millis = Date.parse(`${day}T${time}.${fraction.slice(0, 3).padEnd(3, "0")}${hours}:${minutes}`)
+  return Number.isNaN(millis) ? undefined : millis
+}
+
+/** Unix milliseconds of a `create_time`; undefined for invalid text. */
+export const createdMillis = (text: string): number | undefined => {
+  if (!/^\d{10,16}$/.test(text)) return undefined
+  const value = Number(text)
+  return text.length > 13 ? Math.floor(value / 1_000) : value
+}
+
+// Decryption of Feishu's bodies: base64 of an initialization vector and AES-256-CBC under the hash of the Encrypt Key.
+
+const IV_BYTES = 16
+
+/** The decrypted bytes; undefined for invalid input. Never throws. */
+export const decrypt = (encrypted: string, key: string): Buffer | undefined => {
+  const bytes = Buffer.from(encrypted, "base64")
+  if (bytes.length < 2 * IV_BYTES || bytes.length % IV_BYTES !== 0) return undefined
+  const hashed = createHash("sha256").update(key, "utf8").digest()
+  try {
+    const decipher = createDecipheriv("aes-256-cbc", hashed, bytes.subarray(0, IV_BYTES))
+    return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES)), decipher.final()])
+  } catch {
+    return undefined
+  }
+}
 
 // Feishu's signature: a hash of the unchanged headers, the Encrypt Key and the bytes of the body.
 

@@ -19,11 +19,11 @@ import {
   summarizeApproval,
   toResolution
 } from "./ApprovalCard.ts"
-import { ApprovalCardStore } from "./ApprovalCardStore.ts"
+import { ApprovalCardStore } from "./RequestCardStore.ts"
 import type { Follow } from "./FollowRow.ts"
 import { Follows } from "./Follows.ts"
 import { nameOfUser } from "./MemberNames.ts"
-import { sendRequestCard } from "./SendRequestCard.ts"
+import { sendRequestCard } from "./NewCard.ts"
 
 type Failed = SqlError.SqlError | NotSent | PlatformUnavailable
 

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { Hub } from "../hub/Hub.ts"
 import { followedOf } from "./FollowRow.ts"
 import { Follows } from "./Follows.ts"
-import { type FollowState, retryTransient } from "./FollowState.ts"
+import { type FollowState, retryTransient } from "./TurnText.ts"
 import { hasTaskEnded, progressBeforeRun, progressWithoutRun, type TaskProgress } from "./TaskProgress.ts"
 
 const FIRST_WAIT_MS = 200

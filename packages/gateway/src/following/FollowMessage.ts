@@ -4,23 +4,211 @@
  *
  * Guarantees: another Gateway can continue at any point. The position is saved, and every message to the chat has its own key.
  */
-import { Effect, Fiber, Queue } from "effect"
+import { Clock, Effect, Fiber, Stream } from "effect"
 import { ButtonActions } from "../button/ButtonActions.ts"
 import { Hub } from "../hub/Hub.ts"
 import { localizedTextIn } from "../platform/LocalizedText.ts"
-import { allowsAgentText } from "./AgentTexts.ts"
+import {
+  FollowState,
+  allowsAgentText,
+  retryTransient,
+  saveFollow,
+  sendText,
+  sendTurnText,
+  textHash
+} from "./TurnText.ts"
 import { answerText } from "./AnswerText.ts"
 import { ApprovalCards } from "./ApprovalCards.ts"
 import { awaitRun, returnsToTurn } from "./AwaitedRun.ts"
-import { phaseTitle } from "./RunCard.ts"
-import { makeTaskCardUpdate } from "./TaskCardUpdate.ts"
-import { followRun } from "./FollowRun.ts"
-import type { Follow } from "./FollowRow.ts"
+import { phaseTitle, runCard } from "./RunCard.ts"
+import { type Follow, followedOf } from "./FollowRow.ts"
 import { Follows } from "./Follows.ts"
-import { FollowState, retryTransient, saveFollow } from "./FollowState.ts"
 import { InputCards } from "./InputCards.ts"
-import { sendText, textHash } from "./TurnText.ts"
-import { startingProgress } from "./TaskProgress.ts"
+import { hasCard, hasTaskEnded, progressAfter, startingProgress } from "./TaskProgress.ts"
+import type { RunId } from "@corral/domain/identity/Ids"
+import { Platforms } from "../platform/Platforms.ts"
+import { newCard } from "./NewCard.ts"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import { isTerminal } from "@corral/domain/run/RunEnd"
+import type { SequencedEvent } from "@corral/domain/run/EventSequence"
+import type { KnownEvent } from "@corral/domain/run/RunEvent"
+import type { SqlError } from "effect/sql"
+import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import { HubRefused, type HubUnavailable } from "../hub/HubFailures.ts"
+
+// Following of a run over its events, to the end.
+
+/** Sends or settles the card of a request, and the text of a turn. */
+const applyToChat = Effect.fnUntraced(function* (state: FollowState, { event }: KnownEvent) {
+  const approvals = yield* ApprovalCards
+  const inputs = yield* InputCards
+  switch (event.type) {
+    case "run.approval.requested": {
+      const { approvalId, expiresAt, request } = event.payload
+      return yield* shown(approvalId, approvals.show(state.current, approvalId, request, expiresAt))
+    }
+    case "run.approval.resolved":
+      return yield* settled(approvals.settle(event.payload.approvalId, event.payload))
+    case "run.input.requested": {
+      const { expiresAt, inputId, request } = event.payload
+      return yield* shown(inputId, inputs.show(state.current, inputId, request, expiresAt))
+    }
+    case "run.input.resolved":
+      return yield* settled(inputs.settle(event.payload.inputId, event.payload))
+    case "run.turn.ended":
+      return yield* sendTurnText(state, event)
+    default:
+  }
+})
+
+type CardFailed = HubUnavailable | NotSent | PlatformUnavailable | SqlError.SqlError
+
+const shown = (id: string, show: Effect.Effect<void, CardFailed>) =>
+  retryTransient(show).pipe(
+    Effect.catchTag("NotSent", ({ message }) =>
+      Effect.logWarning("failed to show a request", { id, reason: message })
+    )
+  )
+
+const settled = (settle: Effect.Effect<void, CardFailed>) =>
+  retryTransient(settle).pipe(Effect.catchTag("NotSent", () => Effect.void))
+
+const applyEvent = Effect.fnUntraced(function* (state: FollowState, { decoded, missing }: SequencedEvent) {
+  if (missing !== undefined)
+    yield* Effect.logWarning("missed events of a run", { message: state.current.id, ...missing })
+  if (decoded._tag === "UnknownEvent") return state.update({ seq: decoded.envelope.seq })
+  const { event } = decoded
+  yield* applyToChat(state, decoded)
+  state.update({ seq: event.seq })
+  const { phase } = state.current.progress
+  state.setProgress(progressAfter(state.current.progress, event))
+  // The status command reads the saved phase. Another Gateway continues from it, and sends the text of no turn again.
+  const isNoted = state.current.progress.phase !== phase || event.type === "run.turn.ended"
+  if (isNoted && !hasTaskEnded(state.current.progress)) yield* retryTransient(saveFollow(state))
+})
+
+/** The state of a run whose events are deleted. */
+const applyRun = (state: FollowState, { endedAt, error, lastSeq, state: runState }: HubRun): void => {
+  state.update({ seq: lastSeq })
+  if (runState === "queued" || !isTerminal(runState)) return
+  state.setProgress({
+    ...state.current.progress,
+    phase: runState,
+    waiting: 0,
+    questions: undefined,
+    background: undefined,
+    idle: undefined,
+    endedAt,
+    code: error?.code
+  })
+}
+
+/** Applies the events of the run until it ends. */
+const followRun = Effect.fn("FollowMessage.followRun")(function* (state: FollowState, runId: RunId) {
+  const hub = yield* Hub
+  const { account } = state.current
+  const readRun = Effect.map(
+    hub.as(account, ({ runs }) => runs.get({ params: { id: runId } })),
+    (run) => applyRun(state, run)
+  )
+  while (!hasTaskEnded(state.current.progress)) {
+    yield* Effect.suspend(() =>
+      Stream.runForEach(hub.events(account, runId, state.current.seq), (event) => applyEvent(state, event))
+    ).pipe(
+      Effect.catchIf(
+        (error) => error instanceof HubRefused && error.code === "conflict",
+        () => readRun
+      ),
+      retryTransient
+    )
+    // The Hub closed the stream: it stops, or this reader was slow.
+    if (!hasTaskEnded(state.current.progress)) yield* Effect.sleep("500 millis")
+  }
+})
+
+// Card of a followed message: sent once, then updated. Further input to a run has none.
+
+const CARD_LIFETIME_MS = 14 * 86_400_000
+
+/** The button that ends the background work. */
+const offerFinish = Effect.fnUntraced(function* ({ current: { account, id } }: FollowState, runId: RunId) {
+  const clock = yield* Clock.Clock
+  return yield* (yield* ButtonActions).offer({
+    bot: account,
+    meaning: { _tag: "Finish", runId, follow: id },
+    expiresAt: clock.currentTimeMillisUnsafe() + CARD_LIFETIME_MS
+  })
+})
+
+const sendOrUpdate = Effect.fnUntraced(function* (state: FollowState, cancel: string) {
+  const actions = yield* ButtonActions
+  const hub = yield* Hub
+  const {
+    account,
+    cardTried,
+    chatId,
+    language,
+    messageId,
+    place,
+    progress,
+    id,
+    replyTo,
+    runId,
+    sessionId,
+    threadId
+  } = state.current
+  const platform = (yield* Platforms).of(account.platform)
+  const page = sessionId === undefined ? `/tasks/${id}` : `/sessions/${sessionId}`
+  const url = hub.page(runId === undefined ? page : `/runs/${runId}`)
+  const finish = runId === undefined || progress.idle !== true ? undefined : yield* offerFinish(state, runId)
+  const card = runCard({ language, place, progress, cancel, finish, url })
+  if (messageId === undefined) {
+    if (!cardTried) {
+      state.update({ cardTried: true })
+      yield* saveFollow(state)
+    }
+    const where = { _tag: "Chat", chatId, replyTo, threadId } as const
+    const { isShown, message } = yield* newCard(
+      platform,
+      { where, card, key: id, repeated: cardTried },
+      (sent) => actions.attach(finish === undefined ? [cancel] : [cancel, finish], sent)
+    )
+    state.update({ messageId: message.messageId })
+    yield* saveFollow(state)
+    if (isShown) return
+  }
+  const shownOn = state.current.messageId
+  if (shownOn !== undefined) {
+    if (finish !== undefined) yield* actions.attach([finish], { chatId, messageId: shownOn })
+    yield* platform.update({ chatId, messageId: shownOn }, card)
+  }
+  yield* saveFollow(state)
+})
+
+/** Offers the cancel button, and returns the effect that sends or updates the card with the current state. */
+const makeTaskCardUpdate = Effect.fn("FollowMessage.makeTaskCardUpdate")(function* (state: FollowState) {
+  const clock = yield* Clock.Clock
+  const { account, id } = state.current
+  const followed = followedOf(state.current)
+  // Every update has the same id.
+  const cancel = yield* retryTransient(
+    (yield* ButtonActions).offer({
+      bot: account,
+      meaning: "taskId" in followed ? { _tag: "Cancel", ...followed } : { _tag: "Stop", ...followed },
+      expiresAt: clock.currentTimeMillisUnsafe() + CARD_LIFETIME_MS
+    })
+  )
+  return Effect.suspend(() =>
+    state.isDrawable && hasCard(state.current.progress) ? sendOrUpdate(state, cancel) : Effect.void
+  ).pipe(
+    // The message of a sent card must be saved, or the card is sent twice.
+    Effect.uninterruptible,
+    Effect.catchTag("NotSent", ({ message }) => {
+      state.isDrawable = false
+      return Effect.logWarning("failed to draw a card", { message: id, reason: message })
+    })
+  )
+})
 
 /** Between two drawings of a card. Platforms allow five per second, for all callers together. */
 const DRAWING_PAUSE = "1200 millis"
@@ -77,7 +265,7 @@ const followToEnd = Effect.fn("FollowMessage.followToEnd")(
 export const followMessage = Effect.fn("FollowMessage.followMessage")(function* (begin: Follow) {
   const state = yield* FollowState.make(begin)
   const draw = yield* makeTaskCardUpdate(state)
-  const drawing = yield* Queue.take(state.changed).pipe(
+  const drawing = yield* state.changed.woken.pipe(
     Effect.andThen(retryTransient(draw)),
     Effect.andThen(Effect.sleep(DRAWING_PAUSE)),
     Effect.forever,

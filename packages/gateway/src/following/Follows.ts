@@ -5,9 +5,8 @@
 import type { RunId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Schema } from "effect"
 import type { SqlError } from "effect/sql"
-import { queryRow, queryRows } from "../store/RowQueries.ts"
-import { timedStore, type TimedStore } from "../store/TimedStore.ts"
-import { ChatKey, isInChat } from "./ChatKey.ts"
+import { type TimedStore, queryRow, queryRows, timedStore } from "../store/RowQueries.ts"
+import { ChatKey, isInChat } from "./RequestCardStore.ts"
 import { encodeProgress, type Follow, FOLLOW_COLUMNS, FollowId, followOf, FollowRow } from "./FollowRow.ts"
 import { inputProgress, startingProgress } from "./TaskProgress.ts"
 

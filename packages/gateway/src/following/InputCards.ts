@@ -13,14 +13,14 @@ import type { HubUnavailable } from "../hub/HubFailures.ts"
 import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { Platforms } from "../platform/Platforms.ts"
 import type { UserNames } from "../store/UserNames.ts"
-import { allowsAgentText } from "./AgentTexts.ts"
+import { allowsAgentText } from "./TurnText.ts"
 import type { Follow } from "./FollowRow.ts"
 import { Follows } from "./Follows.ts"
 import { type InputEnd, inputEndOf, openInputCard, resolvedInputCard, waysToAnswer } from "./InputCard.ts"
-import { InputCardStore, type StoredInputCard } from "./InputCardStore.ts"
+import { InputCardStore, type StoredInputCard } from "./RequestCardStore.ts"
 import { nameOfUser } from "./MemberNames.ts"
 import type { CardAnswer } from "./QuestionForm.ts"
-import { sendRequestCard } from "./SendRequestCard.ts"
+import { sendRequestCard } from "./NewCard.ts"
 
 type Failed = SqlError.SqlError | NotSent | PlatformUnavailable
 

@@ -2,7 +2,8 @@
  * Follows messages, each in its own fiber, while this Gateway holds the lease. Another Gateway's messages are taken over when their leases
  * expire.
  */
-import { Cause, Context, Effect, Fiber, Layer, Queue } from "effect"
+import { Coalesced } from "@corral/service/Coalesced"
+import { Cause, Context, Effect, Fiber, Layer } from "effect"
 import { randomUUID } from "node:crypto"
 import { followMessage } from "./FollowMessage.ts"
 import type { Follow, FollowId } from "./FollowRow.ts"
@@ -25,7 +26,7 @@ export class MessageFollower extends Context.Service<
     Effect.gen(function* () {
       const follows = yield* Follows
       const owner = randomUUID()
-      const signal = yield* Queue.sliding<void>(1)
+      const rounds = yield* Coalesced.make
       const fibers = new Map<FollowId, Fiber.Fiber<void>>()
 
       const begin = Effect.fnUntraced(function* (follow: Follow) {
@@ -55,9 +56,9 @@ export class MessageFollower extends Context.Service<
 
       yield* Effect.addFinalizer(() => Effect.ignoreCause(follows.release(owner)))
       yield* Effect.forkScoped(
-        Effect.forever(Effect.andThen(round, Effect.timeoutOption(Queue.take(signal), RENEWAL_PERIOD)))
+        Effect.forever(Effect.andThen(round, Effect.timeoutOption(rounds.woken, RENEWAL_PERIOD)))
       )
-      return MessageFollower.of({ wake: Effect.asVoid(Queue.offer(signal, undefined)) })
+      return MessageFollower.of({ wake: Effect.sync(rounds.wake) })
     })
   )
 }

@@ -1,14 +1,80 @@
 /**
- * Stored cards of requests that need a person: approvals, and questions. Each row has the message of the card, and whether its request is
- * pending. One table for each kind of request.
+ * Stored cards of requests that need a person: approvals, and questions. Each row has the message of the card, and whether its request is pending.
+ * One table for each kind of request. Approvals have one kind of row, and questions, forms and plans another.
  */
-import type { SessionId } from "@corral/domain/identity/Ids"
-import { Effect, Schema } from "effect"
-import type { SqlError } from "effect/sql"
-import { queryRow, queryRows } from "../store/RowQueries.ts"
-import type { TimedStore } from "../store/TimedStore.ts"
-import { ChatKey, isInChat } from "./ChatKey.ts"
+import { ApprovalId, InputRequestId, type SessionId } from "@corral/domain/identity/Ids"
+import { Context, Effect, Layer, Schema } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import { type TimedStore, queryRow, queryRows, timedStore } from "../store/RowQueries.ts"
 import { FollowId } from "./FollowRow.ts"
+import { ApprovalState } from "@corral/domain/approval/Approval"
+import { ApprovalSummary, type ResolvedState } from "./ApprovalCard.ts"
+import { InputKind, InputState, type ResolvedInputState } from "@corral/domain/input/InputRequest"
+
+// A chat of one bot, as a condition on rows.
+
+export const ChatKey = Schema.Struct({
+  platform: Schema.String,
+  app: Schema.String,
+  tenant: Schema.String,
+  chatId: Schema.String
+})
+export type ChatKey = typeof ChatKey.Type
+
+export const isInChat = (sql: SqlClient.SqlClient, { app, chatId, platform, tenant }: ChatKey) =>
+  sql`platform = ${platform} AND app = ${app} AND tenant = ${tenant} AND chat_id = ${chatId}`
+
+// Stored cards of questions, forms and plans: the message of each, and whether it is open.
+
+/** What a card is about. `isShown`: whether the project's policy allows the agent's texts in this chat. */
+export const InputSummary = Schema.Struct({ kind: InputKind, isShown: Schema.Boolean })
+export type InputSummary = typeof InputSummary.Type
+
+export type StoredInputCard = RequestCard<InputRequestId, InputSummary, ResolvedInputState>
+
+export class InputCardStore extends Context.Service<
+  InputCardStore,
+  RequestCardStore<InputRequestId, InputSummary, ResolvedInputState>
+>()("corral/gateway/InputCardStore") {
+  static readonly layer = Layer.effect(
+    InputCardStore,
+    Effect.map(timedStore, (store) =>
+      InputCardStore.of(
+        makeRequestCardStore<InputRequestId, InputSummary, ResolvedInputState>(store, {
+          table: "input_cards",
+          key: "input_id",
+          Id: InputRequestId,
+          Summary: InputSummary,
+          State: InputState
+        })
+      )
+    )
+  )
+}
+
+// Stored approval cards: the message of each, and whether its approval is pending.
+
+export type StoredApprovalCard = RequestCard<ApprovalId, ApprovalSummary, ResolvedState>
+
+export class ApprovalCardStore extends Context.Service<
+  ApprovalCardStore,
+  RequestCardStore<ApprovalId, ApprovalSummary, ResolvedState>
+>()("corral/gateway/ApprovalCardStore") {
+  static readonly layer = Layer.effect(
+    ApprovalCardStore,
+    Effect.map(timedStore, (store) =>
+      ApprovalCardStore.of(
+        makeRequestCardStore<ApprovalId, ApprovalSummary, ResolvedState>(store, {
+          table: "approval_cards",
+          key: "approval_id",
+          Id: ApprovalId,
+          Summary: ApprovalSummary,
+          State: ApprovalState
+        })
+      )
+    )
+  )
+}
 
 const MAX_PENDING = 100
 

@@ -4,10 +4,9 @@
  * Does not: choose the words, or limit the notices per sender. Both are decided when the event moves to the dead letters.
  */
 import { Effect, Layer, Schema } from "effect"
-import { inboundOfRow, InboxRow } from "../inbox/InboxRow.ts"
+import { inboundOfRow, InboxRow } from "../inbox/ClaimedEvents.ts"
 import type { Inbound, PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import { queryRows } from "../store/RowQueries.ts"
-import { timedStore, type TimedStore } from "../store/TimedStore.ts"
+import { type TimedStore, queryRows, timedStore } from "../store/RowQueries.ts"
 import { eventKeyOf } from "./Stamp.ts"
 
 /** Sends a notice. A notice that the platform refuses permanently counts as sent. */

@@ -6,8 +6,8 @@
  */
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { exitWithin } from "@corral/service/http/ExitWithin"
-import { nodeExchange, type NodeExchange } from "@corral/service/http/NodeExchange"
-import { endLateBody, type HttpRefusal } from "@corral/service/http/Refusal"
+import { type NodeExchange, nodeExchange } from "@corral/service/http/NodeExchange"
+import { type HttpRefusal, endLateBody } from "@corral/service/http/Refusal"
 import { refusalResponse, refuseUnread } from "@corral/service/http/RefusalResponse"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Effect, Exit, Fiber } from "effect"
@@ -24,7 +24,45 @@ import type {
   WebhookKind
 } from "../platform/ChatPlatform.ts"
 import { MAX_EVENT_BYTES } from "./GatewayRequestPolicy.ts"
-import { readRawBody } from "./RawBody.ts"
+import type { IncomingMessage } from "node:http"
+
+// Raw request body: the bytes as sent, because signatures are made over bytes.
+
+/** `TooLarge`: the body is over the limit and was discarded. `Late`: the body is incomplete after the timeout. */
+type RawBody =
+  | { readonly _tag: "Complete"; readonly bytes: Buffer }
+  | { readonly _tag: "TooLarge" }
+  | { readonly _tag: "Late" }
+
+/** Reads a body of up to `limit` bytes. A body over the limit is read to its end, so that the client reads the response. */
+const readRawBody = (request: IncomingMessage, limit: number, timeoutMs: number): Effect.Effect<RawBody> =>
+  Effect.callback((resume) => {
+    let parts: Array<Buffer> = []
+    let length = 0
+    const finish = (body: RawBody) => {
+      stop()
+      resume(Effect.succeed(body))
+    }
+    const onData = (part: Buffer) => {
+      length += part.length
+      if (length > limit) parts = []
+      else parts.push(part)
+    }
+    const onEnd = () =>
+      finish(
+        length > limit ? { _tag: "TooLarge" } : { _tag: "Complete", bytes: Buffer.concat(parts, length) }
+      )
+    const timer = setTimeout(() => finish({ _tag: length > limit ? "TooLarge" : "Late" }), timeoutMs)
+    const stop = () => {
+      clearTimeout(timer)
+      request.off("data", onData)
+      request.off("end", onEnd)
+    }
+    request.on("error", () => undefined)
+    request.on("data", onData)
+    request.once("end", onEnd)
+    return Effect.sync(stop)
+  })
 
 /** Platforms wait for 3 seconds, network and a busy machine included. */
 export const ANSWER_MS = 2_000

@@ -1,10 +1,31 @@
-/** Claims of pending events: which queues are ready, and the lease of their first events. */
+/**
+ * Claims of pending events: which queues are ready, and the lease of their first events. Also the codec of stored events.
+ */
 import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import type { Inbound } from "../platform/ChatPlatform.ts"
-import { queryRows } from "../store/RowQueries.ts"
-import type { TimedStore } from "../store/TimedStore.ts"
-import { inboundOfRow, InboxRow } from "./InboxRow.ts"
+import { type TimedStore, queryRows } from "../store/RowQueries.ts"
+
+// Codec of the events in the tables `inbox` and `dead_letters`, as their queries name the columns.
+
+export const InboxRow = Schema.Struct({
+  platform: Schema.String,
+  app: Schema.String,
+  tenant: Schema.String,
+  upstreamId: Schema.String,
+  kind: Schema.Literals(["message", "message_change", "card_action"]),
+  chatId: Schema.String,
+  senderId: Schema.String,
+  cardId: Schema.String,
+  body: Schema.String,
+  receivedAt: Schema.Date
+})
+
+/** The event of a row. `cardId` stays as it is stored. */
+export const inboundOfRow = ({ receivedAt, ...event }: typeof InboxRow.Type): Inbound => ({
+  ...event,
+  receivedAt: receivedAt.getTime()
+})
 
 export const QUEUE_LEASE_MS = 6_000
 /** A click waits up to this time for an earlier click on the same card that is in progress. */

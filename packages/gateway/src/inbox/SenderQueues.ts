@@ -7,10 +7,10 @@
  * turns. A queue is leased: when a Gateway dies, another one claims its events after `QUEUE_LEASE_MS`.
  * Does not: handle events, or decide when to retry.
  */
-import { Context, Effect, Layer, Queue, Schema } from "effect"
+import { Coalesced } from "@corral/service/Coalesced"
+import { Context, Effect, Layer, Schema } from "effect"
 import type { SqlError } from "effect/sql"
-import { queryRows } from "../store/RowQueries.ts"
-import { type TimedStore, timedStore } from "../store/TimedStore.ts"
+import { type TimedStore, queryRows, timedStore } from "../store/RowQueries.ts"
 import { type ClaimLimits, type ClaimedEvent, QUEUE_LEASE_MS, makeClaim } from "./ClaimedEvents.ts"
 
 // Dead letters: failed events that are not retried. Their senders are sent a notice, up to `NOTICES_PER_HOUR`.
@@ -75,7 +75,7 @@ export class SenderQueues extends Context.Service<
     SenderQueues,
     Effect.gen(function* () {
       const store = yield* timedStore
-      const signal = yield* Queue.sliding<void>(1)
+      const { wake, woken } = yield* Coalesced.make
       return SenderQueues.of({
         claim: Effect.fn("SenderQueues.claim")(makeClaim(store)),
         renew: Effect.fn("SenderQueues.renew")(makeRenewal(store)),
@@ -83,8 +83,8 @@ export class SenderQueues extends Context.Service<
         complete: Effect.fn("SenderQueues.complete")((owner, event) => complete(store, owner, event)),
         retry: Effect.fn("SenderQueues.retry")((owner, event, time) => retryAt(store, owner, event, time)),
         giveUp: Effect.fn("SenderQueues.giveUp")((owner, event, why) => giveUp(store, owner, event, why)),
-        wake: Effect.asVoid(Queue.offer(signal, undefined)),
-        changed: Queue.take(signal)
+        wake: Effect.sync(wake),
+        changed: woken
       })
     })
   )

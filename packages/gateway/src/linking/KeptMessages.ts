@@ -3,15 +3,13 @@
  *
  * Guarantees: a message is stored encrypted, with a key that only Gateways have. The number of messages and their size are bounded.
  */
-import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
-import { encodeChatAccount } from "@corral/domain/chat/ChatAccount"
+import { type ChatAccount, encodeChatAccount } from "@corral/domain/chat/ChatAccount"
 import { Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto"
-import { InboxRow } from "../inbox/InboxRow.ts"
+import { InboxRow } from "../inbox/ClaimedEvents.ts"
 import type { Inbound } from "../platform/ChatPlatform.ts"
-import { queryRow } from "../store/RowQueries.ts"
-import { timedStore } from "../store/TimedStore.ts"
+import { queryRow, timedStore } from "../store/RowQueries.ts"
 
 const DAY_MS = 86_400_000
 /** Of an event, in characters. A longer first message is not kept. */

@@ -4,12 +4,10 @@
  *
  * Guarantees: a retry of the same event gets the same verdict, and counts once.
  */
-import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
-import { encodeChatAccount } from "@corral/domain/chat/ChatAccount"
+import { type ChatAccount, encodeChatAccount } from "@corral/domain/chat/ChatAccount"
 import { Context, Effect, Layer, Schema } from "effect"
 import type { SqlError } from "effect/sql"
-import { queryRow } from "../store/RowQueries.ts"
-import { timedStore, type TimedStore } from "../store/TimedStore.ts"
+import { type TimedStore, queryRow, timedStore } from "../store/RowQueries.ts"
 
 export const PER_HOUR = 10
 const HOUR_MS = 3_600_000

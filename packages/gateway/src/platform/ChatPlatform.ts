@@ -1,15 +1,34 @@
 /**
- * Interface of a chat platform: verification and normalization of its events, and calls to its API. A value, one per bot.
+ * Interface of a chat platform: verification and normalization of its events, and calls to its API. A value, one per bot. Also what its events have
+ * in common, and the ids that it assigns.
  *
  * Guarantees: `verify` receives untrusted requests and never throws. A message that is sent twice, because a response was lost, has the same
  * `key` both times.
  * Does not: store events. An accepted event is stored before it is acknowledged.
  */
 import type { IntegrationDraft } from "@corral/domain/chat/Integration"
-import { Data, type Effect, type Scope } from "effect"
+import { Data, type Effect, Schema, type Scope } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
 import type { Card, FormValues } from "./Card.ts"
 import type { LocalizedText } from "./LocalizedText.ts"
+
+// What events of all platforms have in common when they are decoded: where they come from, and the failure of another shape.
+
+/** Failure of a body that does not match the type of its event. */
+export const notUnderstood = (): NotUnderstood =>
+  new NotUnderstood({ message: "The event does not match its type." })
+
+/** Fields of a draft that name its event. */
+export const originOf = ({ app, platform, tenant, upstreamId }: Inbound) => ({
+  platform,
+  app,
+  tenant,
+  upstreamEventId: upstreamId
+})
+
+// Id that a platform assigned: printable ASCII, 1 to 128 characters. Safe in a key, a log and a database.
+
+export const PlatformId = Schema.String.check(Schema.isPattern(/^[\x21-\x7e]{1,128}$/u))
 
 /** The two webhooks of a platform. */
 export type WebhookKind = "events" | "card-actions"

@@ -2,6 +2,7 @@
  * Card as Slack's Block Kit: a header, a section per line, the fields, and the buttons. Texts are plain, so none is read as markup. A button contains
  * only its opaque id, or the address that it opens.
  */
+import { safeText } from "@corral/domain/text/SafeText"
 import type { KnownBlock } from "@slack/web-api"
 import type { Card, CardButton, CardField, Tone } from "../platform/Card.ts"
 import { type LocalizedText, localizedTextIn } from "../platform/LocalizedText.ts"
@@ -29,7 +30,7 @@ const signs: Readonly<Record<Tone, string>> = {
 export const splitText = (text: string, max: number): ReadonlyArray<string> => {
   const parts: Array<string> = []
   let part = ""
-  for (const character of text.toWellFormed()) {
+  for (const character of safeText(text.toWellFormed())) {
     const next = escapeMarkup(character)
     if (part.length + next.length > max) {
       parts.push(part)

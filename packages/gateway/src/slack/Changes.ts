@@ -3,8 +3,7 @@
  * text of a user.
  */
 import { Option, Schema } from "effect"
-import type { Inbound, MessageChange } from "../platform/ChatPlatform.ts"
-import { PlatformId } from "../platform/PlatformId.ts"
+import { type Inbound, type MessageChange, PlatformId } from "../platform/ChatPlatform.ts"
 import { removeMarkup } from "./Markup.ts"
 
 const text = Schema.optionalKey(Schema.NullOr(Schema.String))

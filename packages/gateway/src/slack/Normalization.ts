@@ -8,9 +8,14 @@ import type { IntegrationDraft } from "@corral/domain/chat/Integration"
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import { Effect, Option, Schema } from "effect"
 import type { FormValues } from "../platform/Card.ts"
-import type { Inbound, NotUnderstood, PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import { notUnderstood, originOf } from "../platform/InboundEvent.ts"
-import { PlatformId } from "../platform/PlatformId.ts"
+import {
+  type Inbound,
+  type NotUnderstood,
+  PlatformId,
+  type PlatformUnavailable,
+  notUnderstood,
+  originOf
+} from "../platform/ChatPlatform.ts"
 import { removeMarkup } from "./Markup.ts"
 import { BlockActions, cardRefOf, formValuesOf } from "./Payload.ts"
 

@@ -1,7 +1,7 @@
 /** Slack's payloads: the fields that the inbox needs, of events and of clicks on buttons. Other fields are dropped. */
 import { Schema } from "effect"
 import type { FormValues } from "../platform/Card.ts"
-import { PlatformId } from "../platform/PlatformId.ts"
+import { PlatformId } from "../platform/ChatPlatform.ts"
 
 const optionalId = Schema.optionalKey(Schema.NullOr(PlatformId))
 

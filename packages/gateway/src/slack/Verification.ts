@@ -5,21 +5,56 @@
  * accepted. Other messages in a channel are not stored, although the app may receive them.
  */
 import { Option, Redacted, Schema } from "effect"
-import { createHash } from "node:crypto"
-import type { Inbound, PlatformRequest, Verification } from "../platform/ChatPlatform.ts"
-import { parseJson, decodeUtf8 } from "../platform/JsonBytes.ts"
-import { PlatformId } from "../platform/PlatformId.ts"
+import { createHash, createHmac } from "node:crypto"
+import {
+  type Inbound,
+  PlatformId,
+  type PlatformRequest,
+  type Verification
+} from "../platform/ChatPlatform.ts"
+import { decodeUtf8, parseJson } from "../platform/JsonBytes.ts"
 import {
   BlockActions,
   EventCallback,
   Payload,
-  cardRefOf,
   SlackMessageEvent,
-  SlackUrlVerification
+  SlackUrlVerification,
+  cardRefOf
 } from "./Payload.ts"
 import { slackChange } from "./Changes.ts"
-import { signatureProblem } from "./Signature.ts"
 import type { SlackConfig } from "./SlackConfig.ts"
+import type { IncomingHttpHeaders } from "node:http"
+import { isSameSecret } from "@corral/service/SecretComparison"
+
+// Slack's signature: an HMAC of the unchanged timestamp and the bytes of the body, with the app's Signing Secret.
+//
+// Requests older than five minutes are refused, as in Slack's libraries. Slack retries immediately, after one minute and after five minutes, and
+// signs each retry with its own time. Slack documents no replay window.
+
+const TIMESTAMP = "x-slack-request-timestamp"
+const SIGNATURE = "x-slack-signature"
+
+const WINDOW_MS = 5 * 60_000
+
+/** `timestamp`: Unix seconds. */
+export const slackSignature = (timestamp: string, secret: string, body: Uint8Array): string =>
+  `v0=${createHmac("sha256", secret).update(`v0:${timestamp}:`).update(body).digest("hex")}`
+
+/**
+ * Problem of a request's signature; undefined for a valid one. A repeated header has a comma in its value, so it is never valid.
+ */
+export const signatureProblem = (
+  headers: IncomingHttpHeaders,
+  secret: string,
+  body: Uint8Array,
+  now: number
+): string | undefined => {
+  const [timestamp, signature] = [headers[TIMESTAMP], headers[SIGNATURE]]
+  if (typeof timestamp !== "string" || typeof signature !== "string") return "not signed"
+  if (!/^\d{1,11}$/.test(timestamp)) return "without a time"
+  if (!isSameSecret(signature, slackSignature(timestamp, secret, body))) return "wrong signature"
+  return Math.abs(Number(timestamp) * 1_000 - now) > WINDOW_MS ? "too old, or in the future" : undefined
+}
 
 const asPayload = Schema.decodeUnknownOption(Payload)
 const asUrlVerification = Schema.decodeUnknownOption(SlackUrlVerification)

@@ -3,10 +3,13 @@
  * their schemas.
  */
 import { databaseClockLayer } from "@corral/service/clock/DatabaseClock"
-import { connectionLimits, connectionSettingsProblem } from "@corral/service/ConnectionSettings"
-import { databaseProblem } from "@corral/service/DatabaseProblem"
-import { whenServing } from "@corral/service/DatabaseStart"
-import { newerDatabaseProblem } from "@corral/service/NewerDatabase"
+import {
+  connectionLimits,
+  connectionSettingsProblem,
+  databaseProblem,
+  newerDatabaseProblem,
+  whenServing
+} from "@corral/service/DatabaseStart"
 import { nodeVersionLayer } from "@corral/service/NodeVersion"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Data, Duration, Effect, Layer } from "effect"

@@ -1,11 +1,26 @@
 /**
- * Queries whose rows are decoded by the codec of their table, such as `FollowRow`.
+ * Queries whose rows are decoded by the codec of their table, such as `FollowRow`. Also the store together with the clock that dates its rows.
  *
  * Guarantees: a codec is compiled once per query, when the layer is built. A row that does not decode is a defect, since only Gateways write
  * rows.
  */
-import { Effect, Option, type Schema } from "effect"
-import { type SqlError, SqlSchema } from "effect/sql"
+import { Clock, Effect, Option, type Schema } from "effect"
+import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
+
+// The store together with the clock that dates its rows.
+
+export interface TimedStore {
+  readonly sql: SqlClient.SqlClient
+  /** Now, plus a number of milliseconds. */
+  readonly at: (millis?: number) => Date
+}
+
+export const timedStore = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const clock = yield* Clock.Clock
+  const store: TimedStore = { sql, at: (millis = 0) => new Date(clock.currentTimeMillisUnsafe() + millis) }
+  return store
+})
 
 interface RowQuery<Req extends Schema.Constraint, Res extends Schema.Constraint> {
   readonly Request: Req

@@ -1,8 +1,7 @@
 /** Names of users who have acted from a chat, shown instead of their ids. */
 import { Context, Effect, Layer, Schema } from "effect"
 import type { SqlError } from "effect/sql"
-import { queryRow } from "./RowQueries.ts"
-import { timedStore } from "./TimedStore.ts"
+import { queryRow, timedStore } from "./RowQueries.ts"
 
 /** Codec of the table `people`. */
 const UserNameRow = Schema.Struct({ name: Schema.String })

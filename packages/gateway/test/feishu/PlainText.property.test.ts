@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { anyCharacter } from "@corral/testing/text/AnyCharacter"
 import * as fc from "fast-check"
-import { plainText } from "../../src/feishu/PlainText.ts"
+import { plainText } from "../../src/feishu/Feishu.ts"
 
 const marks = fc.constantFrom(
   "<",

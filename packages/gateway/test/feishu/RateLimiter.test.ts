@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { makeRateLimiter } from "../../src/feishu/RateLimiter.ts"
+import { makeRateLimiter } from "../../src/feishu/Feishu.ts"
 
 const millis = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 700 }))
 const Ask = Schema.Struct({

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { createdMillis, headerMillis } from "../../src/feishu/Timestamp.ts"
+import { createdMillis, headerMillis } from "../../src/feishu/Verification.ts"
 
 describe("headerMillis", () => {
   it.each([

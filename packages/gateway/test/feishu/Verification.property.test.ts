@@ -1,8 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Redacted } from "effect"
 import * as fc from "fast-check"
-import { decrypt } from "../../src/feishu/Encryption.ts"
-import { makeFeishuVerifier } from "../../src/feishu/Verification.ts"
+import { decrypt, makeFeishuVerifier } from "../../src/feishu/Verification.ts"
 import {
   APP,
   unsigned,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit, Fiber, Queue, Scope } from "effect"
-import { groupCommit } from "../../src/inbox/GroupCommit.ts"
+import { groupCommit } from "../../src/inbox/Inbox.ts"
 
 /** A writer whose groups wait for the test, in a scope that the test closes. */
 const makeWriter = Effect.gen(function* () {

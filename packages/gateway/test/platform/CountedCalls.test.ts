@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Metrics } from "@corral/service/telemetry/Metrics"
 import { Effect } from "effect"
-import { countCalls } from "../../src/platform/CountedCalls.ts"
+import { countCalls } from "../../src/platform/PlatformCalls.ts"
 import { type ChatPlatform, NotSent, PlatformUnavailable } from "../../src/platform/ChatPlatform.ts"
 import { PrometheusText } from "@corral/testing/http/PrometheusText"
 

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import * as fc from "fast-check"
 import type { Card } from "../../src/platform/Card.ts"
 import type { ChatPlatform, MessageContent, Inbound } from "../../src/platform/ChatPlatform.ts"
-import { redactCalls } from "../../src/platform/RedactedCalls.ts"
+import { redactCalls } from "../../src/platform/PlatformCalls.ts"
 
 const SECRETS = [
   `sk-${"a1".repeat(12)}`,

@@ -2,8 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Redacted } from "effect"
 import * as fc from "fast-check"
 import type { WebhookKind, Verification } from "../../src/platform/ChatPlatform.ts"
-import { slackSignature } from "../../src/slack/Signature.ts"
-import { makeSlackVerifier } from "../../src/slack/Verification.ts"
+import { makeSlackVerifier, slackSignature } from "../../src/slack/Verification.ts"
 import type { SentBotMessage } from "@corral/testing/gateway/FakeFeishu"
 import {
   SLACK_APP,

@@ -10,7 +10,7 @@ import { makeClaimNotices } from "../../src/handling/Notices.ts"
 import { Inbox, type StoreSlow } from "../../src/inbox/Inbox.ts"
 import { SenderQueues } from "../../src/inbox/SenderQueues.ts"
 import type { Inbound } from "../../src/platform/ChatPlatform.ts"
-import { timedStore } from "../../src/store/TimedStore.ts"
+import { timedStore } from "../../src/store/RowQueries.ts"
 import { storeAt } from "../harness/GatewayStore.ts"
 
 const makeRuntime = (url: string) =>

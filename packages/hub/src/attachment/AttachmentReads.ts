@@ -9,7 +9,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { startCommandId } from "../edges/CommandRequest.ts"
 import { PIECE_BYTES } from "./ReceivedContent.ts"
-import { pieceRows } from "./UploadRow.ts"
+import { pieceRows } from "./Uploads.ts"
 import { endedRunStates } from "../store/StateLists.ts"
 
 export class AttachmentReads extends Context.Service<

@@ -10,9 +10,8 @@ import type { Attachment } from "@corral/domain/session/Attachment"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Targets } from "../edges/Targets.ts"
-import { attachmentOf, UPLOAD_COLUMNS, uploadRows } from "./UploadRow.ts"
+import { UPLOAD_COLUMNS, UPLOAD_LIFETIME_MS, attachmentOf, uploadRows } from "./Uploads.ts"
 import { checkSessionQuota } from "./UploadQuota.ts"
-import { UPLOAD_LIFETIME_MS } from "./Uploads.ts"
 
 /** Gives the user's uploads to a message of the session, in the caller's transaction. An upload is given once. */
 export const takeUploads = Effect.fnUntraced(function* (

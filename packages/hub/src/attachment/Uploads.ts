@@ -1,28 +1,58 @@
 /**
- * Files that users upload for messages, in pieces in the database.
+ * Files that users upload for messages, in pieces in the database. Also the codecs of their tables.
  *
  * Guarantees: memory does not grow with a file. An upload exists once all of its bytes are stored and are of the declared type. The files of one
  * user that no message has are limited in number and size, also while they arrive.
  * Does not: know who may read a sent file. Callers have checked that.
  */
 import { Conflict, PayloadTooLarge } from "@corral/domain/errors/Failures"
-import type { AttachmentId, SessionId, UserId } from "@corral/domain/identity/Ids"
-import type { Attachment, AttachmentMediaType } from "@corral/domain/session/Attachment"
+import { AttachmentId, SessionId, UserId } from "@corral/domain/identity/Ids"
+import { type Attachment, AttachmentMediaType } from "@corral/domain/session/Attachment"
 import { MAX_ATTACHMENT_BYTES } from "@corral/domain/session/AttachmentRules"
 import { mint } from "@corral/service/Identifiers"
-import { Clock, Context, Effect, Layer, Option, type Scope, Stream } from "effect"
+import { Clock, Context, Effect, Layer, Option, Schema, type Scope, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { doSharedWork } from "../store/SharedWork.ts"
 import { type ContentRefusal, PIECE_BYTES, type ReceivedContent, receiveContent } from "./ReceivedContent.ts"
 import { checkDailyQuota } from "./UploadQuota.ts"
-import {
-  attachmentOf,
-  ownedUploadRows,
-  pieceRows,
-  unsentTotalRows,
-  UPLOAD_COLUMNS,
-  uploadRows
-} from "./UploadRow.ts"
+import { storedRows } from "../store/StoredRows.ts"
+
+// Codecs of the tables `uploads`, `upload_pieces` and `session_uploads`.
+
+const UploadRow = Schema.Struct({
+  id: AttachmentId,
+  name: Schema.String,
+  media_type: AttachmentMediaType,
+  bytes: Schema.Int,
+  sha256: Schema.String
+})
+
+export const UPLOAD_COLUMNS = Object.keys(UploadRow.fields).join(", ")
+
+/** Uploads whose bytes are stored. */
+export const uploadRows = storedRows("uploads", UploadRow)
+
+/** An upload with its user, and the first of the sessions that have it. */
+export const ownedUploadRows = storedRows(
+  "uploads",
+  Schema.Struct({ ...UploadRow.fields, user_id: UserId, session_id: Schema.NullOr(SessionId) })
+)
+
+export const unsentTotalRows = storedRows("uploads", Schema.Struct({ files: Schema.Int, bytes: Schema.Int }))
+
+/** `bytes` is NULL beyond the end of the file. */
+export const pieceRows = storedRows(
+  "upload_pieces",
+  Schema.Struct({ bytes: Schema.NullOr(Schema.Uint8Array) })
+)
+
+export const attachmentOf = (row: typeof UploadRow.Type): Attachment => ({
+  id: row.id,
+  name: row.name,
+  mediaType: row.media_type,
+  bytes: row.bytes,
+  sha256: row.sha256
+})
 
 /** A file that a user is about to send. */
 export interface OfferedFile {

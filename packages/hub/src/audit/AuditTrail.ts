@@ -1,26 +1,75 @@
 /**
- * Reader of the audit trail: pages, exports, and verification of chains, which reads each record once, in the order of positions.
+ * Reader of the audit trail: pages, exports, and verification of chains, which reads each record once, in the order of positions. Also the codec of
+ * its tables.
  *
  * Guarantees: verification finds records that were changed, removed, moved or added by anything but a Hub. Records that are added meanwhile are no
  * finding, and are not verified.
  */
-import type { AuditRecord, AuditVerification } from "@corral/domain/access/Audit"
+import { AuditRecord, type AuditVerification } from "@corral/domain/access/Audit"
 import type { AuditAction } from "@corral/domain/access/AuditAction"
 import type { Proof } from "@corral/domain/access/Authorization"
 import type { UserId } from "@corral/domain/identity/Ids"
-import { Context, Effect, Layer, Option, Semaphore, Stream } from "effect"
+import { Context, Effect, Layer, Option, Schema, Semaphore, Stream } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { limitTo } from "../store/Limit.ts"
 import { type Position, decodeSeq } from "../store/Position.ts"
 import { AUDIT_PARTS, GENESIS_HASH, auditRecordHash } from "./AuditChain.ts"
-import {
-  AUDIT_COLUMNS,
-  type StoredAuditRecord,
-  auditRecordRows,
-  chainHeadRows,
-  storedAuditRows,
-  storedRecordOf
-} from "./AuditRow.ts"
+import { jsonColumn, storedRows } from "../store/StoredRows.ts"
+
+// Codec of the tables `audit`, `audit_heads` and `audit_parts`.
+//
+// Stored records decode as text, so that a record that was changed in the database reaches `verify`, which reports it. Lists decode them
+// again as records.
+
+const StoredAuditRow = Schema.Struct({
+  id: Schema.String,
+  seq: Schema.Int,
+  at: Schema.String,
+  actor: Schema.String,
+  action: Schema.String,
+  resource: Schema.String,
+  outcome: Schema.String,
+  code: Schema.NullOr(Schema.String),
+  request_id: Schema.String,
+  /** Text that is no longer JSON stays text. */
+  details: Schema.NullOr(
+    Schema.Union([jsonColumn(Schema.Record(Schema.String, Schema.Unknown)), Schema.String])
+  ),
+  chain: Schema.String,
+  prev_hash: Schema.String,
+  hash: Schema.String
+})
+
+const AUDIT_COLUMNS =
+  "id, seq::float8 AS seq, at, actor, action, resource, outcome, code, request_id, details, chain, prev_hash, hash"
+
+const storedAuditRows = storedRows("audit", StoredAuditRow)
+const auditRecordRows = storedRows("audit", AuditRecord)
+
+/** Heads of chains: positions of the first and the last record, and the hash of the last. */
+const chainHeadRows = storedRows(
+  "audit_heads, audit_parts",
+  Schema.Struct({ part: Schema.Int, first: Schema.Int, seq: Schema.Int, hash: Schema.String })
+)
+
+/** A record as it is stored, changed or not. */
+type StoredAuditRecord = ReturnType<typeof storedRecordOf>
+
+const storedRecordOf = (row: typeof StoredAuditRow.Type) => ({
+  id: row.id,
+  seq: row.seq,
+  at: row.at,
+  actor: row.actor,
+  action: row.action,
+  resource: row.resource,
+  outcome: row.outcome,
+  code: row.code,
+  requestId: row.request_id,
+  projectId: row.chain === "" ? null : row.chain,
+  ...(row.details === null ? {} : { details: row.details }),
+  prevHash: row.prev_hash,
+  hash: row.hash
+})
 
 /** Chain of a project, or a user's records without a project: own actions, and actions on own resources. */
 export type AuditScope = Proof<"audit.read"> | { readonly reader: UserId }

@@ -14,15 +14,15 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
 import { limitTo } from "../store/Limit.ts"
 import { notify } from "../store/Notice.ts"
-import { accountCondition } from "./AccountRow.ts"
 import {
+  type BindingOwnerRow,
+  CHAT_BINDING_COLUMNS,
+  accountCondition,
   activeBindingRows,
   bindingOf,
-  type BindingOwnerRow,
   bindingOwnerRows,
-  CHAT_BINDING_COLUMNS,
   chatBindingRows
-} from "./ChatBindingRow.ts"
+} from "./ChatRows.ts"
 
 /** Milliseconds after the last sign-in of the user. */
 const VALID_FOR = 90 * 86_400_000

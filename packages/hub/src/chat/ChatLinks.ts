@@ -20,18 +20,19 @@ import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { randomBytes, randomInt } from "node:crypto"
-import { accountColumns, lockAccount, accountCondition } from "./AccountRow.ts"
-import { ChatBindings } from "./ChatBindings.ts"
 import {
   CHAT_LINK_COLUMNS,
+  type ChatLinkRow,
+  accountColumns,
+  accountCondition,
   chatLinkExpiryRows,
   chatLinkIdRows,
-  type ChatLinkRow,
   chatLinkRows,
-  chatLinkStartRows
-} from "./ChatLinkRow.ts"
-import { alreadyBound, isOpenAt, linkCompletion } from "./LinkCompletion.ts"
-import { numberHash, secretHash } from "./LinkSecret.ts"
+  chatLinkStartRows,
+  lockAccount
+} from "./ChatRows.ts"
+import { ChatBindings } from "./ChatBindings.ts"
+import { alreadyBound, isOpenAt, linkCompletion, numberHash, secretHash } from "./LinkCompletion.ts"
 
 const TTL = 600_000
 const HOUR = 3_600_000

@@ -10,13 +10,25 @@ import type { ChatBindingId, UserId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import { Effect, Result } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { timingSafeEqual } from "node:crypto"
+import { createHash, timingSafeEqual } from "node:crypto"
 import { Audit } from "../audit/Audit.ts"
-import { accountColumns, lockAccount, accountCondition } from "./AccountRow.ts"
-import { bindingOf } from "./ChatBindingRow.ts"
+import {
+  type ConfirmedLinkRow,
+  accountColumns,
+  accountCondition,
+  bindingOf,
+  confirmedLinkRows,
+  lockAccount
+} from "./ChatRows.ts"
 import { ChatBindings } from "./ChatBindings.ts"
-import { type ConfirmedLinkRow, confirmedLinkRows } from "./ChatLinkRow.ts"
-import { numberHash } from "./LinkSecret.ts"
+
+// Hashes of a link's code, number and browser key. The database has only these.
+
+export const secretHash = (secret: string): Buffer => createHash("sha256").update(secret).digest()
+
+/** Includes the code of the link, so that equal numbers have different hashes. */
+export const numberHash = (codeHash: Uint8Array, number: string): Buffer =>
+  createHash("sha256").update(codeHash).update(number).digest()
 
 /** Wrong numbers after which a link ends. */
 const MAX_TRIES = 5

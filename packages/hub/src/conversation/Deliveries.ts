@@ -5,8 +5,9 @@
  * Guarantees: a message is pending until the log of a run contains it, until it fails, or until it is withdrawn, whichever Hubs stop meanwhile.
  * Messages of one agent are delivered in their order.
  */
+import { Coalesced } from "@corral/service/Coalesced"
 import { AgentInstanceId, MessageId, SessionId } from "@corral/domain/identity/Ids"
-import { Clock, Context, Effect, Layer, Queue, Schedule, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Schedule, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
@@ -51,14 +52,11 @@ export class Deliveries extends Context.Service<
         now: () => new Date(clock.currentTimeMillisUnsafe())
       }
       // One pass at a time; wake-ups during a pass cause one more.
-      const due = yield* Queue.sliding<void>(1)
-      const wake = () => void Queue.offerUnsafe(due, undefined)
+      const passes = yield* Coalesced.make
+      const { wake } = passes
       notices.follow({ onNotice: (kind) => waking.has(kind) && wake(), onMissed: wake })
-      yield* Queue.take(due).pipe(
-        Effect.andThen(deliverDue(services, dispatcher)),
-        Effect.catchCause((cause) => Effect.logError("failed to deliver messages", cause)),
-        Effect.forever,
-        Effect.forkScoped
+      yield* passes.run(deliverDue(services, dispatcher), (cause) =>
+        Effect.logError("failed to deliver messages", cause)
       )
       yield* Effect.sync(wake).pipe(Effect.repeat(Schedule.spaced("15 seconds")), Effect.forkScoped)
       return Deliveries.of({ wake: Effect.sync(wake) })

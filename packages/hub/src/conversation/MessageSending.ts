@@ -16,32 +16,22 @@ import type { CreateMessage } from "@corral/domain/session/Message"
 import type { OnOffline } from "@corral/domain/task/Task"
 import { mint } from "@corral/service/Identifiers"
 import { Effect, Schema } from "effect"
-import type { SqlClient } from "effect/sql"
+import { SqlClient } from "effect/sql"
 import { findAttachmentRefusal, takeUploads } from "../attachment/MessageAttachments.ts"
-import type { Audit } from "../audit/Audit.ts"
+import { Audit } from "../audit/Audit.ts"
 import { narrowedMode, requireChatMode } from "../authority/ChatMode.ts"
 import type { ProjectProof } from "../authority/ProjectProof.ts"
-import type { EdgeRouter } from "../edges/EdgeRouter.ts"
-import type { Targets } from "../edges/Targets.ts"
+import { EdgeRouter } from "../edges/EdgeRouter.ts"
+import { Targets } from "../edges/Targets.ts"
 import { validationFailure } from "../run/OfferRefusal.ts"
 import { type UserMessageRow, noteColumns } from "../session/MessageRow.ts"
 import { insertMessage } from "../session/MessageWrites.ts"
 import type { SessionAgentRow } from "../session/SessionAgentRow.ts"
 import { findSessionAgent } from "../session/SessionAgentStore.ts"
-import { lockActiveSession } from "../session/SessionLock.ts"
-import { isRunOf } from "../session/SessionRuns.ts"
-import { titleSession } from "../session/SessionTitle.ts"
+import { isRunOf, lockActiveSession, titleSession } from "../session/SessionTable.ts"
 import { endedRunStates, openTaskStates } from "../store/StateLists.ts"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"
 import { expiryOf, findTargetRefusal } from "../task/TaskAdmission.ts"
-
-export interface SendingContext {
-  readonly sql: SqlClient.SqlClient
-  readonly router: EdgeRouter["Service"]
-  readonly targets: Targets["Service"]
-  readonly audit: Audit["Service"]
-  readonly now: () => Date
-}
 
 /** Who sends a message. */
 export interface Sender {
@@ -50,162 +40,197 @@ export interface Sender {
   readonly requestId: RequestId
 }
 
-/** Adds the message and returns its row. */
-export const sendMessage = Effect.fnUntraced(function* (
-  context: SendingContext,
-  sender: Sender,
-  sessionId: SessionId,
-  message: CreateMessage
-) {
-  const { now, sql } = context
-  const { proof } = sender
-  const at = yield* lockActiveSession(sql, proof, sessionId, now())
-  const { attachments: uploads = [], runId } = message
-  if (runId !== undefined && !(yield* isRunOf(sql, sessionId, runId))) return yield* new PermissionDenied()
-  const agent = yield* findRecipient(context, sessionId, message)
-  const row: Omit<UserMessageRow, "version"> = {
-    ...noteColumns,
-    id: mint<MessageId>("msg", at.getTime()),
-    session_id: sessionId,
-    user_id: proof.principal as UserId,
-    agent_instance_id: null,
-    text: message.text,
-    run_id: runId ?? null,
-    recipient: "people",
-    attachments: yield* takeUploads(sql, authorOf(proof), sessionId, uploads, at),
-    created_at: at
-  }
-  const addressed =
-    agent === undefined ? row : { ...row, ...(yield* addressTo(context, sender, agent, message)) }
-  const stored = yield* insertMessage(sql, addressed)
-  if (stored === undefined) return yield* Effect.die(new Error("A new message has the id of another one."))
-  yield* titleSession(sql, sessionId, message.text)
-  if (addressed.to_run_id !== null) yield* recordInput(context, sender, addressed.to_run_id, row.id)
-  return stored
-})
+export class MessageSending {
+  private readonly sql: SqlClient.SqlClient
+  private readonly router: EdgeRouter["Service"]
+  private readonly targets: Targets["Service"]
+  private readonly audit: Audit["Service"]
+  private readonly now: () => Date
 
-/** The agent that receives the message; `undefined` for a note. */
-const findRecipient = Effect.fnUntraced(function* (
-  { sql }: SendingContext,
-  sessionId: SessionId,
-  { runId, to }: CreateMessage
-) {
-  // A message about a run was a note before messages had recipients.
-  if (to === "people" || (to === undefined && runId !== undefined)) return undefined
-  const agent = yield* findSessionAgent(
-    sql,
-    sessionId,
-    to ?? sql`(SELECT default_agent FROM sessions WHERE id = ${sessionId})`
+  private constructor(
+    sql: SqlClient.SqlClient,
+    router: EdgeRouter["Service"],
+    targets: Targets["Service"],
+    audit: Audit["Service"],
+    now: () => Date
+  ) {
+    this.sql = sql
+    this.router = router
+    this.targets = targets
+    this.audit = audit
+    this.now = now
+  }
+
+  static readonly make = (now: () => Date) =>
+    Effect.gen(function* () {
+      return new MessageSending(
+        yield* SqlClient.SqlClient,
+        yield* EdgeRouter,
+        yield* Targets,
+        yield* Audit,
+        now
+      )
+    })
+
+  /** Adds the message and returns its row. */
+  readonly send = Effect.fnUntraced(
+    { self: this },
+    function* (sender: Sender, sessionId: SessionId, message: CreateMessage) {
+      const { now, sql } = this
+      const { proof } = sender
+      const at = yield* lockActiveSession(sql, proof, sessionId, now())
+      const { attachments: uploads = [], runId } = message
+      if (runId !== undefined && !(yield* isRunOf(sql, sessionId, runId)))
+        return yield* new PermissionDenied()
+      const agent = yield* this.findRecipient(sessionId, message)
+      const row: Omit<UserMessageRow, "version"> = {
+        ...noteColumns,
+        id: mint<MessageId>("msg", at.getTime()),
+        session_id: sessionId,
+        user_id: proof.principal as UserId,
+        agent_instance_id: null,
+        text: message.text,
+        run_id: runId ?? null,
+        recipient: "people",
+        attachments: yield* takeUploads(sql, authorOf(proof), sessionId, uploads, at),
+        created_at: at
+      }
+      const addressed =
+        agent === undefined ? row : { ...row, ...(yield* this.addressTo(sender, agent, message)) }
+      const stored = yield* insertMessage(sql, addressed)
+      if (stored === undefined)
+        return yield* Effect.die(new Error("A new message has the id of another one."))
+      yield* titleSession(sql, sessionId, message.text)
+      if (addressed.to_run_id !== null) yield* this.recordInput(sender, addressed.to_run_id, row.id)
+      return stored
+    }
   )
-  if (to !== undefined && agent === undefined)
-    return yield* validationFailure("to", "Expected an agent of the session")
-  return agent
-})
 
-/** Columns of a message to the agent. */
-const addressTo = Effect.fnUntraced(function* (
-  context: SendingContext,
-  sender: Sender,
-  agent: SessionAgentRow,
-  message: CreateMessage
-) {
-  const { now, sql } = context
-  const { attachments = [], expiresAt, onOffline = "fail", when = "next" } = message
-  const live = when === "now" ? yield* findLiveRun(sql, agent) : undefined
-  if (live !== undefined) yield* checkInput(context, sender, agent, live.made, message)
-  const mode = live?.made.mode ?? message.mode ?? narrowedMode(sender.principal, agent.mode)
-  const model = live?.made.model ?? message.model ?? agent.model ?? undefined
-  yield* requireAgentTurn(context, sender, agent, { text: message.text, mode, model, onOffline, attachments })
-  const limit = expiresAt === undefined ? undefined : { expiresAt, onOffline }
-  return {
-    recipient: agent.id,
-    // Without a run in progress, further input is the next turn.
-    send_when: live === undefined ? ("next" as const) : when,
-    mode,
-    model: model ?? null,
-    on_offline: onOffline,
-    expires_at: limit === undefined ? null : yield* expiryOf(limit, now().getTime()),
-    delivery: "pending" as const,
-    to_run_id: live?.id ?? null
-  }
-})
+  /** The agent that receives the message; `undefined` for a note. */
+  private readonly findRecipient = Effect.fnUntraced(
+    { self: this },
+    function* (sessionId: SessionId, { runId, to }: CreateMessage) {
+      const { sql } = this
+      // A message about a run was a note before messages had recipients.
+      if (to === "people" || (to === undefined && runId !== undefined)) return undefined
+      const agent = yield* findSessionAgent(
+        sql,
+        sessionId,
+        to ?? sql`(SELECT default_agent FROM sessions WHERE id = ${sessionId})`
+      )
+      if (to !== undefined && agent === undefined)
+        return yield* validationFailure("to", "Expected an agent of the session")
+      return agent
+    }
+  )
 
-/** Fails where the run can't take the message as input: it must be of the same mode and model, and its agent must accept input. */
-const checkInput = Effect.fnUntraced(function* (
-  { targets }: SendingContext,
-  { principal }: Sender,
-  { agent_id, target_id }: SessionAgentRow,
-  run: CreateRun,
-  { mode, model }: CreateMessage
-) {
-  if ((mode !== undefined && mode !== run.mode) || (model !== undefined && model !== run.model))
-    return yield* new Conflict({
-      message:
-        "A run in progress keeps its mode and its model. Send the message as the next turn to change them."
-    })
-  const offer = yield* targets.lastOffer(target_id)
-  if (offer?.agents.find(({ id }) => id === agent_id)?.capabilities.input !== true)
-    return yield* new Conflict({
-      message: "This agent takes no input during a run. Send the message as the next turn."
-    })
-  yield* requireChatMode(principal, run.mode)
-})
+  /** Columns of a message to the agent. */
+  private readonly addressTo = Effect.fnUntraced(
+    { self: this },
+    function* (sender: Sender, agent: SessionAgentRow, message: CreateMessage) {
+      const { now, sql } = this
+      const { attachments = [], expiresAt, onOffline = "fail", when = "next" } = message
+      const live = when === "now" ? yield* findLiveRun(sql, agent) : undefined
+      if (live !== undefined) yield* this.checkInput(sender, agent, live.made, message)
+      const mode = live?.made.mode ?? message.mode ?? narrowedMode(sender.principal, agent.mode)
+      const model = live?.made.model ?? message.model ?? agent.model ?? undefined
+      yield* this.requireTurn(sender, agent, { text: message.text, mode, model, onOffline, attachments })
+      const limit = expiresAt === undefined ? undefined : { expiresAt, onOffline }
+      return {
+        recipient: agent.id,
+        // Without a run in progress, further input is the next turn.
+        send_when: live === undefined ? ("next" as const) : when,
+        mode,
+        model: model ?? null,
+        on_offline: onOffline,
+        expires_at: limit === undefined ? null : yield* expiryOf(limit, now().getTime()),
+        delivery: "pending" as const,
+        to_run_id: live?.id ?? null
+      }
+    }
+  )
 
-/** What a turn of an agent needs: the author's authority, and the offer of the target. */
-export const requireAgentTurn = Effect.fnUntraced(function* (
-  context: SendingContext,
-  { principal, proof }: Sender,
-  agent: SessionAgentRow,
-  turn: {
-    readonly text: string
-    readonly mode: RunMode
-    readonly model: string | undefined
-    readonly onOffline: OnOffline
-    readonly attachments: ReadonlyArray<unknown>
-  }
-) {
-  const { agent_id: agentId, isolation, target_id: targetId, workspace } = agent
-  const { projectId } = proof
-  const { attachments, mode, model, onOffline, text } = turn
-  const role = roleRefusal("task.create", proof.role)
-  if (role !== undefined) return yield* role
-  if (Buffer.byteLength(text) > MAX_PROMPT_BYTES)
-    return yield* validationFailure("text", "Expected at most 256 KiB of text")
-  yield* requireChatMode(principal, mode)
-  const author = authorOf(proof)
-  const refusal = yield* findTargetRefusal(context.targets, { author, projectId, targetId, workspace })
-  if (refusal !== undefined) return yield* refusal
-  const tooOld = yield* findAttachmentRefusal(context.targets, targetId, attachments)
-  if (tooOld !== undefined) return yield* tooOld
-  const create: CreateRun = {
-    workspace,
-    agentId,
-    input: { text },
-    mode,
-    ...(model === undefined ? {} : { model }),
-    ...(isolation === null ? {} : { isolation })
-  }
-  const offered = context.router.checkOffer(targetId, create)
-  yield* onOffline === "queue" ? Effect.catchTag(offered, "TargetOffline", () => Effect.void) : offered
-})
+  /** Fails where the run can't take the message as input: it must be of the same mode and model, and its agent must accept input. */
+  private readonly checkInput = Effect.fnUntraced(
+    { self: this },
+    function* (
+      { principal }: Sender,
+      { agent_id, target_id }: SessionAgentRow,
+      run: CreateRun,
+      { mode, model }: CreateMessage
+    ) {
+      const { targets } = this
+      if ((mode !== undefined && mode !== run.mode) || (model !== undefined && model !== run.model))
+        return yield* new Conflict({
+          message:
+            "A run in progress keeps its mode and its model. Send the message as the next turn to change them."
+        })
+      const offer = yield* targets.lastOffer(target_id)
+      if (offer?.agents.find(({ id }) => id === agent_id)?.capabilities.input !== true)
+        return yield* new Conflict({
+          message: "This agent takes no input during a run. Send the message as the next turn."
+        })
+      yield* requireChatMode(principal, run.mode)
+    }
+  )
+
+  /** What a turn of an agent needs: the author's authority, and the offer of the target. */
+  readonly requireTurn = Effect.fnUntraced(
+    { self: this },
+    function* (
+      { principal, proof }: Sender,
+      agent: SessionAgentRow,
+      turn: {
+        readonly text: string
+        readonly mode: RunMode
+        readonly model: string | undefined
+        readonly onOffline: OnOffline
+        readonly attachments: ReadonlyArray<unknown>
+      }
+    ) {
+      const { agent_id: agentId, isolation, target_id: targetId, workspace } = agent
+      const { projectId } = proof
+      const { attachments, mode, model, onOffline, text } = turn
+      const role = roleRefusal("task.create", proof.role)
+      if (role !== undefined) return yield* role
+      if (Buffer.byteLength(text) > MAX_PROMPT_BYTES)
+        return yield* validationFailure("text", "Expected at most 256 KiB of text")
+      yield* requireChatMode(principal, mode)
+      const author = authorOf(proof)
+      const refusal = yield* findTargetRefusal(this.targets, { author, projectId, targetId, workspace })
+      if (refusal !== undefined) return yield* refusal
+      const tooOld = yield* findAttachmentRefusal(this.targets, targetId, attachments)
+      if (tooOld !== undefined) return yield* tooOld
+      const create: CreateRun = {
+        workspace,
+        agentId,
+        input: { text },
+        mode,
+        ...(model === undefined ? {} : { model }),
+        ...(isolation === null ? {} : { isolation })
+      }
+      const offered = this.router.checkOffer(targetId, create)
+      yield* onOffline === "queue" ? Effect.catchTag(offered, "TargetOffline", () => Effect.void) : offered
+    }
+  )
+
+  /** Before the input is sent, so that no approval of the run comes first. */
+  private readonly recordInput = Effect.fnUntraced(
+    { self: this },
+    function* ({ proof, requestId }: Sender, runId: RunId, id: MessageId) {
+      const { audit, sql } = this
+      const actor = authorOf(proof)
+      yield* sql`
+    INSERT INTO run_requesters ${sql.insert({ run_id: runId, user_id: actor, input: id })} ON CONFLICT DO NOTHING`
+      const { projectId } = proof
+      const auditedAction = { action: "run.input", resource: runId, projectId } as const
+      yield* audit.record({ ...auditedAction, actor, requestId, outcome: "allowed", code: null })
+    }
+  )
+}
 
 /** The principal of a proof that a sign-in made is a user. */
 export const authorOf = ({ principal }: Proof<"session.write">): UserId => principal as UserId
-
-/** Before the input is sent, so that no approval of the run comes first. */
-const recordInput = Effect.fnUntraced(function* (
-  { audit, sql }: SendingContext,
-  { proof, requestId }: Sender,
-  runId: RunId,
-  id: MessageId
-) {
-  const actor = authorOf(proof)
-  yield* sql`
-    INSERT INTO run_requesters ${sql.insert({ run_id: runId, user_id: actor, input: id })} ON CONFLICT DO NOTHING`
-  const { projectId } = proof
-  const auditedAction = { action: "run.input", resource: runId, projectId } as const
-  yield* audit.record({ ...auditedAction, actor, requestId, outcome: "allowed", code: null })
-})
 
 /** The run of an agent that is in progress, as far as the Hub knows. */
 const liveRunRows = storedRows("runs", Schema.Struct({ id: RunId, made: jsonColumn(CreateRun) }))

@@ -10,7 +10,7 @@ import { MessageId, type SessionId, type UserId } from "@corral/domain/identity/
 import type { ReadPosition } from "@corral/domain/session/Conversation"
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { unreadMessages } from "../session/UnreadMessages.ts"
+import { unreadMessages } from "../session/SessionTable.ts"
 import { storedRows } from "../store/StoredRows.ts"
 
 const positionRows = storedRows("session_reads", Schema.Struct({ message_id: MessageId, unread: Schema.Int }))

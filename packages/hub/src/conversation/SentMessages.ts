@@ -9,28 +9,19 @@ import type { AgentInstanceId, MessageId, SessionId } from "@corral/domain/ident
 import type { CreateMessage, Message, UpdateMessage } from "@corral/domain/session/Message"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { Audit } from "../audit/Audit.ts"
-import { EdgeRouter } from "../edges/EdgeRouter.ts"
-import { Targets } from "../edges/Targets.ts"
 import { lockProject } from "../project/ProjectLock.ts"
 import { MESSAGE_COLUMNS, type UserMessageRow, messageOf, userMessageRows } from "../session/MessageRow.ts"
 import { changeMessage } from "../session/MessageWrites.ts"
 import { agentInstanceOf } from "../session/SessionAgentRow.ts"
 import { findSessionAgent } from "../session/SessionAgentStore.ts"
-import { lockActiveSession } from "../session/SessionLock.ts"
+import { lockActiveSession } from "../session/SessionTable.ts"
 import { announced } from "../store/Notice.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
-import {
-  type Sender,
-  type SendingContext,
-  authorOf,
-  requireAgentTurn,
-  sendMessage
-} from "./MessageSending.ts"
+import { MessageSending, type Sender, authorOf } from "./MessageSending.ts"
 
 type Sent<E> = Effect.Effect<Message, E>
-type SendFailure = Effect.Error<ReturnType<typeof sendMessage>>
-type EditFailure = Effect.Error<ReturnType<typeof editMessage>>
+type SendFailure = Effect.Error<ReturnType<MessageSending["send"]>>
+type EditFailure = Effect.Error<ReturnType<MessageChanges["edit"]>>
 
 export class SentMessages extends Context.Service<
   SentMessages,
@@ -40,45 +31,41 @@ export class SentMessages extends Context.Service<
     readonly withdraw: (
       sender: Sender,
       address: MessageAddress
-    ) => Sent<Effect.Error<ReturnType<typeof withdrawMessage>>>
+    ) => Sent<Effect.Error<ReturnType<MessageChanges["withdraw"]>>>
     readonly retry: (
       sender: Sender,
       address: MessageAddress
-    ) => Sent<Effect.Error<ReturnType<typeof retryMessage>>>
+    ) => Sent<Effect.Error<ReturnType<MessageChanges["retry"]>>>
     /** Delivers the held messages of an agent. */
     readonly continueQueue: (
       sender: Sender,
       sessionId: SessionId,
       agentId: AgentInstanceId
-    ) => ReturnType<typeof continueQueue>
+    ) => ReturnType<MessageChanges["continueQueue"]>
   }
 >()("corral/hub/SentMessages") {
   static readonly layer = Layer.effect(
     SentMessages,
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
-      const context: SendingContext = {
-        sql: yield* SqlClient.SqlClient,
-        audit: yield* Audit,
-        router: yield* EdgeRouter,
-        targets: yield* Targets,
-        now: () => new Date(clock.currentTimeMillisUnsafe())
-      }
+      const now = () => new Date(clock.currentTimeMillisUnsafe())
+      const sending = yield* MessageSending.make(now)
+      const changes = new MessageChanges(yield* SqlClient.SqlClient, sending, now)
       return SentMessages.of({
         send: Effect.fn("SentMessages.send")(function* (sender, sessionId, message) {
-          return messageOf(yield* sendMessage(context, sender, sessionId, message))
+          return messageOf(yield* sending.send(sender, sessionId, message))
         }),
         edit: Effect.fn("SentMessages.edit")(function* (sender, address, change) {
-          return messageOf(yield* editMessage(context, sender, address, change))
+          return messageOf(yield* changes.edit(sender, address, change))
         }),
         withdraw: Effect.fn("SentMessages.withdraw")(function* (sender, address) {
-          return messageOf(yield* withdrawMessage(context, sender, address))
+          return messageOf(yield* changes.withdraw(sender, address))
         }),
         retry: Effect.fn("SentMessages.retry")(function* (sender, address) {
-          return messageOf(yield* retryMessage(context, sender, address))
+          return messageOf(yield* changes.retry(sender, address))
         }),
         continueQueue: Effect.fn("SentMessages.continueQueue")(function* (sender, sessionId, agentId) {
-          return yield* continueQueue(context, sender, sessionId, agentId)
+          return yield* changes.continueQueue(sender, sessionId, agentId)
         })
       })
     })
@@ -91,169 +78,175 @@ interface MessageAddress {
   readonly id: MessageId
 }
 
-const editMessage = Effect.fnUntraced(function* (
-  context: SendingContext,
-  sender: Sender,
-  address: MessageAddress,
-  change: UpdateMessage
-) {
-  const { now, sql } = context
-  const { version } = change
-  const message = yield* takeBack(context, sender, address)
-  if (message.version !== version) return yield* new Conflict()
-  if (message.from_task)
-    return yield* new Conflict({ message: "This message is the prompt of a task and can't be changed." })
-  const { mode = message.mode ?? "ask", model = message.model, text = message.text } = change
-  yield* requireTurn(context, sender, { ...message, mode, model, text })
-  return yield* stored(
-    yield* changeMessage(
-      sql,
-      address.sessionId,
-      address.id,
-      sql`text = ${text}, mode = ${mode}, model = ${model}, edited_at = ${now()}, ${contribution(context, sender)},
+class MessageChanges {
+  private readonly sql: SqlClient.SqlClient
+  private readonly sending: MessageSending
+  private readonly now: () => Date
+
+  constructor(sql: SqlClient.SqlClient, sending: MessageSending, now: () => Date) {
+    this.sql = sql
+    this.sending = sending
+    this.now = now
+  }
+
+  readonly edit = Effect.fnUntraced(
+    { self: this },
+    function* (sender: Sender, address: MessageAddress, change: UpdateMessage) {
+      const { now, sql } = this
+      const { version } = change
+      const message = yield* this.takeBack(sender, address)
+      if (message.version !== version) return yield* new Conflict()
+      if (message.from_task)
+        return yield* new Conflict({ message: "This message is the prompt of a task and can't be changed." })
+      const { mode = message.mode ?? "ask", model = message.model, text = message.text } = change
+      yield* this.requireTurn(sender, { ...message, mode, model, text })
+      return yield* stored(
+        yield* changeMessage(
+          sql,
+          address.sessionId,
+          address.id,
+          sql`text = ${text}, mode = ${mode}, model = ${model}, edited_at = ${now()}, ${this.contribution(sender)},
         task_id = NULL, waits_for = NULL, attempt = attempt + 1`,
-      sql`delivery = 'pending'`
-    )
+          sql`delivery = 'pending'`
+        )
+      )
+    }
   )
-})
 
-/** A message that is withdrawn already stays so. */
-const withdrawMessage = Effect.fnUntraced(function* (
-  context: SendingContext,
-  sender: Sender,
-  address: MessageAddress
-) {
-  const { sql } = context
-  const current = yield* find(context, sender, address)
-  if (current.delivery === "withdrawn") return current
-  yield* takeBack(context, sender, address)
-  return yield* stored(
-    yield* changeMessage(
-      sql,
-      address.sessionId,
-      address.id,
-      sql`delivery = 'withdrawn'`,
-      sql`delivery = 'pending'`
+  /** A message that is withdrawn already stays so. */
+  readonly withdraw = Effect.fnUntraced({ self: this }, function* (sender: Sender, address: MessageAddress) {
+    const { sql } = this
+    const current = yield* this.find(sender, address)
+    if (current.delivery === "withdrawn") return current
+    yield* this.takeBack(sender, address)
+    return yield* stored(
+      yield* changeMessage(
+        sql,
+        address.sessionId,
+        address.id,
+        sql`delivery = 'withdrawn'`,
+        sql`delivery = 'pending'`
+      )
     )
-  )
-})
+  })
 
-/** The message is delivered again, under the same id and at its place in the order. */
-const retryMessage = Effect.fnUntraced(function* (
-  context: SendingContext,
-  sender: Sender,
-  address: MessageAddress
-) {
-  const { now, sql } = context
-  yield* lockActiveSession(sql, sender.proof, address.sessionId, now())
-  const message = yield* find(context, sender, address)
-  if (message.delivery !== "failed")
-    return yield* new Conflict({ message: "Only a failed message can be sent again." })
-  if (message.from_task)
-    return yield* new Conflict({ message: "This message is the prompt of a task. Create the task again." })
-  yield* requireTurn(context, sender, message)
-  return yield* stored(
-    yield* changeMessage(
-      sql,
-      address.sessionId,
-      address.id,
-      sql`delivery = 'pending', error = NULL, task_id = NULL, to_run_id = NULL, context = NULL, send_when = 'next', waits_for = NULL, held = FALSE,
-        attempt = attempt + 1, ${contribution(context, sender)},
+  /** The message is delivered again, under the same id and at its place in the order. */
+  readonly retry = Effect.fnUntraced({ self: this }, function* (sender: Sender, address: MessageAddress) {
+    const { now, sql } = this
+    yield* lockActiveSession(sql, sender.proof, address.sessionId, now())
+    const message = yield* this.find(sender, address)
+    if (message.delivery !== "failed")
+      return yield* new Conflict({ message: "Only a failed message can be sent again." })
+    if (message.from_task)
+      return yield* new Conflict({
+        message: "This message is the prompt of a task. Create the task again."
+      })
+    yield* this.requireTurn(sender, message)
+    return yield* stored(
+      yield* changeMessage(
+        sql,
+        address.sessionId,
+        address.id,
+        sql`delivery = 'pending', error = NULL, task_id = NULL, to_run_id = NULL, context = NULL, send_when = 'next', waits_for = NULL, held = FALSE,
+        attempt = attempt + 1, ${this.contribution(sender)},
         expires_at = CASE WHEN expires_at > ${now()} THEN expires_at END`,
-      sql`delivery = 'failed'`
+        sql`delivery = 'failed'`
+      )
     )
-  )
-})
+  })
 
-/** Ends the hold of the agent's queue: its messages are delivered in their order. The caller becomes a contributor of each. */
-const continueQueue = Effect.fnUntraced(function* (
-  context: SendingContext,
-  sender: Sender,
-  sessionId: SessionId,
-  agentId: AgentInstanceId
-) {
-  const { now, sql } = context
-  yield* lockActiveSession(sql, sender.proof, sessionId, now())
-  const held = yield* userMessageRows.all(sql`
+  /** Ends the hold of the agent's queue: its messages are delivered in their order. The caller becomes a contributor of each. */
+  readonly continueQueue = Effect.fnUntraced(
+    { self: this },
+    function* (sender: Sender, sessionId: SessionId, agentId: AgentInstanceId) {
+      const { now, sql } = this
+      yield* lockActiveSession(sql, sender.proof, sessionId, now())
+      const held = yield* userMessageRows.all(sql`
     SELECT ${sql.literal(MESSAGE_COLUMNS)} FROM messages
     WHERE session_id = ${sessionId} AND recipient = ${agentId} AND delivery = 'pending' AND held ORDER BY id`)
-  for (const message of held) yield* requireTurn(context, sender, message)
-  for (const { id } of held)
-    yield* changeMessage(
-      sql,
-      sessionId,
-      id,
-      sql`held = FALSE, ${contribution(context, sender)}`,
-      sql`delivery = 'pending' AND held`
-    )
-  const agent = yield* findSessionAgent(sql, sessionId, agentId)
-  return agent === undefined ? yield* new PermissionDenied() : agentInstanceOf(agent)
-})
+      for (const message of held) yield* this.requireTurn(sender, message)
+      for (const { id } of held)
+        yield* changeMessage(
+          sql,
+          sessionId,
+          id,
+          sql`held = FALSE, ${this.contribution(sender)}`,
+          sql`delivery = 'pending' AND held`
+        )
+      const agent = yield* findSessionAgent(sql, sessionId, agentId)
+      return agent === undefined ? yield* new PermissionDenied() : agentInstanceOf(agent)
+    }
+  )
 
-/** Locks a pending message, and cancels its task where that has no run yet. Takes locks in the order project, task, session, message. */
-const takeBack = Effect.fnUntraced(function* (
-  context: SendingContext,
-  sender: Sender,
-  address: MessageAddress
-) {
-  const { now, sql } = context
-  const { delivery, task_id } = yield* find(context, sender, address)
-  if (delivery !== "pending") return yield* new Conflict({ message: "This message is no longer pending." })
-  yield* lockProject(sql, sender.proof.projectId)
-  if (task_id !== null) {
-    const cancelled = yield* announced(
-      sql,
-      "task",
-      sql`
+  /** Locks a pending message, and cancels its task where that has no run yet. Takes locks in the order project, task, session, message. */
+  private readonly takeBack = Effect.fnUntraced(
+    { self: this },
+    function* (sender: Sender, address: MessageAddress) {
+      const { now, sql } = this
+      const { delivery, task_id } = yield* this.find(sender, address)
+      if (delivery !== "pending")
+        return yield* new Conflict({ message: "This message is no longer pending." })
+      yield* lockProject(sql, sender.proof.projectId)
+      if (task_id !== null) {
+        const cancelled = yield* announced(
+          sql,
+          "task",
+          sql`
         UPDATE tasks SET state = 'cancelled', updated_at = ${now()}
         WHERE id = ${task_id} AND run_id IS NULL AND state IN ${waitingTaskStates(sql)} RETURNING id`
-    )
-    if (cancelled.length === 0) return yield* onItsWay
-  }
-  yield* lockActiveSession(sql, sender.proof, address.sessionId, now())
-  const message = yield* find(context, sender, address)
-  if (message.delivery !== "pending" || message.task_id !== task_id || message.send_when === "now")
-    return yield* onItsWay
-  return message
-})
+        )
+        if (cancelled.length === 0) return yield* onItsWay
+      }
+      yield* lockActiveSession(sql, sender.proof, address.sessionId, now())
+      const message = yield* this.find(sender, address)
+      if (message.delivery !== "pending" || message.task_id !== task_id || message.send_when === "now")
+        return yield* onItsWay
+      return message
+    }
+  )
 
-const onItsWay = new Conflict({ message: "This message is being delivered. Cancel its run instead." })
-
-const find = Effect.fnUntraced(function* (
-  { sql }: SendingContext,
-  { proof }: Sender,
-  { id, sessionId }: MessageAddress
-) {
-  const row = yield* userMessageRows.first(sql`
+  private readonly find = Effect.fnUntraced(
+    { self: this },
+    function* ({ proof }: Sender, { id, sessionId }: MessageAddress) {
+      const { sql } = this
+      const row = yield* userMessageRows.first(sql`
     SELECT ${sql.literal(MESSAGE_COLUMNS)} FROM messages WHERE id = ${id} AND user_id IS NOT NULL
       AND session_id = (SELECT id FROM sessions WHERE id = ${sessionId} AND project_id = ${proof.projectId})`)
-  return row ?? (yield* new PermissionDenied())
-})
+      return row ?? (yield* new PermissionDenied())
+    }
+  )
 
-/** The user who changes or retries a message needs what its author needed. */
-const requireTurn = Effect.fnUntraced(function* (
-  context: SendingContext,
-  sender: Sender,
-  { attachments, mode, model, on_offline, recipient, session_id, text }: UserMessageRow
-) {
-  const { sql } = context
-  const agent = yield* findSessionAgent(sql, session_id, recipient)
-  if (agent === undefined) return yield* new Conflict({ message: "The agent was removed from the session." })
-  yield* requireAgentTurn(context, sender, agent, {
-    text,
-    mode: mode ?? "ask",
-    model: model ?? undefined,
-    onOffline: on_offline ?? "fail",
-    attachments
-  })
-})
+  /** The user who changes or retries a message needs what its author needed. */
+  private readonly requireTurn = Effect.fnUntraced(
+    { self: this },
+    function* (
+      sender: Sender,
+      { attachments, mode, model, on_offline, recipient, session_id, text }: UserMessageRow
+    ) {
+      const { sql } = this
+      const agent = yield* findSessionAgent(sql, session_id, recipient)
+      if (agent === undefined)
+        return yield* new Conflict({ message: "The agent was removed from the session." })
+      yield* this.sending.requireTurn(sender, agent, {
+        text,
+        mode: mode ?? "ask",
+        model: model ?? undefined,
+        onOffline: on_offline ?? "fail",
+        attachments
+      })
+    }
+  )
 
-/** The caller becomes a contributor, unless it is the author. */
-const contribution = ({ sql }: SendingContext, { proof }: Sender) => {
-  const userId = authorOf(proof)
-  return sql`contributors = CASE
+  /** The caller becomes a contributor, unless it is the author. */
+  private contribution({ proof }: Sender) {
+    const { sql } = this
+    const userId = authorOf(proof)
+    return sql`contributors = CASE
     WHEN user_id = ${userId} OR ${userId} = ANY(contributors) THEN contributors ELSE contributors || ${userId}::text END`
+  }
 }
+
+const onItsWay = new Conflict({ message: "This message is being delivered. Cancel its run instead." })
 
 /** The row is locked, so the condition of the change holds. */
 const stored = <Row>(row: Row | undefined) =>

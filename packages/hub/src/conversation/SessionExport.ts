@@ -5,14 +5,98 @@
  * Does not: include the events of runs, which have their own log.
  */
 import type { Proof } from "@corral/domain/access/Authorization"
-import type { SessionId } from "@corral/domain/identity/Ids"
+import { safeText } from "@corral/domain/text/SafeText"
+import { AgentInstanceId, MessageId, RunId, type SessionId, UserId } from "@corral/domain/identity/Ids"
 import type { ExportFormat } from "@corral/domain/session/Conversation"
 import type { Session } from "@corral/domain/session/Session"
-import { Context, Effect, Layer, Option, Stream } from "effect"
+import { Context, Effect, Layer, Option, Schema, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { limitTo } from "../store/Limit.ts"
-import { type ExportedMessage, exportedMessageOf, exportedMessageRows } from "./ExportedMessageRow.ts"
-import { markdownHead, markdownMessage } from "./MarkdownExport.ts"
+import { HubRunStatus } from "@corral/domain/hub-api/HubRun"
+import type { Attachment } from "@corral/domain/session/Attachment"
+import { attachmentsColumn } from "../session/MessageRow.ts"
+import { Timestamp, storedRows } from "../store/StoredRows.ts"
+
+// Markdown of an exported conversation.
+//
+// Guarantees: no text, title or name changes the structure of the document. A text is a code block whose fence is longer than any run of
+// backticks in it; a title or a name is one line with all punctuation escaped.
+
+/** One line whose characters mean themselves. */
+export const escapeInline = (text: string): string =>
+  safeText(text.replace(/[\s\p{Cc}]+/gu, " ").trim()).replace(/[!-/:-@[-`{-~]/g, "\\$&")
+
+/** A code block with exactly this text. */
+export const codeBlock = (text: string): string => {
+  let longest = 2
+  for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length)
+  const fence = "`".repeat(longest + 1)
+  return `${fence}text\n${text}\n${fence}`
+}
+
+export const markdownHead = ({ id, projectId, title }: Pick<Session, "id" | "projectId" | "title">): string =>
+  `# ${escapeInline(title)}\n\n- Session: ${id}\n- Project: ${projectId}\n`
+
+export const markdownMessage = ({
+  attachments = [],
+  author,
+  createdAt,
+  run,
+  text
+}: ExportedMessage): string => {
+  const runLine = run === undefined ? "" : `\n- Run: ${run.id}, ${run.state}`
+  const files = attachments.map(
+    ({ bytes, id, mediaType, name }) => `\n- File: ${escapeInline(name)}, ${mediaType}, ${bytes} bytes, ${id}`
+  )
+  return (
+    `\n## ${escapeInline(author.name)}\n\n- Author: ${author.kind} ${author.id}\n- Time: ${createdAt}${runLine}${files.join("")}\n\n` +
+    `${codeBlock(text)}\n`
+  )
+}
+
+// Codec of the messages of an export, with the names of their authors and the states of their runs.
+
+const ExportedMessageRow = Schema.Struct({
+  id: MessageId,
+  user_id: Schema.NullOr(UserId),
+  agent_instance_id: Schema.NullOr(AgentInstanceId),
+  /** Absent for a removed agent or a deleted user. */
+  name: Schema.NullOr(Schema.String),
+  text: Schema.String,
+  run_id: Schema.NullOr(RunId),
+  state: Schema.NullOr(HubRunStatus),
+  attachments: attachmentsColumn,
+  created_at: Timestamp
+})
+
+export const exportedMessageRows = storedRows("messages", ExportedMessageRow)
+
+/** A message of an export. */
+export interface ExportedMessage {
+  readonly id: MessageId
+  readonly author: {
+    readonly kind: "agent" | "user"
+    readonly id: string
+    readonly name: string
+  }
+  readonly createdAt: string
+  readonly text: string
+  readonly run?: { readonly id: RunId; readonly state: HubRunStatus }
+  readonly attachments?: ReadonlyArray<Attachment>
+}
+
+export const exportedMessageOf = (row: typeof ExportedMessageRow.Type): ExportedMessage => {
+  const kind = row.user_id === null ? "agent" : "user"
+  const id = row.user_id ?? row.agent_instance_id ?? ""
+  return {
+    id: row.id,
+    author: { kind, id, name: row.name ?? id },
+    createdAt: row.created_at.toISOString(),
+    text: row.text,
+    ...(row.run_id === null || row.state === null ? {} : { run: { id: row.run_id, state: row.state } }),
+    ...(row.attachments.length === 0 ? {} : { attachments: row.attachments })
+  }
+}
 
 export class SessionExport extends Context.Service<
   SessionExport,

@@ -1,10 +1,37 @@
-/** Codec of the table `devices`. */
-import { type Device, DeviceKind } from "@corral/domain/device/Device"
+/**
+ * Codec of the table `devices`. Also a device's offer and presence, which are columns of it.
+ */
+import { type Device, DeviceKind, type DeviceState, Target } from "@corral/domain/device/Device"
 import { DeviceId, ProjectId, UserId } from "@corral/domain/identity/Ids"
 import { Schema, Struct } from "effect"
-import { storedRows, Timestamp } from "../store/StoredRows.ts"
-import { deviceStateOf } from "./Presence.ts"
-import { offerColumns } from "./StoredOffer.ts"
+import { Timestamp, jsonColumn, storedRows } from "../store/StoredRows.ts"
+
+// Columns of a device's offer in the table `devices`: JSON text that the link has checked before.
+//
+// An offer has up to 256 KiB, so only statements that need it select these columns.
+
+export const offerColumns = {
+  workspaces: jsonColumn(Target.fields.workspaces),
+  agents: jsonColumn(Target.fields.agents),
+  /** Null for an Edge that does not list its commands. */
+  commands: Schema.NullOr(jsonColumn(Schema.Array(Schema.String)))
+}
+
+export interface DeviceOffer extends Pick<Target, "workspaces" | "agents"> {
+  /** Supported commands. Those that every Edge supports may be missing. */
+  readonly commands: ReadonlyArray<string>
+}
+
+// Presence of a device, by its lease. A revoked device never comes back.
+
+export interface Lease {
+  readonly revoked_at: Date | null
+  readonly lease_until: Date | null
+}
+
+/** `now` in Unix milliseconds. */
+export const deviceStateOf = ({ lease_until, revoked_at }: Lease, now: number): DeviceState =>
+  revoked_at !== null ? "revoked" : lease_until !== null && lease_until.getTime() > now ? "online" : "offline"
 
 const columns = {
   id: DeviceId,

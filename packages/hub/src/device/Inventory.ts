@@ -11,8 +11,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { routableDeviceConditions } from "../authority/Routable.ts"
 import { limitTo } from "../store/Limit.ts"
-import { TARGET_COLUMNS, type TargetRow, targetRows } from "./DeviceRow.ts"
-import { deviceStateOf } from "./Presence.ts"
+import { TARGET_COLUMNS, type TargetRow, deviceStateOf, targetRows } from "./DeviceRow.ts"
 
 export class Inventory extends Context.Service<
   Inventory,

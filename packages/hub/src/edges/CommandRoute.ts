@@ -5,8 +5,7 @@ import { type CommandName, type CommandSuccess, edgeCommands } from "@corral/dom
 import type { RunFailure } from "@corral/domain/run/Run"
 import { Effect, Option, Schema } from "effect"
 import type { SqlError } from "effect/sql"
-import { type CommandRequest, isReadCommand } from "./CommandRequest.ts"
-import { OUTCOME_UNKNOWN_MESSAGE } from "./CommandResult.ts"
+import { type CommandRequest, OUTCOME_UNKNOWN_MESSAGE, isReadCommand } from "./CommandRequest.ts"
 import type { Commands } from "./Commands.ts"
 import type { Targets } from "./Targets.ts"
 

@@ -10,8 +10,7 @@ import type { SqlClient, SqlError } from "effect/sql"
 import type { DeviceLink } from "../device/DeviceLink.ts"
 import { announced, notify } from "../store/Notice.ts"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"
-import type { CommandRequest } from "./CommandRequest.ts"
-import { OUTCOME_UNKNOWN_MESSAGE } from "./CommandResult.ts"
+import { type CommandRequest, OUTCOME_UNKNOWN_MESSAGE } from "./CommandRequest.ts"
 
 const ClaimedCommandRow = Schema.Struct({
   id: CommandId,

@@ -18,8 +18,13 @@ import { Gathered } from "../store/Gathered.ts"
 import { Notices } from "../store/Notices.ts"
 import { PlannedSql } from "../store/PlannedSql.ts"
 import { doSharedWork } from "../store/SharedWork.ts"
-import { type CommandRequest, encodeCommand, isReadCommand } from "./CommandRequest.ts"
-import { CommandResult, outcomeLabel } from "./CommandResult.ts"
+import {
+  type CommandRequest,
+  CommandResult,
+  encodeCommand,
+  isReadCommand,
+  outcomeLabel
+} from "./CommandRequest.ts"
 import { type ClaimedCommands, CommandTable, UNSENT_MS, decodeCommand } from "./CommandTable.ts"
 
 export class Commands extends Context.Service<

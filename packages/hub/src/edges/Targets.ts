@@ -6,8 +6,7 @@
 import type { DeviceId, ProjectId, UserId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { lastSeenRows, offerRows } from "../device/DeviceRow.ts"
-import type { DeviceOffer } from "../device/StoredOffer.ts"
+import { type DeviceOffer, lastSeenRows, offerRows } from "../device/DeviceRow.ts"
 import { PlannedSql } from "../store/PlannedSql.ts"
 
 export interface KnownTarget {

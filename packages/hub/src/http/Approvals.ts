@@ -20,7 +20,7 @@ import { completingCommands } from "./CompletedCommands.ts"
 import { decisionOriginOf } from "./DecisionOrigins.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
 import { keyedWrite } from "./KeyedWrite.ts"
-import { requireRoute } from "./RouteCheck.ts"
+import { requireRoute } from "./HubRequest.ts"
 
 export const approvalEndpoints = HttpApiBuilder.group(
   HubApi,

@@ -1,14 +1,30 @@
 /**
- * Keys by which the rate limit counts callers: a token that was valid recently, otherwise the address. Invented tokens count for their address.
- * A Gateway counts separately for each chat account.
+ * Keys by which the rate limit counts callers: a token that was valid recently, otherwise the address. Invented tokens count for their address. A
+ * Gateway counts separately for each chat account. Also the address of a caller.
  */
 import { Context, Effect, Layer } from "effect"
 import type { IncomingMessage } from "node:http"
 import { createHash } from "node:crypto"
-import type { Credential } from "../signin/HubCredentials.ts"
-import { GatewayTokens } from "../signin/GatewayTokens.ts"
-import { ClientAddress } from "./ClientAddress.ts"
+import { type Credential, GatewayTokens } from "../signin/HubCredentials.ts"
 import { credentialOf } from "./RequestCredential.ts"
+import { type ClientAddressOf, clientAddresses, clientNetwork } from "@corral/service/http/ClientAddress"
+import { HubConfig } from "../config/HubConfig.ts"
+
+// Address that a request comes from, behind the proxies that the settings trust. Refusals are logged with it. Limits count by its network,
+// which is the address itself for IPv4 and the /64 for IPv6.
+
+export class ClientAddress extends Context.Service<
+  ClientAddress,
+  { readonly of: ClientAddressOf; readonly networkOf: ClientAddressOf }
+>()("corral/hub/ClientAddress") {
+  static readonly layer = Layer.effect(
+    ClientAddress,
+    Effect.map(HubConfig, ({ trustedProxies }) => {
+      const of = clientAddresses(trustedProxies)
+      return ClientAddress.of({ of, networkOf: (headers, peer) => clientNetwork(of(headers, peer)) })
+    })
+  )
+}
 
 /** Valid tokens in memory. Beyond this, the least recently used one is dropped and counts for its address once. */
 const MAX_TOKENS = 10_000

@@ -12,8 +12,7 @@ import { WorkspaceLinks } from "../project/WorkspaceLinks.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
-import { pageAfter } from "./PageAfter.ts"
-import { requireRoute } from "./RouteCheck.ts"
+import { pageAfter, requireRoute } from "./HubRequest.ts"
 
 export const fileEndpoints = HttpApiBuilder.group(
   HubApi,

@@ -1,6 +1,10 @@
 /** `/client/inputs`: questions and plans, and answers to them. The Edge determines which answer was first. */
-import { InputAlreadyResolved, InputExpired, PermissionDenied } from "@corral/domain/errors/Failures"
-import { SchemaValidationFailed } from "@corral/domain/errors/Failures"
+import {
+  InputAlreadyResolved,
+  InputExpired,
+  PermissionDenied,
+  SchemaValidationFailed
+} from "@corral/domain/errors/Failures"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { HubInput } from "@corral/domain/hub-api/HubRun"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
@@ -20,9 +24,8 @@ import { Inputs } from "../input/Inputs.ts"
 import { completingCommands } from "./CompletedCommands.ts"
 import { decisionOriginOf } from "./DecisionOrigins.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
-import type { HubRequest } from "./HubRequest.ts"
+import { type HubRequest, requireRoute } from "./HubRequest.ts"
 import { keyedWrite } from "./KeyedWrite.ts"
-import { requireRoute } from "./RouteCheck.ts"
 
 export const inputEndpoints = HttpApiBuilder.group(
   HubApi,

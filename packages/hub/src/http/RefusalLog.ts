@@ -8,7 +8,7 @@ import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
 import { routeNames } from "@corral/service/telemetry/RouteNames"
 import { Clock, Effect } from "effect"
 import type { IncomingMessage } from "node:http"
-import { ClientAddress } from "./ClientAddress.ts"
+import { ClientAddress } from "./Callers.ts"
 
 const LINES_PER_MINUTE = 10
 const MINUTE = 60_000

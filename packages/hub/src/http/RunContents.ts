@@ -1,4 +1,7 @@
-/** Reads of `/client/runs` that the Edge of the run answers: diff, artifacts and previews. */
+/**
+ * Reads of `/client/runs` that the Edge of the run answers: diff, artifacts and previews. Also the place of a run, with the proof for an action
+ * there.
+ */
 import type { FileDiff } from "@corral/domain/edge-api/Diff"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { attachmentHeaders } from "@corral/service/http/Attachment"
@@ -10,10 +13,24 @@ import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
 import { HubCredentials } from "../signin/HubCredentials.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
-import type { HubRequest } from "./HubRequest.ts"
-import { pageAfter } from "./PageAfter.ts"
-import { requireRoute } from "./RouteCheck.ts"
-import { runPlaces } from "./RunPlace.ts"
+import { type HubRequest, pageAfter, requireRoute } from "./HubRequest.ts"
+import type { RoleAction } from "@corral/domain/access/Authorization"
+import { PermissionDenied } from "@corral/domain/errors/Failures"
+import type { RunId } from "@corral/domain/identity/Ids"
+import { HubAuthority } from "../authority/HubAuthority.ts"
+import { Runs } from "../run/Runs.ts"
+
+// Place of the run of a request, and the proof that the caller may take the action there.
+
+/** Finds the place of a run. A run that the caller may not see is indistinguishable from one that does not exist. */
+export const runPlaces = Effect.gen(function* () {
+  const authority = yield* HubAuthority
+  const runs = yield* Runs
+  return Effect.fnUntraced(function* <A extends RoleAction>(action: A, id: RunId) {
+    const place = (yield* runs.locate(id)) ?? (yield* new PermissionDenied())
+    return { id, ...place, proof: yield* authority.inProject(action, place.projectId, id) }
+  })
+})
 
 const byPath = ({ path }: FileDiff): string => path
 

@@ -8,7 +8,7 @@ import { Clock, Context, Effect, Layer, Option } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
 import { HubConfig } from "../config/HubConfig.ts"
-import { ClientAddress } from "./ClientAddress.ts"
+import { ClientAddress } from "./Callers.ts"
 
 /** @effect-expect-leaking HttpServerRequest */
 export class SignInRate extends Context.Service<

@@ -19,8 +19,7 @@ import { Tasks } from "../task/Tasks.ts"
 import { completingCommands } from "./CompletedCommands.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
 import { requireChatMode } from "../authority/ChatMode.ts"
-import type { HubRequest } from "./HubRequest.ts"
-import { requireRoute } from "./RouteCheck.ts"
+import { type HubRequest, requireRoute } from "./HubRequest.ts"
 
 /** Finds a task. The caller's access is checked afterwards: a missing task and a forbidden one get the same answer. */
 const taskLookup = Effect.map(Tasks, (tasks) =>

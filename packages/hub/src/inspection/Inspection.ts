@@ -3,7 +3,7 @@
  *
  * Guarantees: every statement ends within `STATEMENT_TIMEOUT`. A part that fails is a finding, and the others are inspected all the same.
  */
-import { databaseProblem } from "@corral/service/DatabaseProblem"
+import { databaseProblem } from "@corral/service/DatabaseStart"
 import { PgClient } from "@effect/sql-pg"
 import { Duration, Effect, Schema } from "effect"
 import { Reactivity } from "effect/reactivity"

@@ -4,17 +4,18 @@
  * Guarantees: the new link has a higher generation than all before it. Two Edges that take the link from each other are recorded in the audit, and
  * refused if they do it again within a minute.
  */
+import { OFFLINE_AFTER_SECONDS } from "@corral/domain/device/Device"
 import { Conflict, type Unauthorized } from "@corral/domain/errors/Failures"
 import type { DeviceId, RequestId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"
-import type { SqlClient, SqlError } from "effect/sql"
-import type { Audit } from "../audit/Audit.ts"
+import { SqlClient, type SqlError } from "effect/sql"
+import { Audit } from "../audit/Audit.ts"
 import { type LinkHolderRow, lockedHolderRows, takenLinkRows } from "../device/DeviceRow.ts"
 import type { DeviceLink } from "../device/DeviceLink.ts"
 import { Gathered } from "../store/Gathered.ts"
 import { notify } from "../store/Notice.ts"
-import type { PlannedSql } from "../store/PlannedSql.ts"
+import { PlannedSql } from "../store/PlannedSql.ts"
 import type { EncodedOffer } from "./EncodedOffer.ts"
 import { invalidDeviceProof, type ProvedDevice } from "./Proofs.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
@@ -36,15 +37,6 @@ export interface TakenLink extends DeviceLink {
   readonly hasWaitingTasks: boolean
 }
 
-export interface LeaseContext {
-  readonly sql: SqlClient.SqlClient
-  readonly planned: PlannedSql["Service"]
-  readonly audit: Audit["Service"]
-  /** Unix milliseconds. */
-  readonly now: () => number
-  readonly leaseEnd: () => Date
-}
-
 /** Fenced starts that a device remembers. */
 const MAX_FENCED_INSTANCES = 16
 /** Time within which a second takeover by a fenced start is refused. */
@@ -59,58 +51,72 @@ interface Takeover {
   readonly flappedAt: Date | null
 }
 
-/** Takeovers of a Hub that share statements. */
-export type Takeovers = Gathered<Takeover, TakenLink | undefined>
-
 /** Offers have up to 256 KiB each. */
 const TAKEOVERS_PER_STATEMENT = 64
 
-export const makeTakeovers = (context: LeaseContext) =>
-  Gathered.make({
-    answer: (takeovers: ReadonlyArray<Takeover>) => storeTakeovers(context, context.planned, takeovers),
+/**
+ * The takeover of a link: together with others where the device's row is as the proof has read it. Otherwise, and where two Edges share the key, in
+ * a transaction that reads it again. Its statements end with the scope.
+ */
+export const makeTakeOver = Effect.fnUntraced(function* (now: () => number) {
+  const sql = yield* SqlClient.SqlClient
+  const planned = yield* PlannedSql
+  const audit = yield* Audit
+  const takeovers = yield* Gathered.make({
+    answer: (together: ReadonlyArray<Takeover>) => storeTakeovers(planned, now(), together),
     limit: TAKEOVERS_PER_STATEMENT
   })
 
-/**
- * Takes the link over, together with others where the device's row is as the proof has read it. Otherwise, and where two Edges share the key, in a
- * transaction that reads it again.
- */
-export const takeOverLink = Effect.fn("LeaseTakeover.takeOver")(function* (
-  context: LeaseContext,
-  takeovers: Takeovers,
-  request: LeaseRequest
-): Effect.fn.Return<TakenLink, Conflict | Unauthorized | SqlError.SqlError> {
-  const { generation, holder } = request.device
-  const { fencedInstances, isFlapping } = fence(holder, request.instanceId, context.now())
-  const taken = isFlapping
-    ? undefined
-    : yield* takeovers.ask({ request, generation, fencedInstances, flappedAt: holder.flapped_at })
-  return taken ?? (yield* context.sql.withTransaction(takeOverLocked(context, request)))
+  const recordFlapping = Effect.fnUntraced(function* (deviceId: DeviceId) {
+    yield* Effect.logWarning("two Edges used the same device key", { deviceId })
+    yield* audit.record({
+      action: "device.flapping",
+      resource: deviceId,
+      projectId: null,
+      actor: deviceId,
+      outcome: "failed",
+      code: "conflict",
+      requestId: mint<RequestId>("req", now())
+    })
+  })
+
+  const takeOverLocked = Effect.fnUntraced(function* (request: LeaseRequest) {
+    const { device, deviceId, instanceId } = request
+    const holder = yield* lockedHolderRows.first(sql`
+      SELECT instance_id, fenced_instances, lease_until, flapped_at, generation::int AS generation FROM devices
+      WHERE id = ${deviceId} AND public_key = ${device.publicKey} AND revoked_at IS NULL FOR NO KEY UPDATE`)
+    if (holder === undefined) return yield* invalidDeviceProof()
+    const at = now()
+    const { fencedInstances, isFlapping } = fence(holder, instanceId, at)
+    if (isFlapping && (holder.flapped_at?.getTime() ?? 0) > at - FLAPPING_MS)
+      return yield* new Conflict({ message: "Another Edge uses this device's key." })
+    const flappedAt = isFlapping ? new Date(at) : holder.flapped_at
+    const { generation } = holder
+    const [taken] = yield* storeTakeovers(sql, at, [{ request, generation, fencedInstances, flappedAt }])
+    if (taken === undefined) return yield* invalidDeviceProof()
+    if (isFlapping) yield* recordFlapping(deviceId)
+    return taken
+  })
+
+  return Effect.fn("LeaseTakeover.takeOver")(function* (
+    request: LeaseRequest
+  ): Effect.fn.Return<TakenLink, Conflict | Unauthorized | SqlError.SqlError> {
+    const { generation, holder } = request.device
+    const { fencedInstances, isFlapping } = fence(holder, request.instanceId, now())
+    const taken = isFlapping
+      ? undefined
+      : yield* takeovers.ask({ request, generation, fencedInstances, flappedAt: holder.flapped_at })
+    return taken ?? (yield* sql.withTransaction(takeOverLocked(request)))
+  })
 })
 
-const takeOverLocked = Effect.fnUntraced(function* (context: LeaseContext, request: LeaseRequest) {
-  const { now, sql } = context
-  const { device, deviceId, instanceId } = request
-  const holder = yield* lockedHolderRows.first(sql`
-    SELECT instance_id, fenced_instances, lease_until, flapped_at, generation::int AS generation FROM devices
-    WHERE id = ${deviceId} AND public_key = ${device.publicKey} AND revoked_at IS NULL FOR NO KEY UPDATE`)
-  if (holder === undefined) return yield* invalidDeviceProof()
-  const at = now()
-  const { fencedInstances, isFlapping } = fence(holder, instanceId, at)
-  if (isFlapping && (holder.flapped_at?.getTime() ?? 0) > at - FLAPPING_MS)
-    return yield* new Conflict({ message: "Another Edge uses this device's key." })
-  const flappedAt = isFlapping ? new Date(at) : holder.flapped_at
-  const { generation } = holder
-  const [taken] = yield* storeTakeovers(context, sql, [{ request, generation, fencedInstances, flappedAt }])
-  if (taken === undefined) return yield* invalidDeviceProof()
-  if (isFlapping) yield* recordFlapping(context, deviceId)
-  return taken
-})
+/** End of a lease that begins, or is renewed, at a time in Unix milliseconds. */
+export const leaseEndOf = (at: number): Date => new Date(at + OFFLINE_AFTER_SECONDS * 1_000)
 
 /** `undefined` where the row has changed, or another transaction has locked it. */
 const storeTakeovers = Effect.fn("LeaseTakeover.store")(function* (
-  { leaseEnd, now }: LeaseContext,
   sql: SqlClient.SqlClient,
+  at: number,
   takeovers: ReadonlyArray<Takeover>
 ): Effect.fn.Return<ReadonlyArray<TakenLink | undefined>, SqlError.SqlError> {
   // Of two links of one device, the later one reads the row again.
@@ -126,7 +132,7 @@ const storeTakeovers = Effect.fn("LeaseTakeover.store")(function* (
     )
     UPDATE devices SET generation = devices.generation + 1, instance_id = link.instance_id,
       connection_id = link.connection_id, fenced_instances = link.fenced_instances, flapped_at = link.flapped_at,
-      lease_until = ${leaseEnd()}, linked = true, last_seen_at = ${new Date(now())},
+      lease_until = ${leaseEndOf(at)}, linked = true, last_seen_at = ${new Date(at)},
       version = link.version, workspaces = link.workspaces, agents = link.agents, commands = link.commands
     FROM held JOIN link USING (id)
     WHERE devices.id = held.id AND public_key = link.key AND devices.generation = link.generation AND revoked_at IS NULL
@@ -162,16 +168,3 @@ const fence = (holder: LinkHolderRow, instanceId: string, at: number) => {
     fencedInstances: [...others, ...(fenced === null ? [] : [fenced])].slice(-MAX_FENCED_INSTANCES)
   }
 }
-
-const recordFlapping = Effect.fnUntraced(function* ({ audit, now }: LeaseContext, deviceId: DeviceId) {
-  yield* Effect.logWarning("two Edges used the same device key", { deviceId })
-  yield* audit.record({
-    action: "device.flapping",
-    resource: deviceId,
-    projectId: null,
-    actor: deviceId,
-    outcome: "failed",
-    code: "conflict",
-    requestId: mint<RequestId>("req", now())
-  })
-})

@@ -6,25 +6,16 @@
  * whose row another transaction has locked waits alone.
  * Does not own sockets.
  */
-import { OFFLINE_AFTER_SECONDS } from "@corral/domain/device/Device"
 import { Conflict, type Unauthorized } from "@corral/domain/errors/Failures"
 import type { DeviceId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
-import { Audit } from "../audit/Audit.ts"
 import type { DeviceLink } from "../device/DeviceLink.ts"
 import { linkRows, renewedLeaseRows } from "../device/DeviceRow.ts"
 import { Gathered } from "../store/Gathered.ts"
 import { announced, notify } from "../store/Notice.ts"
-import { PlannedSql } from "../store/PlannedSql.ts"
 import type { EncodedOffer } from "./EncodedOffer.ts"
-import {
-  type LeaseContext,
-  type LeaseRequest,
-  type TakenLink,
-  makeTakeovers,
-  takeOverLink
-} from "./LeaseTakeover.ts"
+import { type LeaseRequest, type TakenLink, leaseEndOf, makeTakeOver } from "./LeaseTakeover.ts"
 import { invalidDeviceProof } from "./Proofs.ts"
 
 /** The link is not the newest of its device (`conflict`), or the device was revoked (`unauthorized`). */
@@ -65,20 +56,12 @@ export class Leases extends Context.Service<
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       const now = () => clock.currentTimeMillisUnsafe()
-      const context: LeaseContext = {
-        sql: yield* SqlClient.SqlClient,
-        planned: yield* PlannedSql,
-        audit: yield* Audit,
-        now,
-        leaseEnd: () => new Date(now() + OFFLINE_AFTER_SECONDS * 1_000)
-      }
-      const { sql } = context
-      yield* expireLeases(context)
-      const renew = yield* makeLeaseRenewals(context)
-      const takeovers = yield* makeTakeovers(context)
+      const sql = yield* SqlClient.SqlClient
+      yield* expireLeases(sql, now)
+      const renew = yield* makeLeaseRenewals(sql, now)
 
       return Leases.of({
-        acquire: (request) => takeOverLink(context, takeovers, request),
+        acquire: yield* makeTakeOver(now),
         requireNewest: (link) => requireNewest(sql, link),
         withNewest: (link, self) => sql.withTransaction(Effect.andThen(requireNewest(sql, link), self)),
         holdNewest: (holders) => holdNewest(sql, holders),
@@ -112,7 +95,7 @@ export class Leases extends Context.Service<
 export const linkFenced = () => new Conflict({ message: "A newer link of this device has taken over." })
 
 /** Takes expired leases off their devices, so that the notice reaches every Hub. */
-const expireLeases = ({ now, sql }: LeaseContext) =>
+const expireLeases = (sql: SqlClient.SqlClient, now: () => number) =>
   Effect.suspend(() =>
     announced(
       sql,
@@ -173,22 +156,22 @@ const findLostLinks = Effect.fn("Leases.findLost")(function* (
 })
 
 /** Answers whether the link was renewed: whether it is the newest of its device. The first renewal after a pause does not wait. */
-const makeLeaseRenewals = Effect.fnUntraced(function* (context: LeaseContext) {
-  const { sql } = context
+const makeLeaseRenewals = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, now: () => number) {
   const together = yield* Gathered.make({
-    answer: (links: ReadonlyArray<DeviceLink>) => renewAll(context, links, sql`SKIP LOCKED`),
+    answer: (links: ReadonlyArray<DeviceLink>) => renewAll(sql, now(), links, sql`SKIP LOCKED`),
     interval: "1 second"
   })
   return Effect.fnUntraced(function* (link: DeviceLink): Effect.fn.Return<boolean, SqlError.SqlError> {
     if (yield* together.ask(link)) return true
-    const [isRenewed] = yield* renewAll(context, [link], sql``)
+    const [isRenewed] = yield* renewAll(sql, now(), [link], sql``)
     return isRenewed === true
   })
 })
 
 /** Locks in the order of ids, as pushes do. `false` also for a row that `whenLocked` skips. */
 const renewAll = Effect.fn("Leases.renewAll")(function* (
-  { leaseEnd, now, sql }: LeaseContext,
+  sql: SqlClient.SqlClient,
+  at: number,
   links: ReadonlyArray<DeviceLink>,
   whenLocked: Statement.Fragment
 ): Effect.fn.Return<ReadonlyArray<boolean>, SqlError.SqlError> {
@@ -197,13 +180,13 @@ const renewAll = Effect.fn("Leases.renewAll")(function* (
       SELECT id, lease_until AS before FROM devices
       WHERE id = ANY(${links.map(({ deviceId }) => deviceId)}::text[]) ORDER BY id FOR NO KEY UPDATE ${whenLocked}
     )
-    UPDATE devices SET lease_until = ${leaseEnd()}, linked = true, last_seen_at = ${new Date(now())}
+    UPDATE devices SET lease_until = ${leaseEndOf(at)}, linked = true, last_seen_at = ${new Date(at)}
     FROM held JOIN unnest(
       ${links.map(({ deviceId }) => deviceId)}::text[], ${links.map(({ generation }) => generation)}::bigint[]
     ) AS link (id, generation) ON link.id = held.id
     WHERE devices.id = held.id AND devices.generation = link.generation AND revoked_at IS NULL
     RETURNING devices.id, devices.generation::int AS generation, held.before`)
-  const ended = renewed.filter(({ before }) => (before?.getTime() ?? 0) <= now())
+  const ended = renewed.filter(({ before }) => (before?.getTime() ?? 0) <= at)
   yield* notify(sql, "presence", ...ended.map(({ id }) => id))
   const generations = new Map(renewed.map(({ generation, id }) => [id, generation]))
   return links.map(({ deviceId, generation }) => generations.get(deviceId) === generation)

@@ -11,9 +11,8 @@ import { Deferred, Effect, Exit, Option, Result } from "effect"
 import type { SqlError } from "effect/sql"
 import type { DeviceLink } from "../device/DeviceLink.ts"
 import type { PushRefusal } from "../run/PushedRun.ts"
-import type { LinkPush } from "../run/KnownRunPushes.ts"
-import type { PushResult } from "../run/PushTransaction.ts"
-import { withinStatementLimit } from "../store/StatementLimit.ts"
+import type { LinkPush, PushResult } from "../run/RunPushes.ts"
+import { withinStatementLimit } from "../store/Gathered.ts"
 
 export type PushFailure = Conflict | Unauthorized | SqlError.SqlError
 

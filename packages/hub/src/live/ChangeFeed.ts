@@ -5,10 +5,11 @@
  * present state first, then states in the order in which they occurred. When notices may have been missed, the feed ends its readers:
  * they reconnect and receive the present state.
  */
+import { Coalesced } from "@corral/service/Coalesced"
 import { MAX_INITIAL_HINTS, type ChangeHint } from "@corral/domain/hub-api/ChangeHint"
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
-import { Clock, Context, Effect, Layer, Queue } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Devices } from "../device/Devices.ts"
 import { hubMetrics } from "../HubMetrics.ts"
@@ -41,14 +42,9 @@ export class ChangeFeed extends Context.Service<
       metrics.sample(Effect.sync(() => [[hubMetrics.news, readers.size]]))
       const endAll = () => readers.forEach((reader) => reader.end())
 
-      yield* Queue.take(state.more).pipe(
-        Effect.andThen(publishDue(state)),
+      yield* state.passes.run(publishDue(state), (cause) =>
         // Changes that could not be read are missed.
-        Effect.catchCause((cause) =>
-          Effect.andThen(Effect.logWarning("failed to publish changes", cause), Effect.sync(endAll))
-        ),
-        Effect.forever,
-        Effect.forkScoped
+        Effect.andThen(Effect.logWarning("failed to publish changes", cause), Effect.sync(endAll))
       )
       yield* checkReaders(state).pipe(
         Effect.ignore,
@@ -79,7 +75,7 @@ type FeedState = Effect.Success<typeof feedState>
 
 const feedState = Effect.gen(function* () {
   const clock = yield* Clock.Clock
-  const more = yield* Queue.sliding<void>(1)
+  const passes = yield* Coalesced.make
   return {
     sql: yield* SqlClient.SqlClient,
     devices: yield* Devices,
@@ -99,8 +95,8 @@ const feedState = Effect.gen(function* () {
     } satisfies Record<Resource, Set<string>>,
     /** Devices that readers saw online: the end of a lease is a change without a notice. */
     online: new Set<string>(),
-    more,
-    wake: () => void Queue.offerUnsafe(more, undefined)
+    passes,
+    wake: passes.wake
   }
 })
 

@@ -3,18 +3,19 @@
  *
  * A slow reader costs at most `MAX_WAITING` changes. A reader that takes nothing for the stall time is ended.
  */
+import { Coalesced } from "@corral/service/Coalesced"
 import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
 import type { ProjectId, UserId } from "@corral/domain/identity/Ids"
 import { SSE_COMMENT } from "@corral/service/stream/ServerSentEvents"
 import { StreamTimes, type StreamTimesOptions } from "@corral/service/stream/StreamTimes"
-import { Effect, Queue } from "effect"
+import { Effect } from "effect"
 
 export class ChangeReader {
   readonly userId: UserId
   private readonly now: () => number
   private readonly onEnd: () => void
   private readonly times: StreamTimesOptions
-  private readonly more: Queue.Queue<void>
+  private readonly more: Coalesced
   private readonly waiting = new Map<string, ChangeHint>()
   /** Unix milliseconds since when the reader has not asked for more; `undefined` while it waits for changes. */
   private busySince: number | undefined
@@ -27,8 +28,7 @@ export class ChangeReader {
     onEnd: () => void
   ): Effect.Effect<ChangeReader> =>
     Effect.gen(function* () {
-      const more = yield* Queue.sliding<void>(1)
-      return new ChangeReader(userId, now, onEnd, yield* StreamTimes, more)
+      return new ChangeReader(userId, now, onEnd, yield* StreamTimes, yield* Coalesced.make)
     })
 
   private constructor(
@@ -36,7 +36,7 @@ export class ChangeReader {
     now: () => number,
     onEnd: () => void,
     times: StreamTimesOptions,
-    more: Queue.Queue<void>
+    more: Coalesced
   ) {
     this.userId = userId
     this.now = now
@@ -48,7 +48,7 @@ export class ChangeReader {
   add(change: ChangeHint): void {
     this.waiting.set(change.id, change)
     if (this.waiting.size > MAX_WAITING) this.end()
-    Queue.offerUnsafe(this.more, undefined)
+    this.more.wake()
   }
 
   /** Removes the waiting changes of a project, and of devices: the caller checks again whether the reader may see them. */
@@ -64,7 +64,7 @@ export class ChangeReader {
   readonly next: Effect.Effect<string> = Effect.suspend(() => {
     this.busySince = undefined
     if (this.waiting.size > 0) return Effect.succeed(this.takeText())
-    return Queue.take(this.more).pipe(
+    return this.more.woken.pipe(
       Effect.timeoutOption(this.times.pingEveryMs),
       Effect.map(() => this.takeText())
     )

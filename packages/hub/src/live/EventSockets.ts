@@ -9,10 +9,15 @@ import type { SqlError } from "effect/sql"
 import { hubMetrics } from "../HubMetrics.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { Runs } from "../run/Runs.ts"
-import { type HubLogs, LOG_UNREADABLE, hubRunSource } from "./HubLogSource.ts"
+import {
+  type HubLogs,
+  type HubSubscription,
+  LOG_UNREADABLE,
+  type LostAccess,
+  hubRunSource
+} from "./StreamSubscription.ts"
 import { RunFeeds } from "./RunFeeds.ts"
 import { StreamAuthority } from "./StreamAuthority.ts"
-import type { HubSubscription, LostAccess } from "./StreamSubscription.ts"
 
 export class EventSockets extends Context.Service<
   EventSockets,

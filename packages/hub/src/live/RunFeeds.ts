@@ -7,7 +7,7 @@
 import type { RunId, SessionId } from "@corral/domain/identity/Ids"
 import type { LogFollower } from "@corral/service/stream/LogSource"
 import { Context, Effect, Fiber, Layer } from "effect"
-import type { LogGrowth } from "../run/PushTransaction.ts"
+import type { LogGrowth } from "../run/RunPushes.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { Notices } from "../store/Notices.ts"
 

@@ -1,21 +1,57 @@
 /** Workspaces of targets that a project may use, oldest link first. Deleting the project or the target deletes the link. */
 import type { Proof } from "@corral/domain/access/Authorization"
 import { Conflict, type PermissionDenied } from "@corral/domain/errors/Failures"
-import type { DeviceId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { DeviceId, UserId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { WorkspaceLink } from "@corral/domain/project/Project"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Inventory } from "../device/Inventory.ts"
 import { limitTo } from "../store/Limit.ts"
 import { decodeSeq } from "../store/Position.ts"
 import { lockProject } from "./ProjectLock.ts"
-import {
-  linkOf,
-  type PlacedLink,
-  placedLinkOf,
-  WORKSPACE_LINK_COLUMNS,
-  workspaceLinkRows
-} from "./WorkspaceLinkRow.ts"
+import { Timestamp, storedRows } from "../store/StoredRows.ts"
+
+// Codec of the table `workspace_links`.
+
+const WorkspaceLinkRow = Schema.Struct({
+  /** A `bigint`, as text. */
+  seq: Schema.String,
+  target_id: DeviceId,
+  workspace: WorkspaceId,
+  added_by: UserId,
+  added_at: Timestamp
+})
+
+export const WORKSPACE_LINK_COLUMNS = "seq::text AS seq, target_id, workspace, added_by, added_at"
+
+export const workspaceLinkRows = storedRows("workspace_links", WorkspaceLinkRow)
+
+/** A link with its position in the list. */
+export interface PlacedLink extends WorkspaceLink {
+  readonly place: string
+}
+
+export const placedLinkOf = ({
+  added_at,
+  added_by,
+  seq,
+  target_id,
+  workspace
+}: typeof WorkspaceLinkRow.Type): PlacedLink => ({
+  place: seq,
+  targetId: target_id,
+  workspace,
+  addedBy: added_by,
+  addedAt: added_at.toISOString()
+})
+
+/** The link without its position. */
+export const linkOf = ({ addedAt, addedBy, targetId, workspace }: PlacedLink): WorkspaceLink => ({
+  targetId,
+  workspace,
+  addedBy,
+  addedAt
+})
 
 export class WorkspaceLinks extends Context.Service<
   WorkspaceLinks,

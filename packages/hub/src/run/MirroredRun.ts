@@ -11,25 +11,50 @@ import type { AgentId, ApprovalId, InputRequestId, RunId, WorkspaceId } from "@c
 import type { InputRequest, RequestedInput } from "@corral/domain/input/InputRequest"
 import {
   type ApprovalResolution,
-  approvalResolution,
   type InputResolution,
+  approvalResolution,
   inputResolution
 } from "@corral/domain/run/Resolution"
-import { isTerminal } from "@corral/domain/run/RunEnd"
+import { isTerminal, isTerminalType } from "@corral/domain/run/RunEnd"
 import {
-  decodeEvent,
-  draft,
   type Envelope,
   type EventDraft,
   type EventType,
-  type PayloadOf
+  type PayloadOf,
+  decodeEvent,
+  draft
 } from "@corral/domain/run/RunEvent"
-import { isTerminalType } from "@corral/domain/run/RunEnd"
-import { accept, initial, type Refusal, type RunState, runSummaryOf } from "@corral/domain/run/RunState"
+import { type Refusal, type RunState, accept, initial, runSummaryOf } from "@corral/domain/run/RunState"
 import { VersionedMap } from "@corral/domain/run/VersionedMap"
 import { Result } from "effect"
-import { MirroredRequests } from "./MirroredRequests.ts"
-import { commandsOf, type FoldedColumns } from "./RunRow.ts"
+import { type FoldedColumns, commandsOf } from "./RunRow.ts"
+
+// What a run asks people by a part of its events: approvals, or questions. Each request is in its state after them.
+
+interface Identified<Id> {
+  readonly id: Id
+}
+
+export class MirroredRequests<Id extends string, Request extends Identified<Id>, Resolution extends object> {
+  /** Requested by these events. */
+  readonly requested = new Map<Id, Request>()
+  /** Requested earlier, and resolved by these events. */
+  readonly resolved = new Map<Id, Resolution>()
+
+  get hasChanged(): boolean {
+    return this.requested.size > 0 || this.resolved.size > 0
+  }
+
+  request(request: Request): void {
+    this.requested.set(request.id, request)
+  }
+
+  resolve(id: Id, resolution: Resolution): void {
+    const requested = this.requested.get(id)
+    if (requested === undefined) this.resolved.set(id, resolution)
+    else this.requested.set(id, { ...requested, ...resolution })
+  }
+}
 
 /** A run's row as the fold needs it. */
 export interface MirroredRunRow extends FoldedColumns {

@@ -11,6 +11,7 @@ import {
   SchemaValidationFailed,
   WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
+import { modesIn, needsWorktree } from "@corral/domain/offer/Offer"
 import type { CreateRun, RunMode } from "@corral/domain/run/Run"
 import { runtimeRemedyOf } from "@corral/domain/run/RuntimeRemedy"
 
@@ -40,13 +41,6 @@ const unavailable = (label: string, reason: string | undefined): string => {
 
 type Offer = Pick<Target, "agents" | "workspaces">
 
-/** Without a worktree, an agent that does not ask runs in `ask` only to continue a run that was admitted. */
-const needsWorktree = (
-  { capabilities }: Offer["agents"][number],
-  mode: RunMode,
-  isolation: CreateRun["isolation"]
-): boolean => mode === "ask" && !capabilities.approvals && isolation !== "worktree"
-
 /** Modes in which the agent runs in the workspace; `undefined` if one of them is not offered. */
 export const offeredModes = (
   { agents, workspaces }: Offer,
@@ -55,9 +49,7 @@ export const offeredModes = (
   const agent = agents.find((offered) => offered.id === agentId)
   const workspace = workspaces.find((offered) => offered.id === id)
   if (agent === undefined || workspace === undefined) return undefined
-  return workspace.modes.filter(
-    (mode) => agent.modes?.includes(mode) !== false && !needsWorktree(agent, mode, isolation)
-  )
+  return modesIn(workspace, agent, isolation)
 }
 
 /** Why the task can't run there; `undefined` where it can. An agent of an offline target need not be available now. */

@@ -17,20 +17,26 @@ import { type RunFailure, RunMode } from "@corral/domain/run/Run"
 import type { AnswerOutcome } from "@corral/domain/session/Message"
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { holdMessages } from "../session/HeldMessages.ts"
+import { changeMessage, holdMessages, insertMessage } from "../session/MessageWrites.ts"
 import { MESSAGE_COLUMNS, noteColumns, userMessageRows } from "../session/MessageRow.ts"
-import { changeMessage, insertMessage } from "../session/MessageWrites.ts"
-import { touchSession } from "../session/SessionLock.ts"
+import { touchSession } from "../session/SessionTable.ts"
 import { derivedId } from "../store/DerivedId.ts"
 import { announced } from "../store/Notice.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
-import { storableText } from "../store/StorableText.ts"
-import { storedRows } from "../store/StoredRows.ts"
+import { storableText, storedRows } from "../store/StoredRows.ts"
 import { failedBeforeOutput } from "./FirstOutput.ts"
 import { truncateResult } from "./MirroredRun.ts"
 import { findApprovedPlan } from "./PlanApproval.ts"
 import type { PushedRun } from "./PushedRun.ts"
-import type { TalkingRun } from "./TalkingRun.ts"
+
+// A run of a session, whose task belongs to an agent, during a push.
+
+interface TalkingRun {
+  readonly run: PushedRun
+  readonly id: RunId
+  readonly sessionId: SessionId
+  readonly taskId: TaskId
+}
 
 const taskTurnRows = storedRows(
   "tasks",

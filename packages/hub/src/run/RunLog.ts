@@ -16,16 +16,14 @@ import { hubMetrics } from "../HubMetrics.ts"
 import { announced } from "../store/Notice.ts"
 import { PlannedSql } from "../store/PlannedSql.ts"
 import { storedRows } from "../store/StoredRows.ts"
-import { type LinkPush, appendKnown } from "./KnownRunPushes.ts"
-import { KnownRuns } from "./KnownRuns.ts"
 import {
   type Admission,
-  type AppendContext,
+  type LinkPush,
   type LogGrowth,
   type PushResult,
   type TargetPush,
-  appendPushes
-} from "./PushTransaction.ts"
+  RunPushes
+} from "./RunPushes.ts"
 import { runAckRows } from "./RunRow.ts"
 
 const LogBatchRow = Schema.Struct({
@@ -107,21 +105,7 @@ export class RunLog extends Context.Service<
       const clock = yield* Clock.Clock
       const mirroredEvents = (yield* CurrentMetrics).counter(hubMetrics.events)
       const now = () => new Date(clock.currentTimeMillisUnsafe())
-      const listeners = new Set<(growth: LogGrowth) => void>()
-      const taskListeners = new Set<(targetId: DeviceId) => void>()
-      const knownRuns = new KnownRuns()
-      const context: AppendContext = {
-        sql,
-        planned: yield* PlannedSql,
-        now,
-        onAdded: (events) => mirroredEvents.add(events),
-        onTask: (targetId) => {
-          for (const listener of taskListeners) listener(targetId)
-        },
-        onGrown: (growth) => {
-          for (const listener of listeners) listener(growth)
-        }
-      }
+      const pushes = new RunPushes(sql, yield* PlannedSql, now, (events) => mirroredEvents.add(events))
 
       return RunLog.of({
         open: (run) => openRun(sql, run, now()),
@@ -129,14 +113,14 @@ export class RunLog extends Context.Service<
         // Untraced, like `read`: runs for every push.
         append: (targetId, batches) =>
           Effect.map(
-            appendPushes<TargetPush, never>(context, knownRuns, [{ targetId, batches }], () =>
+            pushes.appendLocked<TargetPush, never>([{ targetId, batches }], () =>
               Effect.succeed(new Map<TargetPush, never>())
             ),
             ([result]) => (result === undefined ? [] : Result.getOrThrow(result))
           ),
-        appendAll: (pushes, admission) => appendAll(context, knownRuns, pushes, admission),
-        onGrown: (listener) => void listeners.add(listener),
-        onTask: (listener) => void taskListeners.add(listener),
+        appendAll: (all, admission) => pushes.appendAll(all, admission),
+        onGrown: (listener) => pushes.onGrown(listener),
+        onTask: (listener) => pushes.onTask(listener),
 
         acks: Effect.fn("RunLog.acks")(function* (targetId, runIds) {
           const rows = yield* runAckRows.all(
@@ -160,19 +144,6 @@ export class RunLog extends Context.Service<
     })
   )
 }
-
-const appendAll = Effect.fnUntraced(function* <P extends LinkPush, E>(
-  context: AppendContext,
-  knownRuns: KnownRuns,
-  pushes: ReadonlyArray<P>,
-  admission: Admission<P, E>
-): Effect.fn.Return<ReadonlyArray<Result.Result<ReadonlyArray<PushResult>, E>>, SqlError.SqlError> {
-  const stored = yield* appendKnown(context, knownRuns, pushes)
-  const others = pushes.filter((push) => !stored.has(push))
-  const results = others.length === 0 ? [] : yield* appendPushes(context, knownRuns, others, admission)
-  const ofOthers = new Map(others.map((push, i) => [push, results[i]] as const))
-  return pushes.map((push) => ofOthers.get(push) ?? Result.succeed(stored.get(push) ?? []))
-})
 
 /** Batches per page. A live run has many small ones. */
 const PAGE_ROWS = 1_000

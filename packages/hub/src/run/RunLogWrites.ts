@@ -5,7 +5,7 @@ import type { SqlClient, SqlError, Statement } from "effect/sql"
 import type { DeviceLink } from "../device/DeviceLink.ts"
 import { notify } from "../store/Notice.ts"
 import { storedRows } from "../store/StoredRows.ts"
-import type { MirroredRequests } from "./MirroredRequests.ts"
+import type { MirroredRequests } from "./MirroredRun.ts"
 import { PushedRun } from "./PushedRun.ts"
 import {
   type RequestDocuments,

@@ -10,8 +10,7 @@ import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { limitTo } from "../store/Limit.ts"
 import { encodePosition, type Position } from "../store/Position.ts"
-import { foldedWords } from "./FoldedText.ts"
-import { gramsOfWord } from "./Grams.ts"
+import { foldedWords, gramsOfWord } from "./FoldedText.ts"
 import { documentIdOf, SEARCH_COLUMNS, searchDocumentRows, searchResultOf } from "./SearchDocumentRow.ts"
 
 export interface SearchScope {

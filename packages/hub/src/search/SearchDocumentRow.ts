@@ -1,9 +1,35 @@
-/** Codec of the table `search_documents`. */
+/**
+ * Codec of the table `search_documents`. Also the excerpt of a found document.
+ */
 import { MessageId, ProjectId, RunId, SessionId } from "@corral/domain/identity/Ids"
 import { SearchKind, type SearchResult } from "@corral/domain/search/SearchResult"
 import { Schema } from "effect"
-import { storedRows, Timestamp } from "../store/StoredRows.ts"
-import { searchExcerptOf, foundLineOf } from "./SearchExcerpt.ts"
+import { Timestamp, storedRows } from "../store/StoredRows.ts"
+import { foldText, unfoldedIndex } from "./FoldedText.ts"
+
+// Excerpt of a found text: one line around the first word of the query, cut at characters.
+
+/** Characters before and after the place of the word. */
+const BEFORE = 60
+const AFTER = 140
+
+/** `text` is searchable text. Returns its beginning if the word does not occur. */
+export const searchExcerptOf = (text: string, word: string): string => {
+  const place = Math.max(0, unfoldedIndex(text, Math.max(0, foldText(text).indexOf(word))))
+  const begin = Math.max(0, place - BEFORE)
+  const end = Math.min(text.length, place + AFTER)
+  // A cut inside a surrogate pair removes the pair.
+  const cut = text
+    .slice(begin, end)
+    .replace(/^[\udc00-\udfff]/, "")
+    .replace(/[\ud800-\udbff]$/, "")
+  const line = cut.replace(/\s+/g, " ").trim()
+  return `${begin > 0 ? "…" : ""}${line}${end < text.length ? "…" : ""}`
+}
+
+/** The first line that contains the word, for a list of file names. */
+export const foundLineOf = (text: string, word: string): string =>
+  searchExcerptOf(text.split("\n").find((line) => foldText(line).includes(word)) ?? "", word)
 
 const SearchDocumentRow = Schema.Struct({
   id: Schema.String,

@@ -24,8 +24,8 @@ import {
   type SessionAgentRow,
   sessionAgentRows
 } from "./SessionAgentRow.ts"
-import { withdrawUndelivered } from "./MessageWithdrawal.ts"
-import { lockActiveSession } from "./SessionLock.ts"
+import { withdrawUndelivered } from "./MessageWrites.ts"
+import { lockActiveSession } from "./SessionTable.ts"
 
 export class SessionAgentStore extends Context.Service<
   SessionAgentStore,

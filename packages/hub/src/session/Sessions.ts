@@ -20,21 +20,21 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { lockProject } from "../project/ProjectLock.ts"
 import { limitTo } from "../store/Limit.ts"
 import { type Position, encodePosition } from "../store/Position.ts"
-import { cancelWaitingMessages, withdrawUndelivered } from "./MessageWithdrawal.ts"
+import { cancelWaitingMessages, withdrawUndelivered } from "./MessageWrites.ts"
 import { agentsOf, isAgentOf } from "./SessionAgentStore.ts"
-import { readOnlyConflict } from "./SessionLock.ts"
 import {
   SESSION_COLUMNS,
   SESSION_ITEM_COLUMNS,
+  type SessionRow,
+  activeRunsOf,
+  readOnlyConflict,
   sessionItemOf,
   sessionItemRows,
   sessionOf,
-  type SessionRow,
   sessionRows,
-  sessionStateRows
-} from "./SessionRow.ts"
-import { activeRunsOf } from "./SessionRuns.ts"
-import { unreadMessages } from "./UnreadMessages.ts"
+  sessionStateRows,
+  unreadMessages
+} from "./SessionTable.ts"
 
 /** Sessions of one project, or of all projects that a user may read. */
 export type SessionScope = Proof<"project.read"> | { readonly reader: UserId }

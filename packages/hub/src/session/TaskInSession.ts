@@ -29,8 +29,7 @@ import {
   sessionAgentRows,
   sharedPlaceOf
 } from "./SessionAgentRow.ts"
-import { touchSession } from "./SessionLock.ts"
-import { titleSession } from "./SessionTitle.ts"
+import { titleSession, touchSession } from "./SessionTable.ts"
 
 /** A task that is about to be stored. */
 export interface TaskOfSession {

@@ -1,7 +1,5 @@
 /** Page of the identity provider for development: one field with a proposed name, no script. */
-import { hubPage } from "../page/HubPage.ts"
-import { sourceHash } from "../page/PagePolicy.ts"
-import { pageStyle } from "../page/PageStyle.ts"
+import { hubPage, pageStyle, sourceHash } from "../page/HubPage.ts"
 
 /** The form returns to the Hub by redirects, which `form-action` would refuse. */
 export const signInPolicy = `default-src 'none'; style-src ${sourceHash(pageStyle)}; frame-ancestors 'none'`

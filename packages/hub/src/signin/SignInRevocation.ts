@@ -6,8 +6,7 @@
 import type { SignInId, UserId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { notify } from "../store/Notice.ts"
-import type { SignInContext } from "./SignInRecord.ts"
-import { type SignInOwnerRow, signInOwnerRows } from "./SignInRow.ts"
+import { type SignInContext, type SignInOwnerRow, signInOwnerRows } from "./SignInRow.ts"
 
 /** A subject of the identity provider, or one of its sessions. */
 export type ProviderSubject =

@@ -1,8 +1,48 @@
-/** Codec of the tables `sign_ins` and `replaced_tokens`. */
+/**
+ * The tables `sign_ins` and `replaced_tokens`: their codec, and the audit record of a change.
+ */
 import { SignInId, UserId } from "@corral/domain/identity/Ids"
 import { type OpenSignIn, SignInKind } from "@corral/domain/identity/User"
-import { Schema, Struct } from "effect"
-import { storedRows, Timestamp } from "../store/StoredRows.ts"
+import { Clock, Effect, Option, Schema, Struct } from "effect"
+import { Timestamp, storedRows } from "../store/StoredRows.ts"
+import type { AuditAction } from "@corral/domain/access/AuditAction"
+import { CurrentRequestId } from "@corral/domain/http/RequestContext"
+import { mint } from "@corral/service/Identifiers"
+import { SqlClient } from "effect/sql"
+import { Audit } from "../audit/Audit.ts"
+
+// Context that the parts of `SignInStore` share: the database, the time and the audit record of a change.
+
+export type SignInContext = Effect.Success<typeof signInContext>
+
+export const signInContext = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const audit = yield* Audit
+  const clock = yield* Clock.Clock
+
+  return {
+    sql,
+    now: () => new Date(clock.currentTimeMillisUnsafe()),
+
+    /** Records a change as part of the current transaction. */
+    record: Effect.fnUntraced(function* (action: AuditAction, actor: string, signInId: string) {
+      const requestId = yield* Effect.serviceOption(CurrentRequestId)
+      yield* audit.record({
+        action,
+        actor,
+        resource: signInId,
+        projectId: null,
+        outcome: "allowed",
+        code: null,
+        requestId: Option.getOrElse(requestId, () => mint("req", clock.currentTimeMillisUnsafe()))
+      })
+    })
+  }
+})
+
+/** Condition of the rows that are valid at a time. */
+export const isValidAt = (sql: SqlClient.SqlClient, at: Date) =>
+  sql`revoked_at IS NULL AND idle_until > ${at} AND cap_at > ${at}`
 
 const columns = {
   id: SignInId,

@@ -15,20 +15,22 @@ import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { randomBytes } from "node:crypto"
 import { newToken, purposeOf, successorOf, tokenHash } from "./SessionToken.ts"
-import { isValidAt, type SignInContext, signInContext } from "./SignInRecord.ts"
-import { type ProviderSubject, signInRevocation } from "./SignInRevocation.ts"
 import {
+  OPEN_SIGN_IN_COLUMNS,
+  SIGN_IN_COLUMNS,
+  type SignInContext,
+  type SignInRow,
   authenticationRows,
   exchangedSignInRows,
-  OPEN_SIGN_IN_COLUMNS,
+  isValidAt,
   openSignInOf,
   openSignInRows,
-  SIGN_IN_COLUMNS,
-  type SignInRow,
+  signInContext,
   signInRows,
   signInTokenRows,
   successorRows
 } from "./SignInRow.ts"
+import { type ProviderSubject, signInRevocation } from "./SignInRevocation.ts"
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

@@ -1,12 +1,28 @@
 /**
- * Requests that share statements: what is asked while a statement runs is asked by the next one. The first request waits for nothing.
+ * Requests that share statements: what is asked while a statement runs is asked by the next one. The first request waits for nothing. Also the limit
+ * of a statement's time.
  *
  * Guarantees: each request gets its own answer. After a defect, such as a damaged row, each request is tried alone. A failed statement, or
  * one without an answer in time, fails all its requests.
  */
-import { Cause, Deferred, type Duration, Effect, Exit, Fiber, type Scope } from "effect"
-import type { SqlError } from "effect/sql"
-import { withinStatementLimit } from "./StatementLimit.ts"
+import { Cause, Deferred, Duration, Effect, Exit, Fiber, type Scope } from "effect"
+import { SqlError } from "effect/sql"
+
+// Limit on statements that serve many requests at once.
+
+/**
+ * A statement that waits longer has lost its server without notice, or waits for a standby that is gone. Its requests fail, their links end, and
+ * the Edges ask again.
+ */
+const STATEMENT_LIMIT = Duration.seconds(60)
+
+export const withinStatementLimit = Effect.timeoutOrElse({
+  duration: STATEMENT_LIMIT,
+  orElse: () =>
+    Effect.fail(
+      new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause: "no answer in time" }) })
+    )
+})
 
 export interface GatheredOptions<Request, Answer> {
   /** Answers the requests, in their order. */

@@ -7,8 +7,7 @@
  */
 import { PgClient, PgConnection } from "@effect/sql-pg"
 import { Context, Deferred, Effect, Exit, Latch, Layer, Queue } from "effect"
-import { channels, type NoticeKind } from "./Notice.ts"
-import { type NoticeOutbox, noticeOutboxOf } from "./NoticeOutbox.ts"
+import { type NoticeKind, type NoticeOutbox, channels, noticeOutboxOf } from "./Notice.ts"
 import { watchOtherHubs } from "./OtherHubs.ts"
 
 const kinds = Object.keys(channels) as ReadonlyArray<NoticeKind>

@@ -1,5 +1,6 @@
 /**
- * Decoding of stored rows. Each table has one codec, in the folder that owns the table: in the module that reads it, or in its own (`TaskRow`, `DeviceRow`).
+ * Decoding of stored rows. Each table has one codec, in the folder that owns the table: in the module that reads it, or in its own (`TaskRow`,
+ * `DeviceRow`). Also the text that a column can store.
  *
  * Guarantees: a row that does not decode is a defect, since only Hubs write rows. It names the table and the column, never the content. A
  * decoder is compiled once per module. A row costs 0.2 to 2 µs, little next to its statement, so hot paths decode as well.
@@ -7,6 +8,10 @@
  */
 import { issuesOf } from "@corral/domain/errors/ValidationIssues"
 import { Effect, Result, Schema, SchemaIssue, SchemaParser } from "effect"
+
+// Text of a runtime as a column can store it: PostgreSQL takes neither U+0000 nor half a surrogate pair.
+
+export const storableText = (text: string): string => text.replaceAll("\0", "").toWellFormed()
 
 type Statement<E, R> = Effect.Effect<ReadonlyArray<object>, E, R>
 

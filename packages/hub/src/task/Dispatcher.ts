@@ -10,7 +10,7 @@ import { CurrentTraceparent } from "@corral/service/telemetry/Traces"
 import { Context, type Duration, Effect, Exit, Latch, Layer, Schedule, type Scope } from "effect"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { RunLog } from "../run/RunLog.ts"
-import type { ClaimedTask } from "./ClaimedTask.ts"
+import type { ClaimedTask } from "./TaskRow.ts"
 import { Tasks } from "./Tasks.ts"
 
 /** Unanswered starts per target. */

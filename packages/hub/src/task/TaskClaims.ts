@@ -17,164 +17,180 @@ import type { RunLog } from "../run/RunLog.ts"
 import { runSeqRows } from "../run/RunRow.ts"
 import { contributorRows } from "../session/MessageRow.ts"
 import { announced, notify } from "../store/Notice.ts"
-import { type ClaimedTask, claimedTaskOf } from "./ClaimedTask.ts"
+import { type ClaimedTask, TASK_COLUMNS, type TaskRow, claimedTaskOf, taskRows } from "./TaskRow.ts"
 import { findDispatchRefusal } from "./TaskAdmission.ts"
-import { TASK_COLUMNS, type TaskRow, taskRows } from "./TaskRow.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
 
-export interface ClaimContext {
-  readonly sql: SqlClient.SqlClient
-  readonly log: RunLog["Service"]
-  readonly targets: Targets["Service"]
-  readonly now: () => Date
-}
+export class TaskClaims {
+  private readonly sql: SqlClient.SqlClient
+  private readonly log: RunLog["Service"]
+  private readonly targets: Targets["Service"]
+  private readonly now: () => Date
 
-/**
- * Claims the next task of the target after `after`, without those whose starts are open. Tasks whose author has lost a right fail on the way.
- */
-export const claimTask = Effect.fn("TaskClaims.claim")(
-  function* (
-    context: ClaimContext,
-    targetId: DeviceId,
-    after: TaskId | undefined,
-    open: ReadonlyArray<TaskId>
-  ): Effect.fn.Return<ClaimedTask | undefined, SqlError.SqlError> {
-    const { now, sql } = context
-    const at = now()
-    for (let last = after ?? ""; ;) {
-      const row = yield* taskRows.first(sql`
+  constructor(
+    sql: SqlClient.SqlClient,
+    log: RunLog["Service"],
+    targets: Targets["Service"],
+    now: () => Date
+  ) {
+    this.sql = sql
+    this.log = log
+    this.targets = targets
+    this.now = now
+  }
+
+  /**
+   * Claims the next task of the target after `after`, without those whose starts are open. Tasks whose author has lost a right fail on the way.
+   */
+  readonly claim = Effect.fn("TaskClaims.claim")(
+    { self: this },
+    function* (
+      targetId: DeviceId,
+      after: TaskId | undefined,
+      open: ReadonlyArray<TaskId>
+    ): Effect.fn.Return<ClaimedTask | undefined, SqlError.SqlError> {
+      const { now, sql } = this
+      const at = now()
+      for (let last = after ?? ""; ;) {
+        const row = yield* taskRows.first(sql`
         SELECT ${sql.literal(TASK_COLUMNS)} FROM tasks
         WHERE target_id = ${targetId} AND state IN ${waitingTaskStates(sql)} AND id > ${last} AND id <> ALL(${open}::text[])
           AND (state = 'pending' OR expires_at IS NULL OR expires_at > ${at})
         ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`)
-      if (row === undefined) return undefined
-      const refusal = yield* findClaimRefusal(context, row)
-      if (refusal === undefined) return yield* assignRun(context, row, at)
-      const { code, message } = refusal
-      yield* sql`
+        if (row === undefined) return undefined
+        const refusal = yield* this.findClaimRefusal(row)
+        if (refusal === undefined) return yield* this.assignRun(row, at)
+        const { code, message } = refusal
+        yield* sql`
         UPDATE tasks SET state = 'failed', error = ${JSON.stringify({ code, message })}, updated_at = ${at}
         WHERE id = ${row.id}`
-      yield* notify(sql, "task", row.id)
-      last = row.id
-    }
-  },
-  (self, { sql }) => sql.withTransaction(self)
-)
-
-/** Also for users who have changed the message that the task delivers. */
-const findClaimRefusal = Effect.fnUntraced(function* (context: ClaimContext, row: TaskRow) {
-  // The Edge may already have a run that was assigned earlier.
-  if (row.run_id !== null) return undefined
-  const { created_by, message_id, project_id: projectId, session_id, target_id: targetId } = row
-  const message =
-    message_id === null
-      ? undefined
-      : yield* contributorRows.first(context.sql`
-          SELECT contributors FROM messages WHERE session_id = ${session_id} AND id = ${message_id}`)
-  const { workspace } = row.request
-  for (const author of [created_by, ...(message?.contributors ?? [])]) {
-    const refusal = yield* findDispatchRefusal(context.sql, context.targets, {
-      author,
-      projectId,
-      targetId,
-      workspace
-    })
-    if (refusal !== undefined) return refusal
-  }
-  return undefined
-})
-
-const assignRun = Effect.fnUntraced(function* ({ log, sql }: ClaimContext, row: TaskRow, at: Date) {
-  const { id, project_id: projectId, request: create, target_id: targetId } = row
-  const runId = row.run_id ?? mint<RunId>("run", at.getTime())
-  yield* log.open({ id: runId, projectId, targetId, taskId: id, create })
-  yield* sql`UPDATE tasks SET state = 'pending', run_id = ${runId}, updated_at = ${at} WHERE id = ${id}`
-  yield* notify(sql, "task", id)
-  return claimedTaskOf(row, runId)
-})
-
-/** Records that the Edge has the run. Events of the run may have moved the task already. */
-export const markDispatched = Effect.fn("TaskClaims.markDispatched")(function* (
-  { now, sql }: ClaimContext,
-  { id }: ClaimedTask
-) {
-  yield* announced(
-    sql,
-    "task",
-    sql`
-      UPDATE tasks SET state = 'dispatched', updated_at = ${now()} WHERE id = ${id} AND state = 'pending' RETURNING id`
+        yield* notify(sql, "task", row.id)
+        last = row.id
+      }
+    },
+    (self) => this.sql.withTransaction(self)
   )
-})
 
-/** Returns the task to the queue, or fails it where it must not wait. Changes nothing if the start was sent after all. */
-export const markUnreachable = Effect.fn("TaskClaims.markUnreachable")(function* (
-  context: ClaimContext,
-  task: ClaimedTask,
-  error: RunFailure
-) {
-  yield* task.onOffline === "queue"
-    ? releaseTask(context, task, "queued", undefined, wasStartSent(context, task))
-    : releaseTask(context, task, "failed", error, wasStartSent(context, task))
-})
-
-/**
- * Fails the task, unless it carries out a plan and its conversation cannot be continued: then it starts without it. Returns whether the task is in
- * the queue again.
- */
-export const markRefused = Effect.fn("TaskClaims.markRefused")(function* (
-  context: ClaimContext,
-  task: ClaimedTask,
-  error: RunFailure
-) {
-  const { sql } = context
-  const { resume, ...create } = task.create
-  const never = Effect.succeed(false)
-  if (error.code === "schema_validation_failed" && resume !== undefined) {
-    const row = yield* taskRows.first(
-      sql`SELECT ${sql.literal(TASK_COLUMNS)} FROM tasks WHERE id = ${task.id}`
-    )
-    if (row !== undefined && isPlanTask(task.id, row.created_at, resume)) {
-      yield* sql`UPDATE tasks SET request = ${JSON.stringify(create)} WHERE id = ${task.id} AND state = 'pending'`
-      yield* releaseTask(context, task, "queued", undefined, never)
-      return true
+  /** Also for users who have changed the message that the task delivers. */
+  private readonly findClaimRefusal = Effect.fnUntraced({ self: this }, function* (row: TaskRow) {
+    // The Edge may already have a run that was assigned earlier.
+    if (row.run_id !== null) return undefined
+    const { created_by, message_id, project_id: projectId, session_id, target_id: targetId } = row
+    const message =
+      message_id === null
+        ? undefined
+        : yield* contributorRows.first(this.sql`
+          SELECT contributors FROM messages WHERE session_id = ${session_id} AND id = ${message_id}`)
+    const { workspace } = row.request
+    for (const author of [created_by, ...(message?.contributors ?? [])]) {
+      const refusal = yield* findDispatchRefusal(this.sql, this.targets, {
+        author,
+        projectId,
+        targetId,
+        workspace
+      })
+      if (refusal !== undefined) return refusal
     }
-  }
-  yield* releaseTask(context, task, "failed", error, never)
-  return false
-})
+    return undefined
+  })
 
-/**
- * Moves the task out of `pending` and deletes its run, unless the run has events or `unless` holds. Takes locks in the same order as a push:
- * first the run, then the task.
- */
-const releaseTask = (
-  { now, sql }: ClaimContext,
-  task: ClaimedTask,
-  state: TaskState,
-  error: RunFailure | undefined,
-  unless: Effect.Effect<boolean, SqlError.SqlError>
-): Effect.Effect<void, SqlError.SqlError> =>
-  sql.withTransaction(
-    Effect.gen(function* () {
-      const run = yield* runSeqRows.first(sql`SELECT last_seq FROM runs WHERE id = ${task.runId} FOR UPDATE`)
-      if (run === undefined || run.last_seq > 0 || (yield* unless)) return
-      const released = yield* announced(
+  private readonly assignRun = Effect.fnUntraced({ self: this }, function* (row: TaskRow, at: Date) {
+    const { log, sql } = this
+    const { id, project_id: projectId, request: create, target_id: targetId } = row
+    const runId = row.run_id ?? mint<RunId>("run", at.getTime())
+    yield* log.open({ id: runId, projectId, targetId, taskId: id, create })
+    yield* sql`UPDATE tasks SET state = 'pending', run_id = ${runId}, updated_at = ${at} WHERE id = ${id}`
+    yield* notify(sql, "task", id)
+    return claimedTaskOf(row, runId)
+  })
+
+  /** Records that the Edge has the run. Events of the run may have moved the task already. */
+  readonly markDispatched = Effect.fn("TaskClaims.markDispatched")(
+    { self: this },
+    function* ({ id }: ClaimedTask) {
+      const { now, sql } = this
+      yield* announced(
         sql,
         "task",
         sql`
+      UPDATE tasks SET state = 'dispatched', updated_at = ${now()} WHERE id = ${id} AND state = 'pending' RETURNING id`
+      )
+    }
+  )
+
+  /** Returns the task to the queue, or fails it where it must not wait. Changes nothing if the start was sent after all. */
+  readonly markUnreachable = Effect.fn("TaskClaims.markUnreachable")(
+    { self: this },
+    function* (task: ClaimedTask, error: RunFailure) {
+      yield* task.onOffline === "queue"
+        ? this.releaseTask(task, "queued", undefined, this.wasStartSent(task))
+        : this.releaseTask(task, "failed", error, this.wasStartSent(task))
+    }
+  )
+
+  /**
+   * Fails the task, unless it carries out a plan and its conversation cannot be continued: then it starts without it. Returns whether the task is in
+   * the queue again.
+   */
+  readonly markRefused = Effect.fn("TaskClaims.markRefused")(
+    { self: this },
+    function* (task: ClaimedTask, error: RunFailure) {
+      const { sql } = this
+      const { resume, ...create } = task.create
+      const never = Effect.succeed(false)
+      if (error.code === "schema_validation_failed" && resume !== undefined) {
+        const row = yield* taskRows.first(
+          sql`SELECT ${sql.literal(TASK_COLUMNS)} FROM tasks WHERE id = ${task.id}`
+        )
+        if (row !== undefined && isPlanTask(task.id, row.created_at, resume)) {
+          yield* sql`UPDATE tasks SET request = ${JSON.stringify(create)} WHERE id = ${task.id} AND state = 'pending'`
+          yield* this.releaseTask(task, "queued", undefined, never)
+          return true
+        }
+      }
+      yield* this.releaseTask(task, "failed", error, never)
+      return false
+    }
+  )
+
+  /**
+   * Moves the task out of `pending` and deletes its run, unless the run has events or `unless` holds. Takes locks in the same order as a push:
+   * first the run, then the task.
+   */
+  private releaseTask(
+    task: ClaimedTask,
+    state: TaskState,
+    error: RunFailure | undefined,
+    unless: Effect.Effect<boolean, SqlError.SqlError>
+  ): Effect.Effect<void, SqlError.SqlError> {
+    const { now, sql } = this
+    return sql.withTransaction(
+      Effect.gen(function* () {
+        const run = yield* runSeqRows.first(
+          sql`SELECT last_seq FROM runs WHERE id = ${task.runId} FOR UPDATE`
+        )
+        if (run === undefined || run.last_seq > 0 || (yield* unless)) return
+        const released = yield* announced(
+          sql,
+          "task",
+          sql`
           UPDATE tasks SET state = ${state}, run_id = NULL, updated_at = ${now()},
             error = ${error === undefined ? null : JSON.stringify(error)}
           WHERE id = ${task.id} AND state = 'pending' AND run_id = ${task.runId} RETURNING id`
-      )
-      if (released.length > 0) yield* sql`DELETE FROM runs WHERE id = ${task.runId}`
-    })
-  )
+        )
+        if (released.length > 0) yield* sql`DELETE FROM runs WHERE id = ${task.runId}`
+      })
+    )
+  }
 
-/** Whether an Edge may have the start. A start that was never sent is deleted here. */
-const wasStartSent = ({ sql }: ClaimContext, { runId }: ClaimedTask) =>
-  Effect.gen(function* () {
-    const id = startCommandId(runId)
-    yield* sql`DELETE FROM edge_commands WHERE id = ${id} AND generation IS NULL AND outcome IS NULL`
-    const sent = yield* sql`SELECT 1 FROM edge_commands WHERE id = ${id}`
-    return sent.length > 0
-  })
+  /** Whether an Edge may have the start. A start that was never sent is deleted here. */
+  private wasStartSent({ runId }: ClaimedTask) {
+    const { sql } = this
+    return Effect.gen(function* () {
+      const id = startCommandId(runId)
+      yield* sql`DELETE FROM edge_commands WHERE id = ${id} AND generation IS NULL AND outcome IS NULL`
+      const sent = yield* sql`SELECT 1 FROM edge_commands WHERE id = ${id}`
+      return sent.length > 0
+    })
+  }
+}

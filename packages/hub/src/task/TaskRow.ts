@@ -1,4 +1,6 @@
-/** Codec of the table `tasks`. */
+/**
+ * Codec of the table `tasks`, also of a task with its run, on its way to its target.
+ */
 import {
   AgentInstanceId,
   DeviceId,
@@ -13,7 +15,32 @@ import { CommandAttachments } from "@corral/domain/link/EdgeCommand"
 import { CreateRun, RunFailure } from "@corral/domain/run/Run"
 import { OnOffline, type Task, TaskState } from "@corral/domain/task/Task"
 import { Schema, Struct } from "effect"
-import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
+import { Timestamp, jsonColumn, storedRows } from "../store/StoredRows.ts"
+
+// A task with its run, on its way to its target.
+
+export interface ClaimedTask {
+  readonly id: TaskId
+  readonly runId: RunId
+  readonly create: CreateRun
+  readonly attachments: CommandAttachments | undefined
+  readonly onOffline: OnOffline
+  /** Trace of the request that created the task. */
+  readonly traceparent: string | undefined
+}
+
+/** `runId`: the run that the row has, or receives. */
+export const claimedTaskOf = (
+  { attachments, id, on_offline: onOffline, request: create, traceparent }: TaskRow,
+  runId: RunId
+): ClaimedTask => ({
+  id,
+  runId,
+  create,
+  attachments: attachments ?? undefined,
+  onOffline,
+  traceparent: traceparent ?? undefined
+})
 
 export const TaskRow = Schema.Struct({
   id: TaskId,

@@ -1,6 +1,5 @@
 import { RunMode } from "@corral/domain/run/Run"
-import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
-import { CHAT_ACCOUNT_HEADER } from "@corral/domain/chat/ChatAccount"
+import { CHAT_ACCOUNT_HEADER, type ChatAccount } from "@corral/domain/chat/ChatAccount"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import type { ApprovalId } from "@corral/domain/identity/Ids"
 import type { Project } from "@corral/domain/project/Project"
@@ -12,7 +11,7 @@ import { SqlClient } from "effect/sql"
 import { WebSocket } from "ws"
 import type { Answer } from "@corral/testing/http/Answer"
 import { within } from "@corral/testing/time/Within"
-import { chatEndpoints } from "../../src/signin/ChatEndpoints.ts"
+import { chatEndpoints } from "../../src/signin/HubCredentials.ts"
 import {
   actingAs,
   bindingRequired,

@@ -1,7 +1,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { connect } from "node:net"
 import { text } from "node:stream/consumers"
-import { consoleFolder } from "../../src/http/ConsoleFiles.ts"
+import { consoleFolder } from "../../src/http/Console.ts"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 
 const page = { accept: "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8" }

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type { MessageId, ProjectId, SessionId } from "@corral/domain/identity/Ids"
 import { Schema } from "effect"
 import { tries } from "@corral/testing/time/Effort"
-import { markdownHead, markdownMessage } from "../../src/conversation/MarkdownExport.ts"
+import { markdownHead, markdownMessage } from "../../src/conversation/SessionExport.ts"
 
 const Piece = Schema.Literals([
   "`",

@@ -4,7 +4,7 @@ import type { Agent } from "@corral/domain/run/Agent"
 import type { DeviceState, Target } from "@corral/domain/device/Device"
 import type { AgentId, DeviceId } from "@corral/domain/identity/Ids"
 import { profilesOf } from "../../src/device/Inventory.ts"
-import { deviceStateOf } from "../../src/device/Presence.ts"
+import { deviceStateOf } from "../../src/device/DeviceRow.ts"
 
 const capabilities = {
   deltas: true,

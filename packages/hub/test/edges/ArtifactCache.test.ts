@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Artifact } from "@corral/domain/run/Artifact"
 import type { ArtifactId, DeviceId, RunId } from "@corral/domain/identity/Ids"
-import { ArtifactCache, MAX_CACHE_BYTES } from "../../src/edges/ArtifactCache.ts"
+import { ArtifactCache, MAX_CACHE_BYTES } from "../../src/edges/ArtifactContents.ts"
 
 const MEBIBYTE = 1_048_576
 const target = "dev_1" as DeviceId

@@ -10,7 +10,7 @@ import type {
   WorkspaceId
 } from "@corral/domain/identity/Ids"
 import { Cause, Effect, Exit, Layer } from "effect"
-import type { CommandResult } from "../../src/edges/CommandResult.ts"
+import type { CommandResult } from "../../src/edges/CommandRequest.ts"
 import { Commands } from "../../src/edges/Commands.ts"
 import { EdgeRouter } from "../../src/edges/EdgeRouter.ts"
 import { Targets } from "../../src/edges/Targets.ts"

@@ -1,5 +1,5 @@
 import { HubApi } from "@corral/domain/hub-api/HubApi"
-import { endpointsOf } from "@corral/service/http/Endpoints"
+import { endpointsOf } from "@corral/service/http/Unanswered"
 import { assert, describe, it } from "@effect/vitest"
 import { COMMAND_DEADLINE_MS, deadlineMsOf } from "../../src/http/RequestDeadlines.ts"
 

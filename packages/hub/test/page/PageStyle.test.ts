@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import { pageStyle } from "../../src/page/PageStyle.ts"
+import { pageStyle } from "../../src/page/HubPage.ts"
 import { signInPage, signInPolicy } from "../../src/signin/SignInPage.ts"
 
 const tokens = readFileSync(

@@ -10,8 +10,7 @@ import { fold, initial, liveFieldsOf } from "@corral/domain/run/RunState"
 import { Arbitrary, Effect, Schema } from "effect"
 import { checkStepCosts } from "@corral/testing/recordings/CrowdedRun"
 import { anyInput, created } from "@corral/testing/recordings/RunInputs"
-import { type MirroredRunRow, MirroredRun } from "../../src/run/MirroredRun.ts"
-import type { MirroredRequests } from "../../src/run/MirroredRequests.ts"
+import { type MirroredRequests, MirroredRun, type MirroredRunRow } from "../../src/run/MirroredRun.ts"
 import {
   createdRun,
   createRun,

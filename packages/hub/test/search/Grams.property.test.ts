@@ -2,9 +2,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { tries } from "@corral/testing/time/Effort"
-import { searchExcerptOf } from "../../src/search/SearchExcerpt.ts"
-import { foldedWords, foldText, searchableText, unfoldedIndex } from "../../src/search/FoldedText.ts"
-import { gramsOfText, gramsOfWord } from "../../src/search/Grams.ts"
+import { searchExcerptOf } from "../../src/search/SearchDocumentRow.ts"
+import {
+  foldText,
+  foldedWords,
+  gramsOfText,
+  gramsOfWord,
+  searchableText,
+  unfoldedIndex
+} from "../../src/search/FoldedText.ts"
 
 const Piece = Schema.Literals([
   "a",

@@ -13,7 +13,7 @@ import { CurrentTraces } from "../telemetry/Traces.ts"
 import { type ConnectionHandlers, makeConnections } from "./Connections.ts"
 import { serveMetrics } from "./MetricsPage.ts"
 import { RequestGuard, type RequestPolicy } from "./RequestGuard.ts"
-import { requestIdOf } from "./RequestId.ts"
+import { requestIdOf } from "./RequestIdLayer.ts"
 import { requestWatch } from "./RequestWatch.ts"
 import { answerUnanswered } from "./Unanswered.ts"
 

@@ -1,13 +1,29 @@
 /**
- * Compression of long JSON in answers to reads (ADR 112).
+ * Compression of long JSON in answers to reads (ADR 112). Also the encodings that a request accepts.
  *
  * Guarantees: an answer to a write is never compressed, because it can contain a new secret. The event loop does not wait: the work is done in
  * threads. *Does not:* compress downloads and streams, or answers that have a validator.
  */
 import { Effect } from "effect"
 import { HttpBody, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { brotliCompress, constants, gzip, type InputType } from "node:zlib"
-import { type Encoding, encodingOf } from "./ContentEncoding.ts"
+import { type InputType, brotliCompress, constants, gzip } from "node:zlib"
+
+// Encodings of answers that a request accepts. Pure.
+
+/** Content encoding; absent for identity. */
+export type Encoding = "br" | "gzip"
+
+/** Best encoding that a request accepts. Weight 0 excludes an encoding. */
+export const encodingOf = (accepted = ""): Encoding | undefined => {
+  const weights = new Map(
+    accepted.split(",").map((part) => {
+      const [name = "", ...parameters] = part.trim().toLowerCase().split(";")
+      const weight = parameters.find((parameter) => parameter.trim().startsWith("q="))?.trim()
+      return [name.trim(), weight === undefined ? 1 : Number(weight.slice(2))]
+    })
+  )
+  return (["br", "gzip"] as const).find((name) => (weights.get(name) ?? 0) > 0)
+}
 
 /** A shorter answer fits into the first packets of a connection as it is. */
 const MIN_BYTES = 2_048

@@ -1,21 +1,47 @@
 /**
- * Path of a connection from Node's server to the routes of a service.
+ * Path of a connection from Node's server to the routes of a service. Also the check of a WebSocket handshake.
  *
  * Guarantees: every response has a request id and the standard headers, and proxies pass every stream on as it arrives. A request or an upgrade that the service refuses is not routed. An
  * admitted upgrade is a WebSocket handshake.
  */
 import type { RequestId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
-import { HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
-import { handshakeProblem } from "./Handshake.ts"
 import { isMetricsPage } from "./MetricsPage.ts"
-import { nodeExchange, type NodeExchange } from "./NodeExchange.ts"
+import { type NodeExchange, nodeExchange } from "./NodeExchange.ts"
 import { type HttpRefusal, refuseUpgrade, standardHeaders } from "./Refusal.ts"
 import { refuseUnread } from "./RefusalResponse.ts"
 import type { RequestWatch } from "./RequestWatch.ts"
-import { unbuffered } from "./Unbuffered.ts"
+
+// Check that an upgrade is a WebSocket handshake (RFC 6455 §4.2.1). It runs before the library, whose refusal would have no error object.
+
+const flaw = (path: string, message: string): HttpRefusal => ({
+  code: "schema_validation_failed",
+  details: { issues: [{ path, message }] }
+})
+
+/** What is wrong with the handshake; `undefined` if nothing is. */
+export const handshakeProblem = ({ headers, method }: IncomingMessage): HttpRefusal | undefined => {
+  if (method !== "GET") return { code: "method_not_allowed" }
+  if (headers.upgrade?.toLowerCase() !== "websocket") return flaw("upgrade", "Expected websocket")
+  if (headers["sec-websocket-version"] !== "13") return flaw("sec-websocket-version", "Expected 13")
+  return /^[A-Za-z0-9+/]{22}==$/.test(headers["sec-websocket-key"] ?? "")
+    ? undefined
+    : flaw("sec-websocket-key", "Expected 16 bytes as base64")
+}
+
+// Responses that arrive in pieces, as proxies should pass them on: nginx collects a response before it forwards it, unless the response says otherwise.
+
+/** A stream that asks proxies neither to collect it nor to change it, such as by compression. Any other response is unchanged. */
+const unbuffered = (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse =>
+  response.body._tag === "Stream"
+    ? HttpServerResponse.setHeaders(response, {
+        "x-accel-buffering": "no",
+        "cache-control": `${response.headers["cache-control"] ?? "no-store"}, no-transform`
+      })
+    : response
 
 export type UpgradeHandler = (
   request: IncomingMessage,

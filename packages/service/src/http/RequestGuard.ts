@@ -17,7 +17,7 @@ import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse 
 import { IncomingMessage } from "node:http"
 import { mint } from "../Identifiers.ts"
 import { type HttpRefusal, refusalBody, headersOfRefusal, standardHeaders } from "./Refusal.ts"
-import { sentRequestId } from "./RequestId.ts"
+import { sentRequestId } from "./RequestIdLayer.ts"
 
 /** Largest request body that a service reads. */
 export const MAX_REQUEST_BYTES = 1_048_576

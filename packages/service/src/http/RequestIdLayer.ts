@@ -9,7 +9,19 @@ import { Clock, Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { mint } from "../Identifiers.ts"
 import { CurrentTraceparent } from "../telemetry/Traces.ts"
-import { sentRequestId } from "./RequestId.ts"
+import type { IncomingHttpHeaders } from "node:http"
+
+// Correlation id that a caller may send.
+
+const shape = /^[A-Za-z0-9._-]{1,128}$/
+
+/** The caller's id, if it is valid. */
+export const sentRequestId = (id: unknown): RequestId | undefined =>
+  typeof id === "string" && shape.test(id) ? (id as RequestId) : undefined
+
+/** The id that a request carries: the caller's, or the one that the server has set. */
+export const requestIdOf = (headers: IncomingHttpHeaders): RequestId | undefined =>
+  sentRequestId(headers["x-request-id"])
 
 export const requestIds = Layer.effect(
   RequestIds,

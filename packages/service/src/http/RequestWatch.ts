@@ -4,9 +4,8 @@
  */
 import { traceparentOf } from "@corral/domain/http/TraceContext"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { serviceMetrics } from "../telemetry/MetricRow.ts"
+import { type Metrics, serviceMetrics } from "../telemetry/Metrics.ts"
 import { METRICS_PATH } from "./MetricsPage.ts"
-import type { Metrics } from "../telemetry/Metrics.ts"
 import { routeNames } from "../telemetry/RouteNames.ts"
 import type { Traces } from "../telemetry/Traces.ts"
 

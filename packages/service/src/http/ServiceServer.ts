@@ -12,11 +12,69 @@ import { NodeHttpServer } from "@effect/platform-node"
 import { Clock, Context, Data, Effect, Layer, type Scope } from "effect"
 import { HttpServer } from "effect/http"
 import type { HttpApiGroup } from "effect/http-api"
-import type { Server } from "node:http"
+import { type IncomingMessage, type Server, ServerResponse, createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { type AnsweringOptions, makeAnswering, requestIdentifier } from "./Answering.ts"
-import { BACKLOG, createNodeServer, holdEarlyConnections } from "./NodeServer.ts"
 import { limitBodies } from "./RequestGuard.ts"
+import { STALLED_AFTER_SECONDS } from "@corral/domain/http/StreamEnd"
+import type { RequestId } from "@corral/domain/identity/Ids"
+import type { Duplex } from "node:stream"
+import { answerClientErrors } from "./ClientErrors.ts"
+import { dropStalledResponses } from "./StalledResponses.ts"
+
+// Node's HTTP server as all services use it.
+//
+// Guarantees: limits on the time and size of requests, an answer to malformed requests, an end to stalled responses.
+
+// Response whose headers and body are one write to the socket.
+//
+// Effect sets `strictContentLength` on each response. Node then compares the length of the body with its header and sends an empty last chunk,
+// so that each answer is two buffers and a slower call of the system (`writev`; measurements in ADR 40). Bodies are complete when Effect
+// writes them, and their header is their length, so the comparison finds nothing.
+
+class OneWriteResponse extends ServerResponse {}
+
+// Before the constructor of Node assigns the property: an assignment then calls the setter and makes no property of the response.
+Object.defineProperty(OneWriteResponse.prototype, "strictContentLength", { get: () => false, set: () => {} })
+
+/**
+ * Length of the system's queue of connections that are not accepted yet; the system may allow fewer. Two thousand connections at once
+ * overflow Node's default of 511. The system then drops their packets, and clients wait a second or more before they send them again.
+ */
+const BACKLOG = 4_096
+
+const createNodeServer = (options: {
+  readonly now: () => number
+  /** Id of an answer, with or without a request. */
+  readonly idOf: (request?: IncomingMessage) => RequestId
+}): Server => {
+  const server = createServer({
+    ServerResponse: OneWriteResponse,
+    maxHeaderSize: 16_384,
+    headersTimeout: 5_000,
+    requestTimeout: STALLED_AFTER_SECONDS * 1_000,
+    // The guard refuses a request without a Host, with an error object.
+    requireHostHeader: false,
+    connectionsCheckingInterval: 2_500
+  })
+  answerClientErrors(server, options.idOf)
+  dropStalledResponses(server, options.now)
+  return server
+}
+
+/** Holds requests and upgrades that arrive before the routes are ready. The returned function hands them over. */
+const holdEarlyConnections = (server: Server): (() => void) => {
+  const held: Array<() => void> = []
+  const holdRequest = (request: IncomingMessage, response: ServerResponse) =>
+    void held.push(() => server.emit("request", request, response))
+  const holdUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+    void held.push(() => server.emit("upgrade", request, socket, head))
+  server.on("request", holdRequest).on("upgrade", holdUpgrade)
+  return () => {
+    server.off("request", holdRequest).off("upgrade", holdUpgrade)
+    for (const release of held) release()
+  }
+}
 
 /** The address is in use, or not an address of this machine. */
 export class ListenFailed extends Data.TaggedError("ListenFailed")<{ readonly message: string }> {}

@@ -1,11 +1,23 @@
 /**
- * Stalled responses. A connection is destroyed after `STALLED_AFTER_SECONDS` without progress.
+ * Stalled responses. A connection is destroyed after `STALLED_AFTER_SECONDS` without progress. Also the bytes that wait for the kernel.
  *
  * Applies to event streams, files and pages. A slow reader is not stalled. Does not: handle upgraded sockets.
  */
 import { STALLED_AFTER_SECONDS } from "@corral/domain/http/StreamEnd"
 import type { Server, ServerResponse } from "node:http"
-import { queuedOf } from "./WriteQueue.ts"
+import type { Duplex } from "node:stream"
+
+// Bytes of a socket that the kernel has not taken.
+
+/**
+ * Bytes of a write that the kernel has not taken yet. `drain` reports whole writes only. This number falls with each part; Node's own
+ * socket timeout uses it too.
+ */
+export const queuedOf = (stream: Duplex): number => {
+  // A connection of Node's HTTP server is a net.Socket, whose handle has this counter; without it a write counts as a whole.
+  const { _handle: handle } = stream as { readonly _handle?: { readonly writeQueueSize?: number } | null }
+  return handle?.writeQueueSize ?? 0
+}
 
 const LOOK_EVERY_MS = 1_000
 

@@ -1,13 +1,35 @@
 /**
- * Response to a request that no handler has answered: an unknown route, another method, a body that is not JSON or too large, a defect. A
- * defect becomes `internal` without its cause, which is logged.
+ * Response to a request that no handler has answered: an unknown route, another method, a body that is not JSON or too large, a defect. A defect
+ * becomes `internal` without its cause, which is logged. Also the endpoints of a contract, for what it names.
  */
 import type { RequestId } from "@corral/domain/identity/Ids"
 import { Cause, Effect } from "effect"
 import { HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
-import type { HttpApi, HttpApiGroup } from "effect/http-api"
-import { endpointsOf } from "./Endpoints.ts"
-import { headersOfRefusal, type HttpRefusal, refusalBody } from "./Refusal.ts"
+import { HttpApi, type HttpApiEndpoint, type HttpApiGroup } from "effect/http-api"
+import { type HttpRefusal, headersOfRefusal, refusalBody } from "./Refusal.ts"
+
+// Endpoints of a contract, without the schemas of their responses, which `HttpApi.reflect` would collect in milliseconds of a start.
+
+export const endpointsOf = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>
+): ReadonlyArray<HttpApiEndpoint.Top> => {
+  const found: Array<HttpApiEndpoint.Top> = []
+  HttpApi.reflect(api, {
+    // Schemas are collected after it, for the endpoints that it selects.
+    predicate: ({ endpoint }) => {
+      found.push(endpoint)
+      return false
+    },
+    onGroup: () => undefined,
+    onEndpoint: () => undefined
+  })
+  return found
+}
+
+/** Path templates of a contract. */
+export const endpointPaths = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>
+): ReadonlyArray<string> => endpointsOf(api).map(({ path }) => path)
 
 interface Route {
   readonly method: string

@@ -9,30 +9,38 @@
  * megabytes and asks for more when about a third has been read.
  */
 import { closeCodes } from "@corral/domain/http/StreamEnd"
-import { Cause, Exit, type Effect, type Fiber } from "effect"
+import { Cause, type Context, Effect, Exit, type Fiber } from "effect"
 import type { Duplex } from "node:stream"
 import type { WebSocket } from "ws"
 import { LogCursor, type CursorReader } from "./LogCursor.ts"
 import { framesOf, pingFrame } from "./Frames.ts"
-import { ReplayGap } from "./Gap.ts"
+import { type LogBatch, type LogSource, ReplayGap, type SocketClose, type Start } from "./LogSource.ts"
 import { READER_WINDOW, ReaderWindow } from "./ReaderWindow.ts"
-import type { LogBatch, LogSource, SocketClose, Start } from "./LogSource.ts"
 import type { StreamTimesOptions } from "./StreamTimes.ts"
-import { queuedOf } from "../http/WriteQueue.ts"
+import { queuedOf } from "../http/StalledResponses.ts"
 
 /** A stalled reader that reads again within this time receives the close code; then the socket is destroyed. */
 const CLOSE_WITHIN_MS = 3_000
 /** Time after which a revoked socket is destroyed. */
 const REVOKE_WITHIN_MS = 800
 
-/** What all sockets of a server share. */
-export interface EventSocketContext {
-  readonly now: () => number
-  readonly times: StreamTimesOptions
-  /** Runs a read. A read that can finish synchronously must do so. */
-  readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
+/** Reads of logs for the sockets of a server. */
+export class LogReads {
+  private readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
+
+  constructor(services: Context.Context<never>) {
+    this.fork = Effect.runForkWith(services)
+  }
+
+  /** Runs a read. One that can finish synchronously does so. */
+  run<A, E>(read: Effect.Effect<A, E>): Fiber.Fiber<A, E> {
+    return this.fork(read)
+  }
+
   /** Reports a read that failed with a defect. */
-  readonly onDefect: (cause: Cause.Cause<unknown>) => void
+  report(cause: Cause.Cause<unknown>): void {
+    this.fork(Effect.logError("failed to read a log for an event stream", cause))
+  }
 }
 
 /** One subscriber's connection. */
@@ -46,7 +54,8 @@ export interface StreamConnection {
 export class EventSocket<E> implements CursorReader<E> {
   /** Only of a paced log, once half a window was sent: most readers receive less. */
   window: ReaderWindow | undefined
-  private readonly context: EventSocketContext
+  private readonly now: () => number
+  private readonly reads: LogReads
   private readonly socket: WebSocket
   private readonly stream: Duplex
   private readonly endsWithRun: boolean
@@ -67,12 +76,13 @@ export class EventSocket<E> implements CursorReader<E> {
   /** Unix milliseconds since when a stalled reader is being closed. */
   private closingSince: number | undefined
 
-  constructor(context: EventSocketContext, { endsWithRun, socket, stream }: StreamConnection) {
-    this.context = context
+  constructor(now: () => number, reads: LogReads, { endsWithRun, socket, stream }: StreamConnection) {
+    this.now = now
+    this.reads = reads
     this.socket = socket
     this.stream = stream
     this.endsWithRun = endsWithRun
-    this.lastPing = context.now()
+    this.lastPing = now()
     stream.on("drain", this.onDrain)
     socket.on("error", doNothing)
   }
@@ -107,7 +117,7 @@ export class EventSocket<E> implements CursorReader<E> {
     if (this.hasEnded) return
     const frames = framesOf(batch)
     const position = this.isPaced ? this.measure(frames.length) : undefined
-    if (!this.write(frames, position)) this.block(this.context.now())
+    if (!this.write(frames, position)) this.block(this.now())
     if (batch.terminal && this.endsWithRun) this.endWith(ENDED)
   }
 
@@ -118,16 +128,15 @@ export class EventSocket<E> implements CursorReader<E> {
   }
 
   /** Sends pings and closes a stalled reader. Called every second. */
-  tick(): void {
-    const { now: clock, times } = this.context
-    const now = clock()
+  tick({ pingEveryMs, stalledAfterMs }: StreamTimesOptions): void {
+    const now = this.now()
     if (this.closingSince !== undefined && now - this.closingSince >= CLOSE_WITHIN_MS) this.socket.terminate()
     if (this.hasEnded) return
     if (this.blockedSince !== undefined && this.queued !== queuedOf(this.stream)) this.block(now)
-    if (this.blockedSince !== undefined && now - this.blockedSince > times.stalledAfterMs) {
+    if (this.blockedSince !== undefined && now - this.blockedSince > stalledAfterMs) {
       this.closingSince = now
       this.end(closeCodes.stalled, "the reader stalled")
-    } else if (now - this.lastPing > times.pingEveryMs) {
+    } else if (now - this.lastPing > pingEveryMs) {
       this.lastPing = now
       if (this.blockedSince === undefined) this.socket.ping()
     }
@@ -173,7 +182,7 @@ export class EventSocket<E> implements CursorReader<E> {
     if (this.window !== undefined) return this.window.count(bytes)
     this.unmeasured += bytes
     if (this.unmeasured < READER_WINDOW / 2) return undefined
-    const window = new ReaderWindow(this.context.now)
+    const window = new ReaderWindow(this.now)
     this.socket.on("pong", (payload: Buffer) => window.confirm(payload))
     this.window = window
     return window.count(this.unmeasured)
@@ -199,7 +208,7 @@ export class EventSocket<E> implements CursorReader<E> {
       const cursor = this.behind?.values().next().value
       if (cursor === undefined) return
       this.isReading = true
-      const fiber = this.context.fork(cursor.read())
+      const fiber = this.reads.run(cursor.read())
       const exit = fiber.pollUnsafe()
       if (exit !== undefined) this.finish(cursor, exit)
       else
@@ -227,7 +236,7 @@ export class EventSocket<E> implements CursorReader<E> {
 
   private fail(source: LogSource<E>, cause: Cause.Cause<E | ReplayGap>): void {
     const failure = cause.reasons.find(Cause.isFailReason)
-    if (failure === undefined) this.context.onDefect(cause)
+    if (failure === undefined) this.reads.report(cause)
     this.endWith(closeFor(source, failure?.error))
   }
 }

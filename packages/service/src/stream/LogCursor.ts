@@ -5,8 +5,7 @@
  * pace of its reader, and costs no memory meanwhile.
  */
 import { Effect } from "effect"
-import type { ReplayGap } from "./Gap.ts"
-import { type LogBatch, type LogFollower, type LogSource, READ_BUDGET } from "./LogSource.ts"
+import { type LogBatch, type LogFollower, type LogSource, READ_BUDGET, type ReplayGap } from "./LogSource.ts"
 import type { ReaderWindow } from "./ReaderWindow.ts"
 
 /** Owner of cursors, with the place where batches go. */

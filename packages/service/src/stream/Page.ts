@@ -3,8 +3,7 @@ import type { EventPage } from "@corral/domain/edge-api/RunViews"
 import type { RequestId } from "@corral/domain/identity/Ids"
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import { Effect } from "effect"
-import { ReplayGap } from "./Gap.ts"
-import { type LogSource, READ_BUDGET } from "./LogSource.ts"
+import { type LogSource, READ_BUDGET, ReplayGap } from "./LogSource.ts"
 
 export interface PageOptions {
   readonly after: number

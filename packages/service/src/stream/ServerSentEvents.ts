@@ -1,13 +1,69 @@
 /**
- * A run's log as `text/event-stream`. `id:` is the seq; a reader that reconnects sends it as `Last-Event-ID`. The stream ends with the run.
+ * A run's log as `text/event-stream`. `id:` is the seq; a reader that reconnects sends it as `Last-Event-ID`. The stream ends with the run. Also the
+ * log as a stream that its consumer pulls.
  */
-import { Effect, Stream } from "effect"
+import { Coalesced } from "../Coalesced.ts"
+import { Effect, Option, Stream } from "effect"
 import { Sse } from "effect/encoding"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
-import { ReplayGap } from "./Gap.ts"
-import { logStream } from "./LogStream.ts"
-import type { LogBatch, LogSource, Start } from "./LogSource.ts"
+import { type LogBatch, type LogSource, ReplayGap, type Start } from "./LogSource.ts"
 import { StreamTimes } from "./StreamTimes.ts"
+import { LogCursor } from "./LogCursor.ts"
+
+// One log as a stream that its consumer pulls: stored batches first, then new ones, until the run's terminal event.
+
+/**
+ * Batches after a position. An empty array means that there is nothing new: as the first element of a log without events after the
+ * position, and later every `idleMs`.
+ */
+export const logStream = <E>(
+  source: LogSource<E>,
+  { after, isOver }: Start,
+  idleMs: number
+): Stream.Stream<ReadonlyArray<LogBatch>, E | ReplayGap> =>
+  isOver
+    ? Stream.empty
+    : Stream.unwrap(Effect.map(openCursor(source, after), (pull) => batchesOf(pull, idleMs)))
+
+interface Pull<E> {
+  readonly cursor: LogCursor<E>
+  readonly wakeUps: Coalesced
+}
+
+const openCursor = Effect.fnUntraced(function* <E>(source: LogSource<E>, after: number) {
+  const wakeUps = yield* Coalesced.make
+  const cursor = new LogCursor(source, after, {
+    // Always reads: a consumer that is not ready must not be handed batches.
+    canSend: false,
+    send: () => undefined,
+    resume: wakeUps.wake
+  })
+  const unfollow = source.follow(cursor)
+  yield* Effect.addFinalizer(() => Effect.sync(unfollow))
+  cursor.isBehind = true
+  const pull: Pull<E> = { cursor, wakeUps }
+  return pull
+})
+
+const batchesOf = <E>(
+  { cursor, wakeUps }: Pull<E>,
+  idleMs: number
+): Stream.Stream<ReadonlyArray<LogBatch>, E | ReplayGap> => {
+  let hasStarted = false
+  const next = Effect.gen(function* () {
+    for (;;) {
+      const batches = yield* cursor.read()
+      const last = batches.at(-1)
+      const isFirst = !hasStarted
+      hasStarted = true
+      if (last !== undefined) cursor.position = last.lastSeq
+      if (last !== undefined || isFirst) return batches
+      const wake = yield* Effect.timeoutOption(wakeUps.woken, idleMs)
+      if (Option.isNone(wake)) return batches
+    }
+  })
+  return Stream.fromEffectRepeat(next).pipe(Stream.takeUntil((batches) => batches.at(-1)?.terminal === true))
+}
 
 /** A comment. It carries the response head to a reader without events, and keeps a quiet connection open. */
 export const SSE_COMMENT = ": \n\n"

@@ -9,9 +9,8 @@ import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
 import { WebSocketServer } from "ws"
 import { standardHeaders } from "../http/Refusal.ts"
-import type { MetricRow } from "../telemetry/MetricRow.ts"
-import { CurrentMetrics } from "../telemetry/Metrics.ts"
-import { EventSocket, type EventSocketContext } from "./EventSocket.ts"
+import { CurrentMetrics, type MetricRow } from "../telemetry/Metrics.ts"
+import { EventSocket, LogReads } from "./EventSocket.ts"
 import { StreamTimes } from "./StreamTimes.ts"
 
 export interface SocketsOptions {
@@ -39,20 +38,14 @@ export const makeSockets = Effect.fnUntraced(function* <E>({ metric, stopReason 
   const clock = yield* Clock.Clock
   const metrics = yield* CurrentMetrics
   const times = yield* StreamTimes
-  const services = yield* Effect.context<never>()
-  const fork = Effect.runForkWith(services)
-  const context: EventSocketContext = {
-    now: () => clock.currentTimeMillisUnsafe(),
-    times,
-    fork,
-    onDefect: (cause) => void fork(Effect.logError("failed to read a log for an event stream", cause))
-  }
+  const now = () => clock.currentTimeMillisUnsafe()
+  const reads = new LogReads(yield* Effect.context<never>())
   const open = new Set<EventSocket<E>>()
   const handshakes = handshakeServer()
   let onEmpty: (() => void) | undefined
 
   metrics.sample(Effect.sync(() => [[metric, open.size]]))
-  yield* Effect.sync(() => open.forEach((socket) => socket.tick())).pipe(
+  yield* Effect.sync(() => open.forEach((socket) => socket.tick(times))).pipe(
     Effect.andThen(Effect.sleep("1 second")),
     Effect.forever,
     Effect.forkScoped
@@ -61,7 +54,7 @@ export const makeSockets = Effect.fnUntraced(function* <E>({ metric, stopReason 
   const sockets: Sockets<E> = {
     accept: ({ head, request, stream }, endsWithRun, serve) =>
       handshakes.handleUpgrade(request, stream, head, (webSocket) => {
-        const socket = new EventSocket<E>(context, { socket: webSocket, stream, endsWithRun })
+        const socket = new EventSocket<E>(now, reads, { socket: webSocket, stream, endsWithRun })
         open.add(socket)
         webSocket.once("close", () => {
           socket.release()

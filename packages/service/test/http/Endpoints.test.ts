@@ -2,7 +2,7 @@ import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { HttpApi } from "effect/http-api"
 import { assert, it } from "vitest"
-import { endpointsOf } from "../../src/http/Endpoints.ts"
+import { endpointsOf } from "../../src/http/Unanswered.ts"
 
 it("gives the endpoints of a contract that reflection gives", () => {
   const reflected: Array<string> = []

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { requestIdOf } from "../../src/http/RequestId.ts"
+import { requestIdOf } from "../../src/http/RequestIdLayer.ts"
 
 describe("requestIdOf", () => {
   it("takes a good one and no other", () => {

@@ -6,8 +6,7 @@ import { createServer, type Server } from "node:http"
 import { type AddressInfo, connect, type Socket } from "node:net"
 import { setImmediate } from "node:timers/promises"
 import { vi } from "vitest"
-import { dropStalledResponses } from "../../src/http/StalledResponses.ts"
-import { queuedOf } from "../../src/http/WriteQueue.ts"
+import { dropStalledResponses, queuedOf } from "../../src/http/StalledResponses.ts"
 
 const BODY = Buffer.alloc(64 * 1_048_576)
 const STALLED_MS = STALLED_AFTER_SECONDS * 1_000

@@ -2,14 +2,13 @@
 import { closeCodes } from "@corral/domain/http/StreamEnd"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
-import { Arbitrary, Data, Effect, Schema } from "effect"
+import { Arbitrary, type Cause, Context, Data, Effect, Schema } from "effect"
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type Server } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import { WebSocket, WebSocketServer } from "ws"
-import { EventSocket } from "../../src/stream/EventSocket.ts"
-import { withoutGap } from "../../src/stream/Gap.ts"
-import type { LogBatch, LogSource } from "../../src/stream/LogSource.ts"
+import { EventSocket, LogReads } from "../../src/stream/EventSocket.ts"
+import { type LogBatch, type LogSource, withoutGap } from "../../src/stream/LogSource.ts"
 import { defaultStreamTimes } from "../../src/stream/StreamTimes.ts"
 import { within } from "@corral/testing/time/Within"
 
@@ -80,16 +79,14 @@ const sourceOf = (logs: Pick<Logs, "read">, runId: RunId): LogSource<LogUnreadab
   closeFor: () => ({ code: closeCodes.stalled, reason: "the log cannot be read" })
 })
 
+class SoundReads extends LogReads {
+  override report(cause: Cause.Cause<unknown>): void {
+    assert.fail(String(cause))
+  }
+}
+
 const socketOf = ({ socket, stream }: Connected, now: () => number, endsWithRun = true) =>
-  new EventSocket<LogUnreadable>(
-    {
-      now,
-      times: defaultStreamTimes,
-      fork: Effect.runFork,
-      onDefect: (cause) => assert.fail(String(cause))
-    },
-    { socket, stream, endsWithRun }
-  )
+  new EventSocket<LogUnreadable>(now, new SoundReads(Context.empty()), { socket, stream, endsWithRun })
 
 const start = { after: 0, isOver: false }
 const [first, second] = ["run_1" as RunId, "run_2" as RunId] as const
@@ -114,12 +111,12 @@ describe("EventSocket", () => {
       }
       await within(full(), 10_000, "a full socket")
       // Shows the socket what the kernel took meanwhile.
-      reader.tick()
+      reader.tick(defaultStreamTimes)
       now += 30_000
-      reader.tick()
+      reader.tick(defaultStreamTimes)
       assert.strictEqual(socket.readyState, WebSocket.OPEN)
       now += 1
-      reader.tick()
+      reader.tick(defaultStreamTimes)
       assert.notStrictEqual(socket.readyState, WebSocket.OPEN)
       const closed = once(client, "close")
       client.resume()
@@ -136,7 +133,7 @@ describe("EventSocket", () => {
       client.on("ping", () => pings++)
       for (let i = 0; i < 8; i++) {
         now += 10_001
-        reader.tick()
+        reader.tick(defaultStreamTimes)
       }
       const closed = once(client, "close")
       reader.end(1001, "over")

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { ReplayGap, withoutGap } from "../../src/stream/Gap.ts"
+import { ReplayGap, withoutGap } from "../../src/stream/LogSource.ts"
 
 const batch = (firstSeq: number, lastSeq: number) => ({ firstSeq, lastSeq })
 

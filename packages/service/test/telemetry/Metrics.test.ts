@@ -1,8 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import type { MetricRow } from "../../src/telemetry/MetricRow.ts"
-import { Metrics } from "../../src/telemetry/Metrics.ts"
+import { type MetricRow, Metrics } from "../../src/telemetry/Metrics.ts"
 import { PrometheusText } from "@corral/testing/http/PrometheusText"
 
 const done = {

@@ -3,7 +3,141 @@
  * to be an error object.
  */
 import { readFileSync } from "node:fs"
-import { type JsonSchema, validator } from "./JsonSchema.ts"
+import { isJsonObject } from "@corral/domain/text/JsonObject"
+
+// The part of JSON Schema 2020-12 that our OpenAPI documents use. Gives what does not fit, as `path: what`; a keyword it does not know is
+// an error, so that nothing passes unseen.
+
+interface JsonSchema {
+  readonly [keyword: string]: unknown
+}
+
+type Problems = Array<string>
+type Check = (rule: never, value: unknown, path: string, problems: Problems, schema: JsonSchema) => void
+
+const isOfType = (value: unknown, type: string): boolean => {
+  switch (type) {
+    case "null":
+      return value === null
+    case "array":
+      return Array.isArray(value)
+    case "object":
+      return isJsonObject(value)
+    case "integer":
+      return Number.isInteger(value)
+    default:
+      return typeof value === type
+  }
+}
+
+/** Compiled patterns: a contract has few, and tests judge thousands of answers by them. */
+const patterns = new Map<string, RegExp>()
+const compiled = (pattern: string): RegExp => {
+  const found = patterns.get(pattern) ?? new RegExp(pattern, "u")
+  patterns.set(pattern, found)
+  return found
+}
+
+/** A validator over the `components` of one document. */
+const validator = (schemas: Readonly<Record<string, JsonSchema>>) => {
+  const problemsOf = (schema: JsonSchema, value: unknown, path = ""): ReadonlyArray<string> => {
+    const problems: Problems = []
+    for (const [keyword, rule] of Object.entries(schema)) {
+      if (annotations.has(keyword)) continue
+      const check = checks[keyword]
+      if (check === undefined) throw new Error(`the keyword ${keyword} is not known here`)
+      // Each check is written for what its keyword holds.
+      check(rule as never, value, path, problems, schema)
+    }
+    return problems
+  }
+
+  const checks: Readonly<Record<string, Check>> = {
+    $ref: (ref: string, value, path, problems) => {
+      const name = ref.replace("#/components/schemas/", "")
+      const schema = schemas[name]
+      if (schema === undefined) throw new Error(`there is no schema ${ref}`)
+      problems.push(...problemsOf(schema, value, path))
+    },
+    type: (type: string | ReadonlyArray<string>, value, path, problems) => {
+      if (![type].flat().some((each) => isOfType(value, each))) problems.push(`${path}: not ${String(type)}`)
+    },
+    properties: (properties: Readonly<Record<string, JsonSchema>>, value, path, problems) => {
+      if (!isJsonObject(value)) return
+      for (const [name, schema] of Object.entries(properties)) {
+        if (Object.hasOwn(value, name)) problems.push(...problemsOf(schema, value[name], `${path}.${name}`))
+      }
+    },
+    required: (names: ReadonlyArray<string>, value, path, problems) => {
+      if (!isJsonObject(value)) return
+      for (const name of names) if (!Object.hasOwn(value, name)) problems.push(`${path}.${name}: missing`)
+    },
+    additionalProperties: (allowed: boolean | JsonSchema, value, path, problems, { properties }) => {
+      if (!isJsonObject(value) || allowed === true) return
+      for (const [name, each] of Object.entries(value)) {
+        if (isJsonObject(properties) && Object.hasOwn(properties, name)) continue
+        if (allowed === false) problems.push(`${path}.${name}: not declared`)
+        else problems.push(...problemsOf(allowed, each, `${path}.${name}`))
+      }
+    },
+    items: (schema: JsonSchema, value, path, problems) => {
+      if (Array.isArray(value))
+        for (const [i, each] of value.entries()) problems.push(...problemsOf(schema, each, `${path}[${i}]`))
+    },
+    minItems: (least: number, value, path, problems) => {
+      if (Array.isArray(value) && value.length < least) problems.push(`${path}: too few`)
+    },
+    maxItems: (most: number, value, path, problems) => {
+      if (Array.isArray(value) && value.length > most) problems.push(`${path}: too many`)
+    },
+    anyOf: (choices: ReadonlyArray<JsonSchema>, value, path, problems) => {
+      const found = choices.map((each) => problemsOf(each, value, path))
+      if (found.every((each) => each.length > 0)) problems.push(...found.flat())
+    },
+    oneOf: (choices: ReadonlyArray<JsonSchema>, value, path, problems) => {
+      const found = choices.map((each) => problemsOf(each, value, path))
+      const fitting = found.filter((each) => each.length === 0).length
+      if (fitting === 0) problems.push(...found.flat())
+      if (fitting > 1) problems.push(`${path}: fits more than one alternative`)
+    },
+    allOf: (parts: ReadonlyArray<JsonSchema>, value, path, problems) => {
+      for (const part of parts) problems.push(...problemsOf(part, value, path))
+    },
+    enum: (values: ReadonlyArray<unknown>, value, path, problems) => {
+      if (!values.includes(value)) problems.push(`${path}: not one of ${values.join(", ")}`)
+    },
+    const: (wanted: unknown, value, path, problems) => {
+      if (value !== wanted) problems.push(`${path}: not ${String(wanted)}`)
+    },
+    pattern: (pattern: string, value, path, problems) => {
+      if (typeof value === "string" && !compiled(pattern).test(value))
+        problems.push(`${path}: does not match ${pattern}`)
+    },
+    minLength: (least: number, value, path, problems) => {
+      if (typeof value === "string" && [...value].length < least) problems.push(`${path}: too short`)
+    },
+    maxLength: (most: number, value, path, problems) => {
+      if (typeof value === "string" && [...value].length > most) problems.push(`${path}: too long`)
+    },
+    minimum: (least: number, value, path, problems) => {
+      if (typeof value === "number" && value < least) problems.push(`${path}: below ${least}`)
+    },
+    maximum: (most: number, value, path, problems) => {
+      if (typeof value === "number" && value > most) problems.push(`${path}: above ${most}`)
+    }
+  }
+  return problemsOf
+}
+
+const annotations = new Set([
+  "description",
+  "title",
+  "examples",
+  "default",
+  "discriminator",
+  "format",
+  "contentMediaType"
+])
 
 interface Response {
   readonly content?: { readonly "application/json"?: { readonly schema: JsonSchema } }

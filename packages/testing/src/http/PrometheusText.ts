@@ -1,7 +1,6 @@
 /** Prometheus' text format, read strictly: a line that is none of it fails the test. */
 import { assert } from "@effect/vitest"
-import type { MetricRow } from "@corral/service/telemetry/MetricRow"
-import { serviceMetrics } from "@corral/service/telemetry/MetricRow"
+import { type MetricRow, serviceMetrics } from "@corral/service/telemetry/Metrics"
 
 export interface Sample {
   readonly name: string

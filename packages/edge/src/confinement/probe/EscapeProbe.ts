@@ -9,7 +9,7 @@
 import { userHome } from "@corral/service/UserHome"
 import type { RunFailure, RunMode } from "@corral/domain/run/Run"
 import { Clock, Effect, type Scope } from "effect"
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { EdgeConfig } from "../../config/EdgeConfig.ts"
@@ -22,9 +22,159 @@ import { makeScene } from "./EscapeScene.ts"
 import { type EscapeServers, openServers } from "./EscapeServers.ts"
 import type { EscapeResults, EscapeTargets } from "./EscapeTargets.ts"
 import { SETTINGS } from "./StateAttempts.ts"
-import { ProbedCopies } from "./ProbedCopies.ts"
 import { openVisible } from "./VisibleScene.ts"
-import { unreadPaths, unwrittenPaths } from "./PrivatePaths.ts"
+import { workspacePathsAt } from "../../approval/PathTarget.ts"
+import { canWrite } from "../ConfinedRoot.ts"
+import { ProtectedCopies } from "../ProtectedCopies.ts"
+import { APPROVED_EDIT, COPIED_FILES } from "./FileAttempts.ts"
+import { folderContents } from "./FolderContents.ts"
+import { type HostPaths, fileIdentity } from "./RightsAttempts.ts"
+
+// Paths of this user and of the system that the probe's program asks about: it opens and changes none of them for writing.
+
+/** Names in a home that hold secrets or what a user wrote. */
+const PRIVATE = [
+  ".aws",
+  ".azure",
+  ".cargo/credentials",
+  ".cargo/credentials.toml",
+  ".condarc",
+  ".config/pip/pip.conf",
+  ".dotnet/corefx",
+  ".gem/credentials",
+  ".local/share/gem/credentials",
+  ".local/share/uv/credentials",
+  ".m2/settings.xml",
+  ".pip/pip.conf",
+  ".bash_history",
+  ".bashrc",
+  ".config/gcloud",
+  ".config/gh",
+  ".docker",
+  ".git-credentials",
+  ".gnupg",
+  ".kube",
+  ".local/share/keyrings",
+  ".mozilla",
+  ".netrc",
+  ".npmrc",
+  ".profile",
+  ".pypirc",
+  ".ssh",
+  ".zsh_history",
+  ".zshrc",
+  "Desktop",
+  "Documents",
+  "Downloads"
+]
+
+/** Files and folders of the system that a superuser could write. */
+const SYSTEM = ["/etc", "/etc/hosts", "/etc/passwd", "/usr", "/usr/bin", "/usr/local/bin"]
+
+/** Those that exist. An attempt without one would hold everywhere. */
+const existing = (paths: Readonly<Record<string, ReadonlyArray<string>>>): HostPaths =>
+  Object.fromEntries(
+    Object.entries(paths).flatMap(([name, each]) => {
+      const found = each.flatMap((path) => {
+        const id = fileIdentity(path)
+        return id === undefined ? [] : [{ path, id }]
+      })
+      return found.length === 0 ? [] : [[name, found] as const]
+    })
+  )
+
+const filesIn = (folder: string): ReadonlyArray<string> => {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
+      entry.isFile() ? [join(folder, entry.name)] : []
+    )
+  } catch {
+    return []
+  }
+}
+
+/** Paths that no run reads, by attempt. */
+const unreadPaths = (home: string, edgeHome: string): HostPaths =>
+  existing({
+    ...Object.fromEntries(PRIVATE.map((name) => [`~/${name}`, [join(home, name)]])),
+    "files of the Edge": filesIn(edgeHome),
+    "passwords of the system": ["/etc/shadow"]
+  })
+
+/** Paths that no run writes, by attempt. */
+const unwrittenPaths = (home: string, edgeHome: string): HostPaths =>
+  existing({
+    "the home": [home, ...PRIVATE.map((name) => join(home, name))],
+    "the Edge's home": [edgeHome, ...filesIn(edgeHome)],
+    "the system": SYSTEM,
+    "the root": ["/"]
+  })
+
+// Copies of the protected folders in the probe, as a run of an Edge has them, with an edit that a user would have approved (ADR 67).
+//
+// A program may change its copies, so its own results do not say whether they held. The workspace does, and the report of the changes.
+
+/** Kind of the attempts on copies. */
+const COPIES = "copies"
+const IN_COPY = "discarded with the copy"
+/** The attempt that only the report decides. */
+const UNREPORTED = "a change that is not reported"
+
+/** Lines with what is in the folders of the attempts. */
+const contentsIn = (workspace: string): ReadonlyArray<string> =>
+  [...new Set(Object.values(COPIED_FILES).map((file) => join(workspace, dirname(file))))].flatMap((folder) =>
+    existsSync(folder) ? folderContents(workspace, folder) : []
+  )
+
+class ProbedCopies {
+  /** `undefined` in modes that change nothing: their runs have none. */
+  readonly copies: ProtectedCopies | undefined
+  readonly #workspace: string
+  readonly #before: ReadonlyArray<string>
+
+  constructor(workspace: string, mode: RunMode, now: () => number) {
+    if (canWrite(mode)) this.copies = new ProtectedCopies(workspacePathsAt(workspace), now)
+    this.#workspace = workspace
+    this.#before = contentsIn(workspace)
+  }
+
+  /** Approves an edit whose content the program does not write. Called when the copies are there. */
+  approve(): void {
+    const { content, file } = APPROVED_EDIT
+    const request = {
+      action: "write",
+      risk: "low",
+      title: `Write ${file}`,
+      files: [file],
+      input: { content },
+      editable: false,
+      scopes: ["once"]
+    } as const
+    this.copies?.allow(request, { decision: "allow", scope: "once" })
+  }
+
+  /** Makes the approved edits that the program has made, as at the end of a run. */
+  settle(): void {
+    this.copies?.settle()
+  }
+
+  /** The results, decided by what arrived in the workspace and what is reported. */
+  judge(results: EscapeResults): EscapeResults {
+    const tried = results[COPIES] ?? {}
+    const before = new Set(this.#before)
+    const arrived = contentsIn(this.#workspace).filter((line) => !before.has(line))
+    const discarded = new Set(this.copies?.discarded().map(({ path }) => path))
+    const outcomes: Record<string, string> = {}
+    let isReported = true
+    for (const [name, file] of Object.entries(COPIED_FILES)) {
+      const hasArrived = arrived.some((line) => line.startsWith(`/${file} `))
+      const isChanged = tried[name] === SUCCEEDED
+      outcomes[name] = isChanged && !hasArrived ? IN_COPY : (tried[name] ?? NOT_TRIED)
+      if (isChanged && !hasArrived && !discarded.has(file)) isReported = false
+    }
+    return { ...results, [COPIES]: { ...outcomes, [UNREPORTED]: isReported ? "none" : SUCCEEDED } }
+  }
+}
 
 /** The modes that are confined. */
 export const probedModes = ["read_only", "plan", "ask", "auto_edit"] as const satisfies ReadonlyArray<RunMode>

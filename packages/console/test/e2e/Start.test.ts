@@ -1,0 +1,43 @@
+/** What Home asks the Hub for when it opens: each list once. */
+import { assert, describe, it } from "@effect/vitest"
+import { type ConsoleBrowser, hasChromium } from "../harness/ConsoleBrowser.ts"
+import { withJoinedConsole } from "../harness/JoinedConsole.ts"
+import type { Joined } from "@corral/testing/stack/Joined"
+
+describe.skipIf(!hasChromium)("the start of Home", { timeout: 60_000 }, () => {
+  let joined: Joined
+  let browser: ConsoleBrowser
+  let token: string
+  withJoinedConsole((opened) => ({ joined, browser, token } = opened))
+
+  it("reads each list once, while a request waits and a device is online", async () => {
+    const { runId } = await joined.task({ text: "/write beacon.txt light" })
+    await joined.runWith(runId, ({ pendingApprovals }) => pendingApprovals.length > 0)
+    const page = await browser.page(joined.front.url, token, "about:blank")
+    const reads: Array<string> = []
+    let hints = 0
+    page.on("request", (request) => {
+      const { pathname, search } = new URL(request.url())
+      if (pathname === "/client/news") hints++
+      else if (pathname.startsWith("/client/") && !pathname.includes("/runs/")) reads.push(pathname + search)
+    })
+    await page.goto(joined.front.url)
+    await page.getByRole("button", { name: "Allow once" }).waitFor()
+    // The present state comes right after the connection, and is considered with the changes of a quarter of a second.
+    await page.evaluate("new Promise((done) => setTimeout(done, 1_500))")
+    assert.strictEqual(hints, 1)
+    assert.includeMembers(
+      reads.map((read) => read.split("?", 1)[0]),
+      [
+        "/client/approvals",
+        "/client/inputs",
+        "/client/projects",
+        "/client/runs",
+        "/client/sessions",
+        "/client/targets"
+      ]
+    )
+    assert.deepStrictEqual(reads.toSorted(), [...new Set(reads)].toSorted())
+    await browser.end(page)
+  })
+})

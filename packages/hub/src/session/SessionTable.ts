@@ -1,0 +1,162 @@
+/**
+ * The table `sessions`: its codec, the lock on an active session, its runs, its title, and its unread messages.
+ */
+import { AgentInstanceId, ProjectId, RunId, SessionId, UserId } from "@corral/domain/identity/Ids"
+import { type Session, type SessionItem, SessionState, titleFrom } from "@corral/domain/session/Session"
+import { Effect, Schema, Struct } from "effect"
+import { Timestamp, storedRows } from "../store/StoredRows.ts"
+import type { Proof } from "@corral/domain/access/Authorization"
+import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
+import type { SqlClient, SqlError, Statement } from "effect/sql"
+import { lockProject } from "../project/ProjectLock.ts"
+import { endedRunStates } from "../store/StateLists.ts"
+import { MAX_UNREAD } from "@corral/domain/session/Conversation"
+import { limitTo } from "../store/Limit.ts"
+
+// Unread messages of a session, as part of the statement that reads the session: a list of sessions pays no second one.
+
+/** Number of messages of others after the reader's position, of the latest `MAX_UNREAD` messages after it. `id` is the session's column. */
+export const unreadMessages = (
+  sql: SqlClient.SqlClient,
+  reader: UserId,
+  id: string
+): Statement.Fragment => sql`(
+  SELECT count(*)::int FROM (
+    SELECT user_id FROM messages
+    WHERE session_id = ${sql.literal(id)} AND created_at > COALESCE(
+      (SELECT read_at FROM session_reads WHERE session_id = ${sql.literal(id)} AND user_id = ${reader}), '-infinity'
+    )
+    ORDER BY created_at DESC, id DESC ${limitTo(sql, MAX_UNREAD)}
+  ) AS later WHERE user_id IS DISTINCT FROM ${reader}
+)`
+
+// Title that a session without one gets from its first message.
+
+export const titleSession = (
+  sql: SqlClient.SqlClient,
+  sessionId: SessionId,
+  text: string
+): Effect.Effect<void, SqlError.SqlError> => {
+  const title = titleFrom(text)
+  return title === undefined
+    ? Effect.void
+    : Effect.asVoid(sql`
+        UPDATE sessions SET title = ${title}, titled = true WHERE id = ${sessionId} AND NOT titled`)
+}
+
+// Runs of a session.
+
+const activeRunRows = storedRows("runs", Schema.Struct({ id: RunId }))
+
+/** Runs in progress. */
+export const activeRunsOf = (
+  sql: SqlClient.SqlClient,
+  sessionId: SessionId
+): Effect.Effect<ReadonlyArray<RunId>, SqlError.SqlError> =>
+  Effect.map(
+    activeRunRows.all(sql`
+      SELECT id FROM runs WHERE session_id = ${sessionId} AND state NOT IN ${endedRunStates(sql)} ORDER BY id`),
+    (rows) => rows.map(({ id }) => id)
+  )
+
+/** Whether a run belongs to the session. */
+export const isRunOf = (
+  sql: SqlClient.SqlClient,
+  sessionId: SessionId,
+  runId: RunId
+): Effect.Effect<boolean, SqlError.SqlError> =>
+  Effect.map(
+    sql`SELECT 1 FROM runs WHERE id = ${runId} AND session_id = ${sessionId}`,
+    (rows) => rows.length > 0
+  )
+
+// Lock on an active session, taken before each addition to it.
+
+export const readOnlyConflict = (state: SessionState) =>
+  new Conflict({ message: `The session is ${state} and can't be changed.` })
+
+/** Locks the session until the transaction ends, and makes it the latest of its list. `undefined` after the project was deleted. */
+export const touchSession = (
+  sql: SqlClient.SqlClient,
+  projectId: string,
+  id: SessionId,
+  now: Date
+): Effect.Effect<
+  { readonly state: SessionState; readonly updated_at: Date } | undefined,
+  SqlError.SqlError
+> =>
+  sessionChangeRows.first(sql`
+    UPDATE sessions SET updated_at = GREATEST(updated_at + interval '1 millisecond', ${now})
+    WHERE id = ${id} AND project_id = ${projectId} RETURNING state, updated_at`)
+
+/**
+ * Locks the session until the transaction ends, and makes it the latest of its list. Returns the time of the addition, later than every
+ * earlier one, so ids from it are in the order of the additions.
+ */
+export const lockActiveSession = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  proof: Proof<"session.write">,
+  id: SessionId,
+  now: Date
+): Effect.fn.Return<Date, Conflict | PermissionDenied | SqlError.SqlError> {
+  yield* lockProject(sql, proof.subject)
+  const row = yield* touchSession(sql, proof.subject, id, now)
+  // The project was deleted since the proof was made.
+  if (row === undefined) return yield* new PermissionDenied()
+  return row.state === "active" ? row.updated_at : yield* readOnlyConflict(row.state)
+})
+
+const SessionRow = Schema.Struct({
+  id: SessionId,
+  project_id: ProjectId,
+  title: Schema.String,
+  state: SessionState,
+  updated_at: Timestamp,
+  created_by: UserId,
+  created_at: Timestamp,
+  default_agent: Schema.NullOr(AgentInstanceId)
+})
+export type SessionRow = typeof SessionRow.Type
+
+const SessionItemRow = SessionRow.mapFields(Struct.omit(["created_by", "created_at", "default_agent"]))
+const unread = { unread: Schema.Int }
+
+export const SESSION_COLUMNS = Object.keys(SessionRow.fields).join(", ")
+export const SESSION_ITEM_COLUMNS = Object.keys(SessionItemRow.fields).join(", ")
+
+export const sessionRows = storedRows("sessions", Schema.Struct({ ...SessionRow.fields, ...unread }))
+export const sessionItemRows = storedRows("sessions", Schema.Struct({ ...SessionItemRow.fields, ...unread }))
+export const sessionStateRows = storedRows("sessions", SessionRow.mapFields(Struct.pick(["state"])))
+export const sessionChangeRows = storedRows(
+  "sessions",
+  SessionRow.mapFields(Struct.pick(["state", "updated_at"]))
+)
+
+export const sessionItemOf = ({
+  id,
+  project_id,
+  state,
+  title,
+  unread,
+  updated_at
+}: typeof SessionItemRow.Type & { readonly unread?: number }): SessionItem => ({
+  id,
+  projectId: project_id,
+  title,
+  state,
+  updatedAt: updated_at.toISOString(),
+  ...(unread === undefined ? {} : { unread })
+})
+
+export const sessionOf = (
+  row: SessionRow & { readonly unread?: number },
+  agents: Session["agents"],
+  activeRuns: Session["activeRuns"]
+): Session => ({
+  ...sessionItemOf(row),
+  createdBy: row.created_by,
+  createdAt: row.created_at.toISOString(),
+  agents,
+  ...(row.default_agent === null ? {} : { defaultAgentInstanceId: row.default_agent }),
+  activeRuns
+})
