@@ -51,6 +51,14 @@ export const manifestWithVersion = (text: string, version: string): string => {
   return json(inOrderOf(Object.keys(manifest), withVersion(manifest, version)))
 }
 
+/** The entry for the registry of editors names its version twice. */
+export const registryEntryWithVersion = (text: string, version: string): string => {
+  const entry: { readonly version: string } = JSON.parse(text)
+  return text
+    .replaceAll(`"${entry.version}"`, `"${version}"`)
+    .replaceAll(`@${entry.version}"`, `@${version}"`)
+}
+
 export const lockWithVersion = (text: string, version: string): string => {
   const lock: { readonly packages: Readonly<Record<string, Manifest>> } = JSON.parse(text)
   const packages = Object.entries(lock.packages).map(([place, entry]) => [

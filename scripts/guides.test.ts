@@ -74,9 +74,11 @@ describe("guides", () => {
     ])
   })
 
+  it("docs/editors.md does what it says", { timeout: 60_000 }, () => follow("editors"))
+
   it("marks as run what is run", () => {
     const marked = pages.filter((page) => page.startsWith("docs/") && blocksOf(read(page)).length > 0)
-    const run = ["start", "edge", ...longGuides].map((name) => `docs/${name}.md`)
+    const run = ["start", "edge", "editors", ...longGuides].map((name) => `docs/${name}.md`)
     assert.deepStrictEqual(marked.toSorted(), run.toSorted())
     assert.deepStrictEqual(blocksOf(read("README.md")), [...readme("Quick start"), ...readme("One service")])
   })

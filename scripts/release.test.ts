@@ -7,7 +7,8 @@ import {
   lockWithVersion,
   manifestWithVersion,
   moduleWithVersion,
-  parseRelease
+  parseRelease,
+  registryEntryWithVersion
 } from "./ReleaseFiles.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
@@ -19,6 +20,9 @@ describe("the version", () => {
     for (const path of manifests)
       assert.strictEqual(manifestWithVersion(read(path), VERSION), read(path), path)
     assert.strictEqual(lockWithVersion(read("package-lock.json"), VERSION), read("package-lock.json"))
+    const entry = read("packages/cli/acp/agent.json")
+    assert.strictEqual(registryEntryWithVersion(entry, VERSION), entry)
+    assert.strictEqual(registryEntryWithVersion(entry, "9.8.7").split("9.8.7").length, 3)
     const module = read("packages/service/src/Version.ts")
     assert.strictEqual(moduleWithVersion(module, VERSION), module)
   })

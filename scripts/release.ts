@@ -9,7 +9,8 @@ import {
   lockWithVersion,
   manifestWithVersion,
   moduleWithVersion,
-  parseRelease
+  parseRelease,
+  registryEntryWithVersion
 } from "./ReleaseFiles.ts"
 
 const release = parseRelease(process.argv.slice(2))
@@ -25,6 +26,7 @@ write("CHANGELOG.md", (text) => changelogWithRelease(text, release))
 for (const path of ["package.json", ...globSync("packages/*/package.json")])
   write(path, (text) => manifestWithVersion(text, version))
 write("package-lock.json", (text) => lockWithVersion(text, version))
+write("packages/cli/acp/agent.json", (text) => registryEntryWithVersion(text, version))
 write("packages/service/src/Version.ts", (text) => moduleWithVersion(text, version))
 console.error(
   `Version ${version} is set. Read the difference, run npm test, npm run test:e2e and npm run test:packages, and commit it.`

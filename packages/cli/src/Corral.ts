@@ -1,5 +1,6 @@
 /** Command tree of `corral`. */
 import { Command, Completions } from "effect/cli"
+import { acpCommand } from "./commands/acp.ts"
 import { adaptersCommand } from "./commands/adapters.ts"
 import { answerCommand } from "./commands/answer.ts"
 import { approveCommand } from "./commands/approve.ts"
@@ -39,6 +40,7 @@ export const corral = Command.make("corral").pipe(
   Command.withSubcommands([
     upCommand,
     chatCommand,
+    acpCommand,
     runCommand,
     runsCommand,
     attachCommand,

@@ -112,6 +112,13 @@ const host: Host["Service"] = {
     return () => void stdout.off("resize", listener)
   },
   openEditor: (listener) => new LineEditor(stdin, listener),
+  bytes: () => ({
+    input: stdin,
+    write: (bytes) =>
+      new Promise(
+        (resolve, reject) => void stdout.write(bytes, (error) => (error ? reject(error) : resolve()))
+      )
+  }),
   interactive: terminal && stdin.isTTY === true,
   invocation: invocation(),
   environment: Object.fromEntries(

@@ -10,7 +10,7 @@ import { fileReason } from "@corral/edge/store/FileReason"
 import { Effect, Schema } from "effect"
 import { readFile, stat } from "node:fs/promises"
 import { basename, resolve } from "node:path"
-import { refused } from "../CommandFailed.ts"
+import { type CommandFailed, refused } from "../CommandFailed.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 
 export interface LocalFile {
@@ -19,6 +19,9 @@ export interface LocalFile {
   readonly bytes: number
   readonly content: Blob
 }
+
+const tooLarge = (shown: string): CommandFailed =>
+  refused(`${shown} is larger than ${MAX_ATTACHMENT_BYTES / 1_048_576} MiB.`)
 
 const isName = Schema.is(AttachmentName)
 
@@ -30,13 +33,16 @@ export const openFile = Effect.fn("LocalFile.open")(function* (path: string) {
   const found = yield* attempt(() => stat(absolute))
   if (found.isDirectory()) return yield* refused(`${shown} is a folder. Attach its files one by one.`)
   if (!found.isFile()) return yield* refused(`${shown} is not a file.`)
-  const tooLarge = refused(`${shown} is larger than ${MAX_ATTACHMENT_BYTES / 1_048_576} MiB.`)
-  if (found.size > MAX_ATTACHMENT_BYTES) return yield* tooLarge
+  if (found.size > MAX_ATTACHMENT_BYTES) return yield* tooLarge(shown)
   const content = yield* attempt(() => readFile(absolute))
   // The file may have changed since.
-  if (content.length > MAX_ATTACHMENT_BYTES) return yield* tooLarge
+  if (content.length > MAX_ATTACHMENT_BYTES) return yield* tooLarge(shown)
+  return yield* checkedFile(basename(absolute), shown, content)
+})
+
+/** A file whose content is known. `shown`: what a failure calls it. */
+const checkedFile = Effect.fnUntraced(function* (name: string, shown: string, content: Buffer<ArrayBuffer>) {
   if (content.length === 0) return yield* refused(`${shown} is empty.`)
-  const name = basename(absolute)
   if (!isName(name)) return yield* refused(`The name of ${shown} is too long or not one line. Rename it.`)
   const mediaType = fileMediaType(name, content)
   if (mediaType === undefined)
@@ -51,3 +57,12 @@ export const openFile = Effect.fn("LocalFile.open")(function* (path: string) {
   }
   return file
 })
+
+/** A file for a message that is not a file of this machine, such as an image that was pasted. */
+export const localFile = (
+  name: string,
+  content: Buffer<ArrayBuffer>
+): Effect.Effect<LocalFile, CommandFailed> =>
+  content.length > MAX_ATTACHMENT_BYTES
+    ? Effect.fail(tooLarge(escapeLine(name)))
+    : checkedFile(name, escapeLine(name), content)

@@ -28,6 +28,7 @@ export interface ChatLoopOptions {
   readonly history: ChatHistory
 }
 
+const SHOWN_HISTORY = 20
 /** Between two drawings without a key. */
 const DRAW_EVERY = "40 millis"
 const MIN_COLUMNS = 20
@@ -110,7 +111,7 @@ export class ChatLoop {
     const { thread } = this.chat
     const updates = this.signals
     return Effect.gen({ self: this }, function* () {
-      this.chat.view.showHistory(yield* thread.history)
+      this.chat.view.showHistory(yield* thread.history(SHOWN_HISTORY))
       const fiber = yield* thread
         .follow((update) => void Queue.offerUnsafe(updates, { kind: "update", update }))
         .pipe(

@@ -50,7 +50,12 @@ export type ThreadUpdate =
   | { readonly kind: "turn"; readonly runId: RunId; readonly agent: string }
   | { readonly kind: "event"; readonly runId: RunId; readonly event: SequencedEvent }
   /** The events of a run have ended, or can no longer be read. */
-  | { readonly kind: "ended"; readonly runId: RunId; readonly problem: string | undefined }
+  | {
+      readonly kind: "ended"
+      readonly runId: RunId
+      readonly problem: string | undefined
+      readonly code?: CommandFailed["code"]
+    }
   | { readonly kind: "notice"; readonly text: string }
 
 export interface OutgoingMessage {
@@ -88,10 +93,13 @@ export interface ChatThread {
   readonly nameOf: (user: string) => string
   /** Id for `--resume`; `undefined` before the first message. */
   readonly id: () => string | undefined
-  /** Earlier messages, oldest first. */
-  readonly history: Call<ReadonlyArray<ThreadMessage>>
-  /** Reports what changes, until it is interrupted. Fails when the service no longer accepts the user. */
-  readonly follow: (report: (update: ThreadUpdate) => void) => Call<void>
+  /** The latest earlier messages, oldest first. At an Edge all of them. */
+  readonly history: (atMost: number) => Call<ReadonlyArray<ThreadMessage>>
+  /**
+   * Reports what changes, until it is interrupted. Fails when the service no longer accepts the user. `ready` completes when the reader takes
+   * more.
+   */
+  readonly follow: (report: (update: ThreadUpdate) => void, ready?: Effect.Effect<void>) => Call<void>
   /** Succeeds when the service has accepted the message, and reports the message by an update. */
   readonly send: (message: OutgoingMessage) => Call<ThreadMessage>
   /** After an answer of this terminal: starts the work of an approved plan, where the service does not. */

@@ -42,26 +42,31 @@ export class EdgeThread implements ChatThread {
   readonly place = (): string => `${this.chain.agent.id} in ${this.options.workspace} on this machine`
   readonly id = (): string | undefined => this.chain.id
 
-  readonly history = Effect.sync(() =>
-    this.options.runs.flatMap(({ error, id, input, resultText, state }): ReadonlyArray<ThreadMessage> => {
-      const text = messageOfPrompt(input.text)
-      const message = this.shown({ id: `${id} input`, text, state: "delivered", runId: id })
-      if (!hasEnded(state)) return [message]
-      const answer = this.shown({
-        id: `${id} answer`,
-        text: resultText ?? "",
-        state: "answer",
-        runId: id,
-        problem: error?.message
+  readonly history = () =>
+    Effect.sync(() =>
+      this.options.runs.flatMap(({ error, id, input, resultText, state }): ReadonlyArray<ThreadMessage> => {
+        const sent = messageOfPrompt(input.text)
+        const message = this.shown({ id: `${id} input`, text: sent, state: "delivered", runId: id })
+        if (!hasEnded(state)) return [message]
+        const text = resultText ?? ""
+        const answer = this.shown({
+          id: `${id} answer`,
+          text,
+          state: "answer",
+          runId: id,
+          problem: error?.message
+        })
+        return [message, { ...answer, author: this.chain.agent.id }]
       })
-      return [message, { ...answer, author: this.chain.agent.id }]
-    })
-  )
+    )
 
-  follow(report: (update: ThreadUpdate) => void): Effect.Effect<void, CommandFailed> {
+  follow(
+    report: (update: ThreadUpdate) => void,
+    ready?: Effect.Effect<void>
+  ): Effect.Effect<void, CommandFailed> {
     this.report = report
     return Effect.forever(
-      Effect.flatMap(this.chain.followNext, (end) => {
+      Effect.flatMap(this.chain.followNext(ready), (end) => {
         if (end === "completed") return this.startNext
         if (end === "unsuccessful") this.hold()
         return Effect.void

@@ -15,13 +15,15 @@ export interface FollowTurnOptions {
   readonly runId: RunId
   readonly agent: string
   readonly report: (update: ThreadUpdate) => void
+  /** Completes when the reader of the updates takes more: a slow one slows the stream. */
+  readonly ready?: Effect.Effect<void>
   readonly onConnection?: (state: ConnectionState) => void
 }
 
 /** Completes at the end of the run, or when its events can no longer be read. */
 export const followTurn = (
   server: RunServer,
-  { agent, onConnection, report, runId }: FollowTurnOptions
+  { agent, onConnection, ready = Effect.void, report, runId }: FollowTurnOptions
 ): Effect.Effect<void> =>
   Effect.suspend(() => {
     report({ kind: "turn", runId, agent })
@@ -35,10 +37,13 @@ export const followTurn = (
         ...(onConnection === undefined ? {} : { onConnection })
       })
     return streamOfBatches(batches).pipe(
-      Stream.runForEach((event) => Effect.sync(() => report({ kind: "event", runId, event }))),
+      Stream.runForEach((event) => {
+        report({ kind: "event", runId, event })
+        return ready
+      }),
       Effect.match({
         onSuccess: () => report({ kind: "ended", runId, problem: undefined }),
-        onFailure: ({ message }) => report({ kind: "ended", runId, problem: message })
+        onFailure: ({ code, message }) => report({ kind: "ended", runId, problem: message, code })
       })
     )
   })

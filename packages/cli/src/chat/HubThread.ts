@@ -60,12 +60,20 @@ export class HubThread implements ChatThread {
     return `${agentId} in ${workspace} on ${targetName}${this.feed.isOffline ? " (offline)" : ""}`
   }
 
-  get history() {
-    return this.feed.history
+  /** Begins the session without a message. */
+  get begin(): Effect.Effect<string, CommandFailed> {
+    return this.session.begin
   }
 
-  follow(report: (update: ThreadUpdate) => void): Effect.Effect<void, CommandFailed> {
-    return this.feed.follow(report)
+  history(atMost: number) {
+    return this.feed.history(atMost)
+  }
+
+  follow(
+    report: (update: ThreadUpdate) => void,
+    ready?: Effect.Effect<void>
+  ): Effect.Effect<void, CommandFailed> {
+    return this.feed.follow(report, ready)
   }
 
   send(message: OutgoingMessage): Effect.Effect<ThreadMessage, CommandFailed> {

@@ -14,7 +14,7 @@ import { EdgeThread } from "./EdgeThread.ts"
 import { type PlaceFlags, selectAgent } from "./HubPlace.ts"
 import type { Resumption } from "./OpenHubChat.ts"
 
-interface LocalSession {
+export interface LocalSession {
   readonly id: string
   readonly title: string
   /** Oldest first. */
@@ -22,7 +22,7 @@ interface LocalSession {
 }
 
 /** Conversations among the latest runs, the latest first. */
-const localSessions = (calls: EdgeApiClient) =>
+export const localSessions = (calls: EdgeApiClient) =>
   Effect.map(calls.runs.list({ query: { limit: 200 } }), ({ items }): ReadonlyArray<LocalSession> => {
     const bySession = Map.groupBy(
       withoutReplaced(items).filter(({ sessionId }) => sessionId !== undefined),

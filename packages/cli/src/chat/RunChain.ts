@@ -26,6 +26,8 @@ export interface RunChainOptions {
   /** Runs of an earlier conversation, oldest first. */
   readonly runs: ReadonlyArray<Run>
   readonly now: number
+  /** Id of a conversation without runs, if something else has named it. */
+  readonly sessionId?: SessionId
 }
 
 /** `unsuccessful`: the run was stopped or failed. `again`: its message has begun again. */
@@ -37,7 +39,7 @@ type Report = (update: ThreadUpdate) => void
 const announcesLoss = (event: RunEvent): boolean =>
   event.type === "runtime.unavailable" && continuationFailures.includes(event.payload.reason)
 
-const newSessionId = (now: number): SessionId =>
+export const newSessionId = (now: number): SessionId =>
   `ses_${encodeUlid(now, crypto.getRandomValues(new Uint8Array(10)))}` as SessionId // shaped by encodeUlid
 
 export class RunChain {
@@ -59,7 +61,7 @@ export class RunChain {
     this.report = report
     this.runtime = options.agent
     const last = options.runs.at(-1)
-    this.sessionId = last?.sessionId ?? newSessionId(options.now)
+    this.sessionId = options.sessionId ?? last?.sessionId ?? newSessionId(options.now)
     this.last = last?.id
     if (last !== undefined && !hasEnded(last.state)) {
       this.inProgress = last.id
@@ -135,19 +137,22 @@ export class RunChain {
   }
 
   /** Follows the next run to its end. */
-  readonly followNext: Effect.Effect<ChainEnd> = Effect.gen({ self: this }, function* () {
-    const runId = yield* Queue.take(this.starts)
-    const { again, isCompleted } = yield* this.followToEnd(runId)
-    // Until its message has begun again, later ones wait.
-    if (again !== undefined) yield* this.startAgain(again)
-    if (this.inProgress === runId) this.inProgress = undefined
-    const end: ChainEnd = isCompleted ? "completed" : "unsuccessful"
-    return again === undefined ? end : "again"
-  })
+  followNext(ready?: Effect.Effect<void>): Effect.Effect<ChainEnd> {
+    return Effect.gen({ self: this }, function* () {
+      const runId = yield* Queue.take(this.starts)
+      const { again, isCompleted } = yield* this.followToEnd(runId, ready)
+      // Until its message has begun again, later ones wait.
+      if (again !== undefined) yield* this.startAgain(again)
+      if (this.inProgress === runId) this.inProgress = undefined
+      const end: ChainEnd = isCompleted ? "completed" : "unsuccessful"
+      return again === undefined ? end : "again"
+    })
+  }
 
   /** Whether the run completed, and the message of a run that could not continue the conversation, to begin again. */
   private followToEnd(
-    runId: RunId
+    runId: RunId,
+    ready: Effect.Effect<void> = Effect.void
   ): Effect.Effect<{ readonly isCompleted: boolean; readonly again: OutgoingMessage | undefined }> {
     let again: OutgoingMessage | undefined
     let isCompleted = false
@@ -172,7 +177,7 @@ export class RunChain {
       this.report(update)
     }
     const onConnection = (state: "lost" | "live") => this.report({ kind: "connection", state })
-    const options = { runId, agent: this.runtime.id, report, onConnection }
+    const options = { runId, agent: this.runtime.id, report, ready, onConnection }
     return Effect.map(followTurn(this.options.server, options), () => {
       this.started.delete(runId)
       return { again, isCompleted }

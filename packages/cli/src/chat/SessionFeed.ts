@@ -29,7 +29,6 @@ export interface SessionFeedOptions {
 
 type Report = (update: ThreadUpdate) => void
 
-const SHOWN_HISTORY = 20
 const PAUSES_MS = [200, 5_000] as const
 const PAGE = 200
 
@@ -40,6 +39,8 @@ export class SessionFeed {
   /** Version of the last message that was reported. */
   private version = 0
   private isTargetOffline: boolean
+  /** Completes when the reader of the updates takes more. */
+  private ready: Effect.Effect<void> = Effect.void
 
   constructor(options: SessionFeedOptions) {
     this.options = options
@@ -53,14 +54,11 @@ export class SessionFeed {
   }
 
   /** The latest messages, oldest first. */
-  get history() {
+  history(atMost: number) {
     return Effect.gen({ self: this }, function* () {
       const session = this.options.session.current
       if (session === undefined) return []
-      const { items } = yield* this.calls.sessions.messages({
-        params: { id: session.id },
-        query: { limit: SHOWN_HISTORY }
-      })
+      const items = yield* this.latest(session.id, atMost)
       this.version = items.reduce((last, { version }) => Math.max(last, version), 0)
       yield* this.markRead(session.id, items[0])
       const active = new Set(session.activeRuns)
@@ -70,7 +68,25 @@ export class SessionFeed {
     })
   }
 
-  follow(report: Report): Effect.Effect<void, CommandFailed> {
+  /** Newest first. */
+  private latest(id: SessionId, atMost: number) {
+    return Effect.gen({ self: this }, function* () {
+      const items: Array<Message> = []
+      for (let cursor: string | null | undefined; cursor !== null && items.length < atMost;) {
+        const query = {
+          limit: Math.min(PAGE, atMost - items.length),
+          ...(cursor === undefined ? {} : { cursor })
+        }
+        const page = yield* this.calls.sessions.messages({ params: { id }, query })
+        items.push(...page.items)
+        cursor = page.nextCursor
+      }
+      return items
+    })
+  }
+
+  follow(report: Report, ready: Effect.Effect<void> = Effect.void): Effect.Effect<void, CommandFailed> {
+    this.ready = ready
     const { session } = this.options
     return Effect.gen({ self: this }, function* () {
       const id = yield* session.id
@@ -129,7 +145,7 @@ export class SessionFeed {
     if (this.followed.has(runId)) return Effect.void
     this.followed.add(runId)
     const { server, session } = this.options
-    const turn = followTurn(server, { runId, agent: session.agentLabel, report })
+    const turn = followTurn(server, { runId, agent: session.agentLabel, report, ready: this.ready })
     return Effect.asVoid(Effect.forkIn(turn, scope))
   }
 

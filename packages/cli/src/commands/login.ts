@@ -22,6 +22,43 @@ const hubOfThisMachine = Effect.gen(function* () {
   )
 })
 
+interface LoginRequest {
+  readonly hub: Option.Option<string>
+  readonly json: boolean
+}
+
+/** Signs the commands of this machine in, with a browser. */
+export const loginToHub = Effect.fn("login.toHub")(function* ({ hub, json }: LoginRequest) {
+  const host = yield* Host
+  const url = Option.isSome(hub) ? yield* parseHubUrl(hub.value) : yield* hubOfThisMachine
+  const existing = yield* readSignIn
+  if (existing !== undefined) {
+    // An expired sign-in is replaced.
+    const current = yield* connectToHub(existing.hub, existing.token).pipe(
+      Effect.flatMap((calls) => calls.auth.me()),
+      Effect.map(({ user }) => user),
+      Effect.catch(({ code }) => Effect.succeed(code !== "unauthorized"))
+    )
+    if (typeof current === "object" && existing.hub === url) {
+      const already = `You are already signed in to ${url} as ${escapeLine(current.name)}.\n`
+      return host.write(json ? `${JSON.stringify({ hub: url, user: current })}\n` : already)
+    }
+    if (current !== false)
+      return yield* refused(
+        `You are signed in to ${existing.hub} as ${escapeLine(existing.name)}. Run \`corral logout\` first.`
+      )
+  }
+  const token = yield* issueSignIn(url, firstCharacters(`corral on ${hostname()}`, 100))
+  const calls = yield* connectToHub(url, token)
+  const { user } = yield* calls.auth.me()
+  yield* writeSignIn({ hub: url, userId: user.id, name: user.name, token })
+  host.write(
+    json
+      ? `${JSON.stringify({ hub: url, user })}\n`
+      : `You are signed in to ${url} as ${escapeLine(user.name)}.\n`
+  )
+})
+
 export const loginCommand = Command.make(
   "login",
   {
@@ -31,36 +68,7 @@ export const loginCommand = Command.make(
     ),
     json: jsonObject
   },
-  Effect.fn(function* ({ hub, json }) {
-    const host = yield* Host
-    const url = Option.isSome(hub) ? yield* parseHubUrl(hub.value) : yield* hubOfThisMachine
-    const existing = yield* readSignIn
-    if (existing !== undefined) {
-      // An expired sign-in is replaced.
-      const current = yield* connectToHub(existing.hub, existing.token).pipe(
-        Effect.flatMap((calls) => calls.auth.me()),
-        Effect.map(({ user }) => user),
-        Effect.catch(({ code }) => Effect.succeed(code !== "unauthorized"))
-      )
-      if (typeof current === "object" && existing.hub === url) {
-        const already = `You are already signed in to ${url} as ${escapeLine(current.name)}.\n`
-        return host.write(json ? `${JSON.stringify({ hub: url, user: current })}\n` : already)
-      }
-      if (current !== false)
-        return yield* refused(
-          `You are signed in to ${existing.hub} as ${escapeLine(existing.name)}. Run \`corral logout\` first.`
-        )
-    }
-    const token = yield* issueSignIn(url, firstCharacters(`corral on ${hostname()}`, 100))
-    const calls = yield* connectToHub(url, token)
-    const { user } = yield* calls.auth.me()
-    yield* writeSignIn({ hub: url, userId: user.id, name: user.name, token })
-    host.write(
-      json
-        ? `${JSON.stringify({ hub: url, user })}\n`
-        : `You are signed in to ${url} as ${escapeLine(user.name)}.\n`
-    )
-  })
+  loginToHub
 ).pipe(Command.withDescription("Sign in to a Hub with a browser"))
 
 export const logoutCommand = Command.make(

@@ -19,6 +19,7 @@ import { Effect, Redacted } from "effect"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
 import { HttpApi } from "effect/http-api"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"
+import { originAccess } from "./CallOrigin.ts"
 import { locateEdge, type EdgeEndpoint } from "./EdgeLocation.ts"
 import type { EdgeChoice } from "../Flags.ts"
 
@@ -92,7 +93,11 @@ const unreachable = new CommandFailed({
 
 /** Typed client of the Edge at this endpoint. */
 export const connectToEdge = (endpoint: EdgeEndpoint) =>
-  effectCalls(UsedApi, endpoint, ({ error }) => commandFailure("Edge", error, unreachable))
+  Effect.flatMap(originAccess, (origin) =>
+    effectCalls(UsedApi, { ...endpoint, ...origin }, ({ error }) =>
+      commandFailure("Edge", error, unreachable)
+    )
+  )
 
 /** Typed calls of the Edge, by endpoint group. */
 export type EdgeApiClient = Effect.Success<ReturnType<typeof connectToEdge>>

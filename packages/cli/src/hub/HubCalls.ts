@@ -15,8 +15,9 @@ import { HubProjects } from "@corral/domain/hub-api/Projects"
 import { HubRuns } from "@corral/domain/hub-api/Runs"
 import { HubSessions } from "@corral/domain/hub-api/Sessions"
 import { HubTasks } from "@corral/domain/hub-api/Tasks"
-import type { Redacted } from "effect"
+import { Effect, type Redacted } from "effect"
 import { HttpApi } from "effect/http-api"
+import { originAccess } from "../edge/CallOrigin.ts"
 import { hubFailure, hubUnreachable } from "./HubRefusal.ts"
 
 class UsedApi extends HttpApi.make("hub")
@@ -40,5 +41,9 @@ class UsedApi extends HttpApi.make("hub")
 export const makeHubCalls = (url: string, token?: Redacted.Redacted) => {
   const access = { url, timeoutMs: 20_000, ...(token === undefined ? {} : { token }) }
   const signedInAt = token === undefined ? undefined : url
-  return effectCalls(UsedApi, access, ({ error }) => hubFailure(error, hubUnreachable(url), signedInAt))
+  return Effect.flatMap(originAccess, (origin) =>
+    effectCalls(UsedApi, { ...access, ...origin }, ({ error }) =>
+      hubFailure(error, hubUnreachable(url), signedInAt)
+    )
+  )
 }

@@ -26,6 +26,11 @@ export class Host extends Context.Service<
     readonly onResize: (listener: () => void) => () => void
     /** Reads keys instead of lines, until the editor is closed. */
     readonly openEditor: (listener: EditorListener) => LineEditor
+    /** stdin and stdout as bytes, for a program on the other side. Nothing else may use them then. */
+    readonly bytes: () => {
+      readonly input: AsyncIterable<Uint8Array>
+      readonly write: (bytes: Uint8Array) => Promise<void>
+    }
     /** Whether a user can answer prompts. */
     readonly interactive: boolean
     /** Command that starts this program: `corral`, `npm run corral --`. */

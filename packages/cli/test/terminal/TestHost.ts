@@ -13,6 +13,9 @@ export const testHost = (parts: Partial<Host["Service"]> = {}): Host["Service"] 
   openEditor: () => {
     throw new Error("This test has no line editor.")
   },
+  bytes: () => {
+    throw new Error("This test has no byte streams.")
+  },
   interactive: false,
   invocation: "corral",
   environment: {},

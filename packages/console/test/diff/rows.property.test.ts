@@ -4,7 +4,7 @@ import type { DiffHunk } from "@corral/domain/edge-api/Diff"
 import * as fc from "fast-check"
 import { cpuMillisOf } from "@corral/testing/time/CpuTime"
 import { languageOfFile } from "../../src/diff/languageOfFile.ts"
-import { parsePatch } from "../../src/diff/parsePatch.ts"
+import { parsePatch } from "@corral/domain/edge-api/ParsedPatch"
 import { type DiffEntry, rowsOf } from "../../src/diff/rows.ts"
 
 const line = fc

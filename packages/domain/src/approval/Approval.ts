@@ -108,7 +108,10 @@ export const DecideApproval = Schema.Struct({
 }).annotate({ identifier: "DecideApproval" })
 export type DecideApproval = typeof DecideApproval.Type
 
-/** Request header with the origin of a decision that a program makes directly at the Edge. Default: `terminal`. */
+/**
+ * Request header with the origin of a decision that a person makes in a program. At an Edge the default is `terminal`. A Hub knows the client by its
+ * sign-in, and accepts only `editor` from people.
+ */
 export const ORIGIN_HEADER = "x-corral-origin"
 export const originHeaders = {
   [ORIGIN_HEADER]: Schema.optionalKey(Schema.Literals(["terminal", "editor"]))

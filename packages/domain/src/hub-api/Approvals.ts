@@ -4,7 +4,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
-import { ApprovalState } from "../approval/Approval.ts"
+import { ApprovalState, originHeaders } from "../approval/Approval.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { DecideHubApproval, HubApproval } from "./HubRun.ts"
 import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
@@ -36,7 +36,7 @@ export class HubApprovals extends HttpApiGroup.make("approvals")
       .annotate(KeyScope, "read"),
     HttpApiEndpoint.post("decide", "/client/approvals/:id/decide", {
       params: { id: ApprovalId },
-      headers: idempotencyHeaders,
+      headers: { ...idempotencyHeaders, ...originHeaders },
       payload: DecideHubApproval,
       success: HubApproval,
       error: responses(

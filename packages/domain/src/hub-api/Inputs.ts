@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
+import { originHeaders } from "../approval/Approval.ts"
 import { ANSWER_TEXT } from "../edge-api/Inputs.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
@@ -35,7 +36,7 @@ export class HubInputs extends HttpApiGroup.make("inputs")
       .annotate(KeyScope, "read"),
     HttpApiEndpoint.post("answer", "/client/inputs/:id/answer", {
       params: { id: InputRequestId },
-      headers: idempotencyHeaders,
+      headers: { ...idempotencyHeaders, ...originHeaders },
       payload: InputAnswer,
       success: HubInput,
       error: responses(

@@ -62,7 +62,7 @@ export const approvalEndpoints = HttpApiBuilder.group(
         const { kind, userId } = yield* CurrentPrincipal
         const approval = (yield* approvals.find(id)) ?? (yield* new PermissionDenied())
         const { projectId, targetId } = approval
-        const requested = decisionDetailsOf(approval, payload, decisionOriginOf[kind])
+        const requested = decisionDetailsOf(approval, payload, decisionOriginOf(kind, headers))
         // At the same time: a person waits for both.
         const route = Effect.exit(Effect.void.pipe(requireRoute(targets, approval)))
         const [, mayRoute] = yield* Effect.all([authority.overApproval(id, requested), route], {

@@ -58,6 +58,8 @@ export const inputEndpoints = HttpApiBuilder.group(
   })
 )
 
+type AnswerHeaders = HubRequest<"inputs", "answer">["headers"]
+
 const answerHandler = Effect.gen(function* () {
   const audit = yield* Audit
   const authority = yield* HubAuthority
@@ -69,14 +71,18 @@ const answerHandler = Effect.gen(function* () {
   const complete = yield* completingCommands
 
   /** No transaction is open while the Edge decides which answer was first. */
-  const send = Effect.fnUntraced(function* (input: HubInput, answer: InputAnswer) {
+  const send = Effect.fnUntraced(function* (input: HubInput, answer: InputAnswer, headers: AnswerHeaders) {
     const { kind, userId } = yield* CurrentPrincipal
     const { id: inputId, projectId, runId, targetId } = input
     if (input.state !== "pending") return yield* resolvedRefusal(input)
     const issues = yield* inputs.findPlanModeIssues(input, answer)
     if (issues.length > 0) return yield* new SchemaValidationFailed({ details: { issues } })
     if ("approve" in answer && answer.approve) yield* inputs.recordApproval(inputId, userId, answer)
-    const command = { answer: { runId, inputId, ...answer }, by: userId, origin: decisionOriginOf[kind] }
+    const command = {
+      answer: { runId, inputId, ...answer },
+      by: userId,
+      origin: decisionOriginOf(kind, headers)
+    }
     const answered: HubInput = { ...(yield* router.answerInput(targetId, command)), projectId, targetId }
     return answered
   })
@@ -95,8 +101,9 @@ const answerHandler = Effect.gen(function* () {
     if (stored !== undefined) return yield* markReplayed(stored, true)
     const auditedAction = { action: "input.answer", resource: id, projectId: input.projectId } as const
     return yield* complete(
-      Effect.flatMap(Effect.exit(send(input, payload).pipe(requireRoute(targets, input))), (outcome) =>
-        writeOnce({ scope, headers, payload, response }, audit.perform(auditedAction, outcome))
+      Effect.flatMap(
+        Effect.exit(send(input, payload, headers).pipe(requireRoute(targets, input))),
+        (outcome) => writeOnce({ scope, headers, payload, response }, audit.perform(auditedAction, outcome))
       )
     )
   }, withErrorObjects)

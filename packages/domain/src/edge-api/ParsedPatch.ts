@@ -1,7 +1,7 @@
 /**
  * Parser of unified patches that are given as text. Lines outside of hunks are ignored.
  */
-import type { DiffHunk } from "@corral/domain/edge-api/Diff"
+import type { DiffHunk } from "./Diff.ts"
 
 const head = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/
 

@@ -1,0 +1,24 @@
+/** Editors of users of a Hub, each with a home that has the user's sign-in. */
+import type { HubClient } from "@corral/testing/hub/HubClient"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { TestEditor } from "../acp/TestEditor.ts"
+
+export class EditorHomes {
+  private readonly folders: Array<string> = []
+
+  /** An editor of this user. `token`: instead of the sign-in. */
+  async open(client: HubClient, token = client.token): Promise<TestEditor> {
+    const home = mkdtempSync(join(tmpdir(), "corral-editor-"))
+    this.folders.push(home)
+    const signIn = { hub: client.url, userId: client.userId, name: "Person", token }
+    writeFileSync(join(home, "hub.json"), JSON.stringify(signIn), { mode: 0o600 })
+    const capabilities = { elicitation: { form: {} } }
+    return TestEditor.open({ home, service: "Hub", capabilities })
+  }
+
+  remove(): void {
+    for (const folder of this.folders) rmSync(folder, { recursive: true, force: true })
+  }
+}
