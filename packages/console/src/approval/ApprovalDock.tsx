@@ -36,7 +36,7 @@ interface CardProps {
 const DockCard = ({ approval, approvals, card, onDecided }: CardProps) => {
   const messages = useMessages(approvalMessages)
   const { expiresAt, id, projectId, request } = approval
-  const decide = useDecide(id, () => onDecided(id))
+  const decide = useDecide(id, { onSend: () => onDecided(id) })
   const all = useAllowAll(approvals, onDecided)
   const deafUntil = useRef(performance.now() + DEAF_MS)
   const seen = useSeenWhole()

@@ -6,6 +6,7 @@ import { inputMessages } from "../input/messages.ts"
 import { useAnswer } from "../input/useAnswer.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
+import { useRef } from "react"
 import { type Draft, useDraftReadiness } from "./Draft.ts"
 import { AnswerNote } from "../input/AnswerNote.tsx"
 import "./composer.css"
@@ -16,14 +17,12 @@ interface Props extends TextQuestion {
 
 export const AnswerWithText = ({ draft, input, question }: Props) => {
   const messages = useMessages(inputMessages)
-  const answer = useAnswer(input)
+  const sent = useRef("")
+  const answer = useAnswer(input, { onSent: () => draft.removeSent(sent.current, []) })
   const isReady = useDraftReadiness(draft) === "ready" && draft.files.list().length === 0
   const send = () => {
-    const text = draft.text()
-    answer.mutate(
-      { answers: { [question.id]: textAnswer(question, text.trim()) } },
-      { onSuccess: () => draft.removeSent(text, []) }
-    )
+    sent.current = draft.text()
+    answer.mutate({ answers: { [question.id]: textAnswer(question, sent.current.trim()) } })
   }
   if (!isReady) return null
   return (

@@ -32,11 +32,11 @@ const DETAIL = 160
 const Decision = ({ approval, onDecided, sessionId }: RowProps) => {
   const messages = useMessages(homeMessages)
   const { allow, deny } = useMessages(approvalMessages)
-  const decide = useDecide(approval.id)
+  const decide = useDecide(approval.id, { onSent: onDecided })
   const mayDecide = useCanDecide(approval.projectId)
   const { request, runId } = approval
   const send = (decision: "allow" | "deny") =>
-    decide.mutate(decision === "allow" ? { decision, scope: "once" } : { decision }, { onSuccess: onDecided })
+    decide.mutate(decision === "allow" ? { decision, scope: "once" } : { decision })
   const review = (
     <WorkLink runId={runId} sessionId={sessionId} className="button small">
       {messages.review}

@@ -120,7 +120,7 @@ export const InputCard = ({ card, count, input, onAnswered }: Props) => {
   const messages = useMessages(inputMessages)
   const { language } = useLanguage()
   const deafUntil = useRef(performance.now() + DEAF_MS)
-  const answer = useAnswer(input, () => onAnswered(input.id))
+  const answer = useAnswer(input, { onSend: () => onAnswered(input.id) })
   const question = useQuestionCard({ answer, card, input })
   const onKeyDown = useCardKeys(card, deafUntil, question.actions)
   const device = useDevice(input.targetId)

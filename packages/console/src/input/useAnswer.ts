@@ -30,8 +30,14 @@ const sealedAnswer = async (input: HubInput, answer: InputAnswer): Promise<Input
 
 export type AnswerMutation = ReturnType<typeof useAnswer>
 
-/** `onSend` runs when the person has answered, before the Hub knows. */
-export const useAnswer = (input: HubInput, onSend?: () => void) => {
+/** What follows an answer, also where the change feed has closed the question, and what asked it is gone, before the Hub's response is here. */
+interface AnswerSteps {
+  /** The person has answered, and the Hub does not know yet. */
+  readonly onSend?: () => void
+  readonly onSent?: () => void
+}
+
+export const useAnswer = (input: HubInput, { onSend, onSent }: AnswerSteps) => {
   const client = useQueryClient()
   const headersOf = useIdempotencyKey()
   // Sealing the same text twice gives different bytes, which would be another request.
@@ -47,7 +53,10 @@ export const useAnswer = (input: HubInput, onSend?: () => void) => {
       return hubApi.inputs.answer({ params: { id: input.id }, headers: headersOf(payload), payload })
     },
     onMutate: () => onSend?.(),
-    onSuccess: () => (sealed.current = undefined),
+    onSuccess: () => {
+      sealed.current = undefined
+      onSent?.()
+    },
     // Also after an error: another person may have answered.
     onSettled: () => client.invalidateQueries({ queryKey: ["inputs"] })
   })

@@ -202,8 +202,15 @@ describe.skipIf(!hasChromium)("questions in the console", { timeout: 120_000 }, 
     await emptied(field)
     assert.deepStrictEqual(answers(), [])
     await field.fill("Only 24 December")
+    const answered = page.getByText("Answered by you")
+    // The change feed may close the question before the response is here.
+    await page.route("**/answer", async (route) => {
+      const response = await route.fetch()
+      await answered.waitFor()
+      await route.fulfill({ response })
+    })
     await offer.click()
-    await page.getByText("Answered by you").waitFor()
+    await answered.waitFor()
     assert.deepStrictEqual(answers(), [{ answers: { calendar: { other: "Only 24 December" } } }])
     await emptied(field)
     await browser.end(page)
