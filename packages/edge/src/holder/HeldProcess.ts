@@ -143,7 +143,6 @@ export class HeldProcess implements RunChild {
     return this.#pid
   }
 
-  /** Start time of the process, as `processStartTime` reads it. */
   get startTicks(): number {
     return this.#startTicks
   }

@@ -4,6 +4,8 @@ import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 export interface RunChild {
   /** `undefined` if it could not be started, or is not known yet: the holder reports it a moment after the start. */
   readonly pid: number | undefined
+  /** Start time of the process, as `processStartTime` reads it; 0 if it is not known. */
+  readonly startTicks: number
   /** Whether its parent is the program that confines the runtime. */
   readonly isConfined: boolean
   /** Whether it has exited, or was not started. */

@@ -11,6 +11,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { constants } from "node:os"
 import { Duplex, type Readable, type Writable } from "node:stream"
 import type { Launcher } from "./Launcher.ts"
+import { processStartTime } from "./MarkSearch.ts"
 import { makeProgramFiles, type ProgramFilesSpec } from "./ProgramFiles.ts"
 import type { RunChild, RunChildHandlers } from "./RunChild.ts"
 import { withSharedReads } from "./SharedReads.ts"
@@ -99,6 +100,7 @@ interface Exit {
 
 export class Subprocess implements RunChild {
   readonly pid: number | undefined
+  readonly startTicks: number = 0
   readonly isConfined: boolean
   private readonly child: ChildProcess | undefined
   private readonly stdin: Writable | undefined
@@ -124,6 +126,7 @@ export class Subprocess implements RunChild {
     this.child = child
     this.stdin = stdin
     this.pid = child.pid
+    this.startTicks = processStartTime(child.pid)
     child.on("error", (error) => {
       if (child.pid === undefined) this.handlers.onSpawnError(error)
     })

@@ -2,7 +2,7 @@ import { afterEach, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
-import fs, { existsSync, readFileSync, symlinkSync } from "node:fs"
+import fs, { accessSync, constants, existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { syncBuiltinESMExports } from "node:module"
 import { join } from "node:path"
 import { runSweep } from "../../src/process/Containment.ts"
@@ -12,6 +12,7 @@ import {
   findSurvivors,
   hasProc,
   processStartTime,
+  SeenProcesses,
   type Survivors
 } from "../../src/process/MarkSearch.ts"
 import { signalGroup, sweepMarked } from "../../src/process/MarkSweep.ts"
@@ -83,23 +84,37 @@ const inNewSession = `"${process.execPath}" -e '
 const escaping = inNewSession.replace("WHICH", "process.env")
 const escapingUnmarked = inNewSession.replace("WHICH", "{ PATH: process.env.PATH }")
 
-/** Listings of /proc that a piece of work makes. */
-const listingsOf = (work: () => void): number => {
-  const { readdirSync } = fs
-  let listings = 0
-  fs.readdirSync = ((path: string) => {
-    if (path === "/proc") listings++
-    return readdirSync(path)
-  }) as typeof readdirSync // with the one parameter that the search passes
+/** How often a piece of work calls a function of the file system with such a path. */
+const callsOf = (name: "openSync" | "readdirSync", isMeant: (path: string) => boolean, work: () => void) => {
+  const original = fs[name] as (path: string, ...more: ReadonlyArray<unknown>) => unknown
+  let calls = 0
+  const counting = (path: string, ...more: ReadonlyArray<unknown>) => {
+    if (isMeant(path)) calls++
+    return original(path, ...more)
+  }
+  Object.assign(fs, { [name]: counting })
   syncBuiltinESMExports()
   try {
     work()
-    return listings
+    return calls
   } finally {
-    fs.readdirSync = readdirSync
+    Object.assign(fs, { [name]: original })
     syncBuiltinESMExports()
   }
 }
+
+/** Listings of /proc that a piece of work makes. */
+const listingsOf = (work: () => void): number => callsOf("readdirSync", (path) => path === "/proc", work)
+
+const LAST_PID = "/proc/sys/kernel/ns_last_pid"
+const canChooseNumbers = (() => {
+  try {
+    accessSync(LAST_PID, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+})()
 
 const survivors = (mark: string, leader: number | undefined) => findSurvivors({ mark, leader }).pids
 const sweep = (mark: string, leader: number | undefined) => runSweep(sweepMarked({ mark, leader }))
@@ -226,6 +241,52 @@ describe("survivors", () => {
       assert.include(pids, pidOf(child))
       assert.strictEqual(pids.length, 2)
     }
+  })
+
+  it("reads no state again of what started before all targets, and of everything else", async () => {
+    const old = await start("sleep 600 & echo $!; read line", envOf())
+    const [sleeper = 0] = left
+    const seen = new SeenProcesses()
+    findAllSurvivors([{ mark: newMark() }], seen)
+    const mark = newMark()
+    const child = await start("sleep 600 & echo $!; read line", envOf(mark))
+    const target = { mark, leader: pidOf(child), since: processStartTime(pidOf(child)) }
+    const readsOf = (pid: number) =>
+      callsOf(
+        "openSync",
+        (path) => path === `/proc/${pid}/stat`,
+        () => {
+          assert.sameMembers(
+            [...(findAllSurvivors([target], seen)[0]?.pids ?? [])],
+            [pidOf(child), ...left.slice(1)]
+          )
+        }
+      )
+    for (let search = 0; search < 3; search++) {
+      assert.strictEqual(readsOf(sleeper), 0)
+      assert.strictEqual(readsOf(pidOf(child)), 1)
+    }
+    assert.include(findAllSurvivors([{ mark: newMark(), leader: pidOf(old) }], seen)[0]?.pids ?? [], sleeper)
+  })
+
+  it.skipIf(!canChooseNumbers)("finds a process that has taken the number of an older one", async () => {
+    const old = await start("echo ready; read line", envOf())
+    const number = pidOf(old)
+    const seen = new SeenProcesses()
+    const mark = newMark()
+    findAllSurvivors([{ mark }], seen)
+    old.kill("SIGKILL")
+    await once(old, "exit")
+    // A clock tick later, so that the number alone could not tell.
+    const first = await start("echo ready; read line", envOf())
+    const since = processStartTime(pidOf(first))
+    let reused: ChildProcess | undefined
+    for (let nth = 0; nth < 50 && reused?.pid !== number; nth++) {
+      writeFileSync(LAST_PID, String(number - 1))
+      reused = await start("echo ready; read line", envOf(mark))
+    }
+    assert.strictEqual(reused?.pid, number)
+    assert.include(findAllSurvivors([{ mark, since }], seen)[0]?.pids ?? [], number)
   })
 
   it("never finds the process that looks", async () => {

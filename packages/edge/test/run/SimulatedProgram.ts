@@ -81,6 +81,7 @@ export class SimulatedProgram {
       pid: undefined,
       isConfined: false,
       isGone: false,
+      startTicks: 0,
       write: (text) => (isAttached() ? this.#receive(Buffer.from(text)) : undefined),
       closeInput: () => undefined,
       pause: () => undefined,

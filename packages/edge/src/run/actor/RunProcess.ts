@@ -18,7 +18,6 @@ import { decodeOutput } from "./RuntimeOutput.ts"
 import type { KernelProgram } from "../kernel/KernelState.ts"
 import type { RunMessage } from "../kernel/RunMessage.ts"
 import * as SilenceClock from "./SilenceClock.ts"
-import { processStartTime } from "../../process/MarkSearch.ts"
 import type { FindSurvivors } from "../../process/SharedSearch.ts"
 
 // The sweep of a run's processes at its end. The termination needs it for what holds the pipes, and so does the run's last step.
@@ -32,7 +31,6 @@ class RunSweep {
   readonly #child: RunChild
   readonly #processes: Processes
   readonly #find: FindSurvivors | undefined
-  #since: number | undefined
   #lock: Semaphore.Semaphore | undefined
   /** Searches that found a process. */
   #looks = 0
@@ -42,7 +40,6 @@ class RunSweep {
     this.#child = child
     this.#processes = processes
     this.#find = find
-    this.#readStart()
   }
 
   /** Kills what is left. Returns the number of searches that found a process meanwhile. */
@@ -57,21 +54,15 @@ class RunSweep {
   #once(): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (this.#isDone) return Effect.void
-      this.#readStart()
       // The holder reports a process a moment after it has started it: what is not known yet may still come.
-      const isStarted = this.#child.pid !== undefined
-      const target = { ...this.#processes, leader: this.#child.pid, since: this.#since }
+      const { pid, startTicks } = this.#child
+      const isStarted = pid !== undefined
+      const target = { ...this.#processes, leader: pid, since: startTicks }
       return Effect.map(sweep(target, this.#find), (looks) => {
         this.#looks += looks
         this.#isDone = isStarted
       })
     })
-  }
-
-  /** Read as soon as it is known: later the number may be of another process. */
-  #readStart(): void {
-    const { pid } = this.#child
-    if (pid !== undefined) this.#since ??= processStartTime(pid)
   }
 }
 
