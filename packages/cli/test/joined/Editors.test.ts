@@ -1,24 +1,27 @@
 /** Editors at a Hub whose device is elsewhere: turns, and the rights of the people who use them. */
 import { methods } from "@agentclientprotocol/sdk"
 import type { HubClient } from "@corral/testing/hub/HubClient"
-import { Joined } from "@corral/testing/stack/Joined"
+import type { Joined } from "@corral/testing/stack/Joined"
 import { PIXEL } from "@corral/testing/hub/Uploads"
 import { until } from "@corral/testing/time/Until"
 import { afterAll, afterEach, assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"
 import { driveEditorTurns } from "../acp/EditorTurns.ts"
 import { choose, type TestEditor } from "../acp/TestEditor.ts"
+import { Chats } from "./Chats.ts"
 import { EditorHomes } from "./EditorHomes.ts"
 import { raceDecisions } from "./EditorRaces.ts"
 
 describe("Editors at a Hub", { timeout: 120_000 }, () => {
+  let chats: Chats
   let joined: Joined
   const homes = new EditorHomes()
   beforeAll(async () => {
-    joined = await Joined.open()
+    chats = await Chats.open()
+    joined = chats.joined
   }, 120_000)
   afterAll(async () => {
     homes.remove()
-    await joined.remove()
+    await chats.remove()
   })
 
   afterEach(async () => {
@@ -87,8 +90,8 @@ describe("Editors at a Hub", { timeout: 120_000 }, () => {
     assert.include(audit.text, `"origin":"editor"`)
   })
 
-  it("has one winner of each race with the console and a terminal, and names it", async () => {
-    const wins = await raceDecisions(joined, homes, 5)
+  it("has one winner of each race with the console, a terminal and a chat, and names it", async () => {
+    const wins = await raceDecisions(chats, homes, 5)
     assert.strictEqual(
       [...wins.values()].reduce((sum, count) => sum + count, 0),
       5
