@@ -112,8 +112,9 @@ export class AcpSession {
 
   /** Sends what happened before, except for runs in progress, which `following` sends. */
   readonly replay: Effect.Effect<void, CommandFailed> = Effect.gen({ self: this }, function* () {
-    const active = new Set(this.opened.activeRuns)
-    for (const message of yield* this.opened.thread.history(MAX_HISTORY)) {
+    const messages = yield* this.opened.thread.history(MAX_HISTORY)
+    const active = new Set(this.opened.activeRuns())
+    for (const message of messages) {
       const { runId } = message
       this.shownMessages.add(message.id)
       const isShown = runId !== undefined && this.shownRuns.has(runId)
@@ -142,7 +143,7 @@ export class AcpSession {
   }
 
   private readonly catchUp = Effect.fnUntraced(function* (this: AcpSession, isSilent: boolean) {
-    for (const runId of this.opened.activeRuns) {
+    for (const runId of this.opened.activeRuns()) {
       const { lastSeq } = yield* this.opened.thread.server.run(runId)
       if (lastSeq > 0)
         this.catchingUp.set(runId, { seq: lastSeq, isSilent, done: Deferred.makeUnsafe<void>() })

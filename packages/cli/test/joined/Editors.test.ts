@@ -1,6 +1,6 @@
 /** Editors at a Hub whose device is elsewhere: turns, and the rights of the people who use them. */
 import { methods } from "@agentclientprotocol/sdk"
-import type { HubClient } from "@corral/testing/hub/HubClient"
+import { HubClient } from "@corral/testing/hub/HubClient"
 import type { Joined } from "@corral/testing/stack/Joined"
 import { PIXEL } from "@corral/testing/hub/Uploads"
 import { until } from "@corral/testing/time/Until"
@@ -10,6 +10,7 @@ import { choose, type TestEditor } from "../acp/TestEditor.ts"
 import { Chats } from "./Chats.ts"
 import { EditorHomes } from "./EditorHomes.ts"
 import { raceDecisions } from "./EditorRaces.ts"
+import { openForwardingAddress } from "./ForwardingAddress.ts"
 
 describe("Editors at a Hub", { timeout: 120_000 }, () => {
   let chats: Chats
@@ -97,6 +98,32 @@ describe("Editors at a Hub", { timeout: 120_000 }, () => {
       5
     )
   })
+
+  it.each(["load", "resume"] as const)(
+    "shows a run that begins while an editor opens the session to %s it, and answers before the end",
+    async (how) => {
+      const first = await editorOf(joined.owner)
+      const session = await first.create()
+      await first.prompt(session, "/say one")
+      const messages = `/client/sessions/${session}/messages`
+      const { token, url, userId } = joined.owner
+      let turn: Promise<unknown> | undefined
+      const address = await openForwardingAddress(url, async (method, path) => {
+        if (turn !== undefined || method !== "GET" || !path.startsWith(messages)) return
+        turn = first.prompt(session, "/say before\n/write late.txt x\n/say after")
+        await first.permission()
+      })
+      const second = await editorOf(new HubClient(address, token, userId))
+      if (how === "load") await second.load(session)
+      else
+        await second.agent.request(methods.agent.session.resume, { sessionId: session, cwd: second.cwd })
+      choose(await second.permission(), "allow_once")
+      await second.shows("after")
+      for (const text of how === "load" ? ["before", "after"] : ["after"])
+        assert.strictEqual(second.text.split(text).length, 2, second.text)
+      await turn
+    }
+  )
 
   it("sends text, links, texts of files and images with a prompt", async () => {
     const editor = await editorOf(joined.owner)
