@@ -167,7 +167,7 @@ export class AcpSession {
       // Nothing is written after the end of the session.
       yield* Effect.raceFirst(this.outbox.flushed, Deferred.await(this.ended))
       return end
-    }).pipe(Effect.ensuring(Effect.sync(() => (this.prompt = undefined))))
+    }).pipe(Effect.ensuring(Effect.sync(() => this.endPrompt())))
   }
 
   /** The editor closes the session, or opens it again. Its prompt gets an answer. */
@@ -262,7 +262,8 @@ export class AcpSession {
     if (message.state === "queued" || message.state === "waiting" || message.isHeld) return
     this.shownMessages.add(message.id)
     const { runId } = message
-    if (runId !== undefined && this.shownRuns.has(runId)) return
+    // The answer to a prompt of this editor, too.
+    if (runId !== undefined && (this.shownRuns.has(runId) || runId === prompt?.runId)) return
     if (runId !== undefined) this.shownRuns.add(runId)
     this.showMessage(message)
   }
@@ -326,6 +327,12 @@ export class AcpSession {
     if (this.prompt?.runId === runId)
       this.prompt.fail(new CommandFailed({ message: problem, exitCode: exitCodes.refused, code }))
     else this.addLine(`${runId} lost`, problem)
+  }
+
+  private endPrompt(): void {
+    const runId = this.prompt?.runId
+    if (runId !== undefined) this.shownRuns.add(runId)
+    this.prompt = undefined
   }
 
   /** The events of a run that has ended. */
