@@ -25,6 +25,7 @@ import { paragraph, textBlock } from "./UpdateText.ts"
 
 /** Messages of a session that an editor loads. */
 const MAX_HISTORY = 10_000
+const MAX_UNDECIDED = 100
 
 export interface AcpSessionOptions {
   readonly opened: OpenedSession
@@ -60,6 +61,8 @@ export class AcpSession {
   private readonly shownMessages = new Set<string>()
   private readonly catchingUp = new Map<RunId, CatchingUp>()
   private prompt: PromptTurn | undefined
+  /** Messages of this user that may be the prompt, until the service has said which one is. */
+  private readonly undecided: Array<ThreadMessage> = []
   private later: string | undefined
   private isConnected = true
   private readonly ended = Deferred.makeUnsafe<void>()
@@ -162,6 +165,7 @@ export class AcpSession {
       const sent = yield* this.opened.thread.send(message)
       this.shownMessages.add(sent.id)
       prompt.update(sent)
+      for (const each of this.undecided.splice(0)) this.message(each)
       if (prompt.isCancelled) yield* this.stop(prompt)
       const end = yield* prompt.end
       // Nothing is written after the end of the session.
@@ -257,6 +261,8 @@ export class AcpSession {
   private message(message: ThreadMessage): void {
     const { prompt } = this
     if (prompt !== undefined && message.id === prompt.messageId) return prompt.update(message)
+    const isUndecided = prompt !== undefined && prompt.messageId === undefined && message.author === undefined
+    if (isUndecided && this.undecided.length < MAX_UNDECIDED) return void this.undecided.push(message)
     if (this.shownMessages.has(message.id)) return
     // A message that waits is shown when its run begins, and further input of a run with its events.
     if (message.state === "queued" || message.state === "waiting" || message.isHeld) return
@@ -333,6 +339,7 @@ export class AcpSession {
     const runId = this.prompt?.runId
     if (runId !== undefined) this.shownRuns.add(runId)
     this.prompt = undefined
+    for (const message of this.undecided.splice(0)) this.message(message)
   }
 
   /** The events of a run that has ended. */

@@ -4,6 +4,7 @@ import { HubClient } from "@corral/testing/hub/HubClient"
 import type { Joined } from "@corral/testing/stack/Joined"
 import { PIXEL } from "@corral/testing/hub/Uploads"
 import { until } from "@corral/testing/time/Until"
+import { within } from "@corral/testing/time/Within"
 import { afterAll, afterEach, assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"
 import { driveEditorTurns } from "../acp/EditorTurns.ts"
 import { choose, type TestEditor } from "../acp/TestEditor.ts"
@@ -108,11 +109,12 @@ describe("Editors at a Hub", { timeout: 120_000 }, () => {
       const messages = `/client/sessions/${session}/messages`
       const { token, url, userId } = joined.owner
       let turn: Promise<unknown> | undefined
-      const address = await openForwardingAddress(url, async (method, path) => {
+      const before = async (method: string, path: string): Promise<void> => {
         if (turn !== undefined || method !== "GET" || !path.startsWith(messages)) return
         turn = first.prompt(session, "/say before\n/write late.txt x\n/say after")
         await first.permission()
-      })
+      }
+      const address = await openForwardingAddress(url, { before })
       const second = await editorOf(new HubClient(address, token, userId))
       if (how === "load") await second.load(session)
       else
@@ -124,6 +126,24 @@ describe("Editors at a Hub", { timeout: 120_000 }, () => {
       await turn
     }
   )
+
+  it("ends a prompt whose run begins before the editor knows that the Hub has the message", async () => {
+    const { token, url, userId } = joined.owner
+    const shown = Promise.withResolvers<void>()
+    const after = async (method: string, path: string): Promise<void> => {
+      if (method === "POST" && path.endsWith("/messages")) await shown.promise
+    }
+    const address = await openForwardingAddress(url, { after })
+    const editor = await editorOf(new HubClient(address, token, userId))
+    const session = await editor.create()
+    const turn = editor.prompt(session, "/write slow.txt x\n/say done")
+    const dialog = await editor.permission()
+    shown.resolve()
+    choose(dialog, "allow_once")
+    assert.strictEqual((await within(turn, 20_000, "the end of the turn")).stopReason, "end_turn")
+    assert.strictEqual(editor.textOf("user_message_chunk"), "")
+    assert.strictEqual(editor.text.split("done").length, 2, editor.text)
+  })
 
   it("sends text, links, texts of files and images with a prompt", async () => {
     const editor = await editorOf(joined.owner)

@@ -1,22 +1,28 @@
-/** Another address of a Hub. What a test does before a request reaches the Hub happens between two requests of the client. */
+/** Another address of a Hub. What a test does before a request or its response is forwarded happens before the client continues. */
 import { onTestFinished } from "@effect/vitest"
 import { once } from "node:events"
 import { createServer, request } from "node:http"
 import type { AddressInfo } from "node:net"
 
-/** `before`: with the method and the path of a request. */
+type Step = (method: string, path: string) => Promise<void>
+
+const nothing: Step = () => Promise.resolve()
+
+/** `before`: before a request is forwarded. `after`: before its response is. */
 export const openForwardingAddress = async (
   hub: string,
-  before: (method: string, path: string) => Promise<void>
+  { after = nothing, before = nothing }: { readonly before?: Step; readonly after?: Step }
 ): Promise<string> => {
   const server = createServer((received, response) => {
     const { headers, method = "GET", url: path = "/" } = received
     void before(method, path).then(() => {
       const to = { method, headers: { ...headers, host: new URL(hub).host } }
       const sent = request(new URL(path, hub), to, (answer) => {
-        response.writeHead(answer.statusCode ?? 502, answer.headers)
-        answer.on("error", () => response.destroy()).pipe(response)
-        response.once("close", () => answer.destroy())
+        void after(method, path).then(() => {
+          response.writeHead(answer.statusCode ?? 502, answer.headers)
+          answer.on("error", () => response.destroy()).pipe(response)
+          response.once("close", () => answer.destroy())
+        })
       })
       sent.on("error", () => response.destroy())
       received.pipe(sent)
