@@ -13,7 +13,7 @@ import { EditorHomes } from "./EditorHomes.ts"
 import { raceDecisions } from "./EditorRaces.ts"
 import { openForwardingAddress } from "./ForwardingAddress.ts"
 
-describe("Editors at a Hub", { timeout: 120_000 }, () => {
+describe("Editors at a Hub", { timeout: 40_000 }, () => {
   let chats: Chats
   let joined: Joined
   const homes = new EditorHomes()
