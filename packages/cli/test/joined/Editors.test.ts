@@ -13,7 +13,7 @@ import { EditorHomes } from "./EditorHomes.ts"
 import { raceDecisions } from "./EditorRaces.ts"
 import { openForwardingAddress } from "./ForwardingAddress.ts"
 
-describe("Editors at a Hub", { timeout: 40_000 }, () => {
+describe("Editors at a Hub", { timeout: 120_000 }, () => {
   let chats: Chats
   let joined: Joined
   const homes = new EditorHomes()
@@ -117,8 +117,7 @@ describe("Editors at a Hub", { timeout: 40_000 }, () => {
       const address = await openForwardingAddress(url, { before })
       const second = await editorOf(new HubClient(address, token, userId))
       if (how === "load") await second.load(session)
-      else
-        await second.agent.request(methods.agent.session.resume, { sessionId: session, cwd: second.cwd })
+      else await second.agent.request(methods.agent.session.resume, { sessionId: session, cwd: second.cwd })
       choose(await second.permission(), "allow_once")
       await second.shows("after")
       for (const text of how === "load" ? ["before", "after"] : ["after"])

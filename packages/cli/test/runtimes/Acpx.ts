@@ -8,7 +8,16 @@ import { RunningProgram } from "@corral/testing/process/RunningProgram"
 import { until } from "@corral/testing/time/Until"
 import { assert } from "@effect/vitest"
 import { createHash } from "node:crypto"
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { program } from "../e2e/Corral.ts"
@@ -74,7 +83,9 @@ export class Acpx {
     mkdirSync(join(this.folder, "code"))
     writeFileSync(this.pids, "")
     const words = [process.execPath, program, "acp", ...options.args].map((word) => `'${word}'`)
-    writeFileSync(this.agent, `#!/bin/sh\necho $$ >> '${this.pids}'\nexec ${words.join(" ")}\n`, { mode: 0o700 })
+    writeFileSync(this.agent, `#!/bin/sh\necho $$ >> '${this.pids}'\nexec ${words.join(" ")}\n`, {
+      mode: 0o700
+    })
   }
 
   /** A command to its end. */
