@@ -48,10 +48,16 @@ const beginRun = async ({ chats, chatter, editor }: Racer, approvals: number): P
       .items
   const before = new Set((await sessions()).map(({ id }) => id))
   await chats.sendMessage(chatter, `/new ${Array.from({ length: approvals }, () => "/ask").join("\n")}`)
-  const session = await until(
-    async () => (await sessions()).find(({ id }) => !before.has(id))?.id,
-    "the session of the chat"
-  )
+  const session = await until(async () => {
+    const id = (await sessions()).find((each) => !before.has(each.id))?.id
+    if (id === undefined) return undefined
+    // A session exists before its agent.
+    const { body } = await chats.joined.owner.ask<{ readonly agents: ReadonlyArray<unknown> }>(
+      "GET",
+      `/client/sessions/${id}`
+    )
+    return body.agents.length === 0 ? undefined : id
+  }, "the session of the chat")
   await editor.load(session)
 }
 
