@@ -20,8 +20,8 @@ interface Items<A> {
 }
 
 const PER_RUN = 50
-/** Requests that a client other than the chat makes before it decides: a click has a longer way, and could not be the first. */
-const MOST_REQUESTS = 8
+/** Requests that a client other than the chat makes before it decides: a click has a longer way, and would never be the first. */
+const MOST_REQUESTS = 20
 const TITLE = "The agent wants to change files"
 const places: Readonly<Record<string, string>> = {
   editor: "an editor",
@@ -88,11 +88,14 @@ const raceOne = async (racer: Racer, number: number, messagesBefore: number): Pr
     for (let left = randomInt(MOST_REQUESTS); left > 0; left--) await joined.owner.ask("GET", path)
     return decide()
   }
-  const [, inConsole, inTerminal] = await Promise.all([
-    fake.clicks(chatter.account, card, "Deny"),
+  const click = fake.clicks(chatter.account, card, "Deny")
+  // For the same reason, half of the clicks are at the Gateway when the others begin.
+  if (randomInt(2) === 0) await click
+  const [inConsole, inTerminal] = await Promise.all([
     later(() => browser.ask<Decided>("POST", `${path}/decide`, { body: { decision: "deny" } })),
     later(() => terminal.ask<Decided>("POST", `${path}/decide`, { body: { decision: "allow" } })),
-    later(() => choose(dialog, "allow_once"))
+    later(() => choose(dialog, "allow_once")),
+    click
   ])
 
   // The Hub has the decision from the events of the run.
