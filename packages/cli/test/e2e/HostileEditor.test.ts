@@ -14,7 +14,7 @@ const AT_A_TIME = 50
 const MB = 1_000_000
 /** A process that keeps 100 KB of each closed session ends with this heap. */
 const HEAP = "--max-old-space-size=128"
-/** Measured on 2 cores: 125 and 177 MB in `corral acp`, most of it not collected yet, and 53 MB in the Edge. */
+/** Measured on 2 cores: up to 140 and 180 MB in `corral acp`, and 53 MB in the Edge. */
 const MOST_GROWTH = { editor: 256 * MB, edge: 128 * MB }
 
 interface Answer {
