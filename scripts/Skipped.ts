@@ -13,6 +13,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/cli/test/e2e/Chat.test.ts": "`script` is not installed",
   "packages/cli/test/e2e/Completions.test.ts": "the shell is not installed",
   "packages/cli/test/e2e/Doctor.test.ts": "the system has no /proc",
+  "packages/cli/test/e2e/HostileEditor.test.ts": "memory is read as on Linux",
+  "packages/cli/test/runtimes/Acpx.runtimes.test.ts": "the program is not in the registry",
   "packages/cli/test/joined/SealedAnswers.test.ts": "the system has no /proc",
   "packages/cli/test/e2e/EdgeChat.test.ts": "`script` is not installed",
   "packages/cli/test/e2e/FirstTerminal.test.ts": "`script` is not installed",

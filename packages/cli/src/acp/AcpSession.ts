@@ -25,6 +25,7 @@ import { paragraph, textBlock } from "./UpdateText.ts"
 
 /** Messages of a session that an editor loads. */
 const MAX_HISTORY = 10_000
+const MAX_UNDECIDED = 100
 
 export interface AcpSessionOptions {
   readonly opened: OpenedSession
@@ -60,6 +61,8 @@ export class AcpSession {
   private readonly shownMessages = new Set<string>()
   private readonly catchingUp = new Map<RunId, CatchingUp>()
   private prompt: PromptTurn | undefined
+  /** Messages of this user that may be the prompt, until the service has said which one is. */
+  private readonly undecided: Array<ThreadMessage> = []
   private later: string | undefined
   private isConnected = true
   private readonly ended = Deferred.makeUnsafe<void>()
@@ -112,8 +115,9 @@ export class AcpSession {
 
   /** Sends what happened before, except for runs in progress, which `following` sends. */
   readonly replay: Effect.Effect<void, CommandFailed> = Effect.gen({ self: this }, function* () {
-    const active = new Set(this.opened.activeRuns)
-    for (const message of yield* this.opened.thread.history(MAX_HISTORY)) {
+    const messages = yield* this.opened.thread.history(MAX_HISTORY)
+    const active = new Set(this.opened.activeRuns())
+    for (const message of messages) {
       const { runId } = message
       this.shownMessages.add(message.id)
       const isShown = runId !== undefined && this.shownRuns.has(runId)
@@ -142,7 +146,7 @@ export class AcpSession {
   }
 
   private readonly catchUp = Effect.fnUntraced(function* (this: AcpSession, isSilent: boolean) {
-    for (const runId of this.opened.activeRuns) {
+    for (const runId of this.opened.activeRuns()) {
       const { lastSeq } = yield* this.opened.thread.server.run(runId)
       if (lastSeq > 0)
         this.catchingUp.set(runId, { seq: lastSeq, isSilent, done: Deferred.makeUnsafe<void>() })
@@ -161,12 +165,13 @@ export class AcpSession {
       const sent = yield* this.opened.thread.send(message)
       this.shownMessages.add(sent.id)
       prompt.update(sent)
+      for (const each of this.undecided.splice(0)) this.message(each)
       if (prompt.isCancelled) yield* this.stop(prompt)
       const end = yield* prompt.end
       // Nothing is written after the end of the session.
       yield* Effect.raceFirst(this.outbox.flushed, Deferred.await(this.ended))
       return end
-    }).pipe(Effect.ensuring(Effect.sync(() => (this.prompt = undefined))))
+    }).pipe(Effect.ensuring(Effect.sync(() => this.endPrompt())))
   }
 
   /** The editor closes the session, or opens it again. Its prompt gets an answer. */
@@ -256,12 +261,15 @@ export class AcpSession {
   private message(message: ThreadMessage): void {
     const { prompt } = this
     if (prompt !== undefined && message.id === prompt.messageId) return prompt.update(message)
+    const isUndecided = prompt !== undefined && prompt.messageId === undefined && message.author === undefined
+    if (isUndecided && this.undecided.length < MAX_UNDECIDED) return void this.undecided.push(message)
     if (this.shownMessages.has(message.id)) return
     // A message that waits is shown when its run begins, and further input of a run with its events.
     if (message.state === "queued" || message.state === "waiting" || message.isHeld) return
     this.shownMessages.add(message.id)
     const { runId } = message
-    if (runId !== undefined && this.shownRuns.has(runId)) return
+    // The answer to a prompt of this editor, too.
+    if (runId !== undefined && (this.shownRuns.has(runId) || runId === prompt?.runId)) return
     if (runId !== undefined) this.shownRuns.add(runId)
     this.showMessage(message)
   }
@@ -325,6 +333,13 @@ export class AcpSession {
     if (this.prompt?.runId === runId)
       this.prompt.fail(new CommandFailed({ message: problem, exitCode: exitCodes.refused, code }))
     else this.addLine(`${runId} lost`, problem)
+  }
+
+  private endPrompt(): void {
+    const runId = this.prompt?.runId
+    if (runId !== undefined) this.shownRuns.add(runId)
+    this.prompt = undefined
+    for (const message of this.undecided.splice(0)) this.message(message)
   }
 
   /** The events of a run that has ended. */

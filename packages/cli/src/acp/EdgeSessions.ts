@@ -66,11 +66,12 @@ export const edgeSessions = Effect.fn("EdgeSessions.make")(function* (choice: Ed
       now: yield* Clock.currentTimeMillis,
       sessionId
     })
+    const activeRuns = runs.filter(({ state }) => !hasEnded(state)).map(({ id }) => id)
     return {
       id: sessionId,
       thread,
       modes: offeredModes(agent, workspace),
-      activeRuns: runs.filter(({ state }) => !hasEnded(state)).map(({ id }) => id),
+      activeRuns: () => activeRuns,
       folder
     } satisfies OpenedSession
   })

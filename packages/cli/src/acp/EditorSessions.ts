@@ -20,8 +20,8 @@ export interface OpenedSession {
   readonly thread: ChatThread
   /** Modes of the agent in its workspace. */
   readonly modes: ReadonlyArray<RunMode>
-  /** Runs in progress. */
-  readonly activeRuns: ReadonlyArray<RunId>
+  /** Runs in progress, when the session was opened or its history was read. */
+  readonly activeRuns: () => ReadonlyArray<RunId>
   /** Folder of the workspace, as the editor knows it. */
   readonly folder: string
 }

@@ -52,7 +52,7 @@ export const hubSessions = Effect.fn("HubSessions.make")(function* (
       id: yield* thread.begin,
       thread,
       modes: offeredModes(agent, workspace),
-      activeRuns: session?.activeRuns ?? [],
+      activeRuns: thread.activeRuns,
       folder
     } satisfies OpenedSession
   })

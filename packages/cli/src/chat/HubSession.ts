@@ -63,6 +63,13 @@ export class HubSession {
     return id
   })
 
+  /** Reads the session again. Returns its runs in progress. */
+  readonly refresh = (id: SessionId): Effect.Effect<Session["activeRuns"], CommandFailed> =>
+    Effect.map(this.calls.sessions.get({ params: { id } }), (session) => {
+      this.session = session
+      return session.activeRuns
+    })
+
   get agents() {
     return Effect.gen({ self: this }, function* () {
       const { agentId, projectId, targetId, workspace } = this.place

@@ -4,6 +4,7 @@
  * A new session begins with the first message. Messages wait at the Hub for their turn, and for a device that is offline.
  */
 import { newIdempotencyKey } from "@corral/client/http/Transport"
+import type { RunId } from "@corral/domain/identity/Ids"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
@@ -59,6 +60,9 @@ export class HubThread implements ChatThread {
     const { agentId, targetName, workspace } = this.session.agent
     return `${agentId} in ${workspace} on ${targetName}${this.feed.isOffline ? " (offline)" : ""}`
   }
+
+  /** Runs in progress, when the session was opened or its history was read. */
+  readonly activeRuns = (): ReadonlyArray<RunId> => this.session.current?.activeRuns ?? []
 
   /** Begins the session without a message. */
   get begin(): Effect.Effect<string, CommandFailed> {

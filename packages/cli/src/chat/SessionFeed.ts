@@ -61,7 +61,8 @@ export class SessionFeed {
       const items = yield* this.latest(session.id, atMost)
       this.version = items.reduce((last, { version }) => Math.max(last, version), 0)
       yield* this.markRead(session.id, items[0])
-      const active = new Set(session.activeRuns)
+      // After the messages: a run of theirs that is not in progress has ended. It may have begun since the session was opened.
+      const active = new Set(yield* this.options.session.refresh(session.id))
       for (const { delivery } of items)
         if (delivery?.runId !== undefined && !active.has(delivery.runId)) this.followed.add(delivery.runId)
       return items.toReversed().map((message) => this.options.messageOf(message))

@@ -39,6 +39,8 @@ export const driveEditorTurns = async (open: () => Promise<TestEditor>): Promise
 
   first.prompt(session, "/say before\n/write two.txt hello\n/say after").catch(() => undefined)
   await first.permission(1)
+  for (const text of ["approval done", "hanging"])
+    assert.strictEqual(first.text.split(text).length, 2, `${text} in ${first.text}`)
   await first.close()
   const second = await open()
   await second.load(session)

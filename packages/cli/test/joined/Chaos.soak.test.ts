@@ -1,13 +1,12 @@
 /** `npm run test:chaos`: hours of bad days in minutes. `CORRAL_SEED` does the same again. */
 import { assert, beforeAll, describe, it } from "@effect/vitest"
-import { readFileSync } from "node:fs"
 import { setTimeout as pause } from "node:timers/promises"
 import { openPostgres } from "@corral/testing/postgres/OutsidePostgres"
+import { residentMemory } from "@corral/testing/process/ResidentMemory"
 import { chanceOf, type Chance, duringRun, duringTasks, restartEdge, restartHub, resync } from "./Chaos.ts"
 import { openJoined } from "@corral/testing/stack/Joined"
 
-const memoryOf = (pid: number): number =>
-  Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024
+const memoryOf = (pid: number): number => residentMemory(pid) / 1_048_576
 
 const percentile = (values: ReadonlyArray<number>, share: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0

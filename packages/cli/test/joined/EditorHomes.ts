@@ -8,12 +8,18 @@ import { TestEditor } from "../acp/TestEditor.ts"
 export class EditorHomes {
   private readonly folders: Array<string> = []
 
-  /** An editor of this user. `token`: instead of the sign-in. */
-  async open(client: HubClient, token = client.token): Promise<TestEditor> {
+  /** A home with the sign-in of this user. `token`: instead of the sign-in. */
+  signedIn(client: HubClient, token = client.token): string {
     const home = mkdtempSync(join(tmpdir(), "corral-editor-"))
     this.folders.push(home)
     const signIn = { hub: client.url, userId: client.userId, name: "Person", token }
     writeFileSync(join(home, "hub.json"), JSON.stringify(signIn), { mode: 0o600 })
+    return home
+  }
+
+  /** An editor of this user. */
+  async open(client: HubClient, token = client.token): Promise<TestEditor> {
+    const home = this.signedIn(client, token)
     const capabilities = { elicitation: { form: {} } }
     return TestEditor.open({ home, service: "Hub", capabilities })
   }

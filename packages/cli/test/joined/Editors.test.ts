@@ -1,24 +1,29 @@
 /** Editors at a Hub whose device is elsewhere: turns, and the rights of the people who use them. */
 import { methods } from "@agentclientprotocol/sdk"
-import type { HubClient } from "@corral/testing/hub/HubClient"
-import { Joined } from "@corral/testing/stack/Joined"
+import { HubClient } from "@corral/testing/hub/HubClient"
+import type { Joined } from "@corral/testing/stack/Joined"
 import { PIXEL } from "@corral/testing/hub/Uploads"
 import { until } from "@corral/testing/time/Until"
+import { within } from "@corral/testing/time/Within"
 import { afterAll, afterEach, assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"
 import { driveEditorTurns } from "../acp/EditorTurns.ts"
 import { choose, type TestEditor } from "../acp/TestEditor.ts"
+import { Chats } from "./Chats.ts"
 import { EditorHomes } from "./EditorHomes.ts"
 import { raceDecisions } from "./EditorRaces.ts"
+import { openForwardingAddress } from "./ForwardingAddress.ts"
 
 describe("Editors at a Hub", { timeout: 120_000 }, () => {
+  let chats: Chats
   let joined: Joined
   const homes = new EditorHomes()
   beforeAll(async () => {
-    joined = await Joined.open()
+    chats = await Chats.open()
+    joined = chats.joined
   }, 120_000)
   afterAll(async () => {
     homes.remove()
-    await joined.remove()
+    await chats.remove()
   })
 
   afterEach(async () => {
@@ -87,12 +92,56 @@ describe("Editors at a Hub", { timeout: 120_000 }, () => {
     assert.include(audit.text, `"origin":"editor"`)
   })
 
-  it("has one winner of each race with the console and a terminal, and names it", async () => {
-    const wins = await raceDecisions(joined, homes, 5)
+  it("has one winner of each race with the console, a terminal and a chat, and names it", async () => {
+    const wins = await raceDecisions(chats, homes, 5)
     assert.strictEqual(
       [...wins.values()].reduce((sum, count) => sum + count, 0),
       5
     )
+  })
+
+  it.each(["load", "resume"] as const)(
+    "shows a run that begins while an editor opens the session to %s it, and answers before the end",
+    async (how) => {
+      const first = await editorOf(joined.owner)
+      const session = await first.create()
+      await first.prompt(session, "/say one")
+      const messages = `/client/sessions/${session}/messages`
+      const { token, url, userId } = joined.owner
+      let turn: Promise<unknown> | undefined
+      const before = async (method: string, path: string): Promise<void> => {
+        if (turn !== undefined || method !== "GET" || !path.startsWith(messages)) return
+        turn = first.prompt(session, "/say before\n/write late.txt x\n/say after")
+        await first.permission()
+      }
+      const address = await openForwardingAddress(url, { before })
+      const second = await editorOf(new HubClient(address, token, userId))
+      if (how === "load") await second.load(session)
+      else await second.agent.request(methods.agent.session.resume, { sessionId: session, cwd: second.cwd })
+      choose(await second.permission(), "allow_once")
+      await second.shows("after")
+      for (const text of how === "load" ? ["before", "after"] : ["after"])
+        assert.strictEqual(second.text.split(text).length, 2, second.text)
+      await turn
+    }
+  )
+
+  it("ends a prompt whose run begins before the editor knows that the Hub has the message", async () => {
+    const { token, url, userId } = joined.owner
+    const shown = Promise.withResolvers<void>()
+    const after = async (method: string, path: string): Promise<void> => {
+      if (method === "POST" && path.endsWith("/messages")) await shown.promise
+    }
+    const address = await openForwardingAddress(url, { after })
+    const editor = await editorOf(new HubClient(address, token, userId))
+    const session = await editor.create()
+    const turn = editor.prompt(session, "/write slow.txt x\n/say done")
+    const dialog = await editor.permission()
+    shown.resolve()
+    choose(dialog, "allow_once")
+    assert.strictEqual((await within(turn, 20_000, "the end of the turn")).stopReason, "end_turn")
+    assert.strictEqual(editor.textOf("user_message_chunk"), "")
+    assert.strictEqual(editor.text.split("done").length, 2, editor.text)
   })
 
   it("sends text, links, texts of files and images with a prompt", async () => {

@@ -4,6 +4,7 @@
  */
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { assertFiveTurns, takeFiveTurns, WORDS } from "@corral/testing/stack/FiveTurns"
+import { noNetwork } from "@corral/testing/process/RegistryProgram"
 import { openJoined } from "@corral/testing/stack/Joined"
 import { registry } from "@corral/testing/recordings/Fixtures"
 import { PIXEL } from "@corral/testing/hub/Uploads"
@@ -12,7 +13,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { FakeModels, RIGHT_KEY } from "./FakeModels.ts"
 import { install } from "./Installation.ts"
-import { noNetwork, programs } from "./Programs.ts"
+import { programs } from "./Programs.ts"
 import { promptFor } from "./Script.ts"
 
 const talking = ["claude-code", "codex", "opencode-acp", "gemini-acp"]

@@ -1,78 +1,24 @@
 /**
  * Puts the real programs into a folder outside of the repository, or says why that cannot be.
  */
+import { type InstalledProgram, installProgram } from "@corral/testing/process/RegistryProgram"
 import { execFile } from "node:child_process"
-import { mkdirSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
 import { promisify } from "node:util"
-import { noNetwork, type Program } from "./Programs.ts"
+import type { Program } from "./Programs.ts"
 
-const call = promisify(execFile)
-
-/** The first line with text, of any thrown value. */
-const why = (cause: unknown): string => {
-  const output = String((cause as { readonly stderr?: unknown }).stderr ?? "") || String(cause)
-  const lines = output.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("npm warn"))
-  return (lines[0] ?? "no reason given").slice(0, 200)
-}
-
-/** Installed programs are kept there from one time to the next. */
-const folder = process.env["CORRAL_TEST_RUNTIMES_DIR"] ?? join(tmpdir(), "corral-runtimes")
-
-export interface Installed {
+export interface Installed extends InstalledProgram {
   readonly program: Program
-  /** The folder with the command, to be put on PATH. */
-  readonly bin: string
-  /** Why it cannot be driven here; `undefined` where it can. */
-  readonly missing: string | undefined
 }
 
 /** The newest version in the registry, where that is wanted; otherwise the pinned one. */
 const wantedVersion = async ({ package: name, version }: Program): Promise<string> => {
   if (process.env["CORRAL_TEST_VERSIONS"] !== "newest") return version
-  const { stdout } = await call("npm", ["view", name, "version"], { timeout: 60_000 })
+  const { stdout } = await promisify(execFile)("npm", ["view", name, "version"], { timeout: 60_000 })
   return stdout.trim()
 }
 
 /** Installs the pinned or the newest version, unless it is there already. */
 export const install = async (pinned: Program): Promise<Installed> => {
   const program = { ...pinned, version: await wantedVersion(pinned) }
-  const { command, needsScripts, version } = program
-  const prefix = join(folder, `${command}-${version}`)
-  const bin = join(prefix, "node_modules", ".bin")
-  const home = join(folder, "home")
-  mkdirSync(home, { recursive: true })
-  const answers = async (): Promise<boolean> => {
-    const env = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HOME: home, ...noNetwork }
-    const { stderr, stdout } = await call(join(bin, command), ["--version"], { env, timeout: 30_000 })
-    return `${stdout}${stderr}`.includes(version)
-  }
-  if (await answers().catch(() => false)) return { program, bin, missing: undefined }
-  // A registry that cannot be reached is one skip, not minutes of retries.
-  const retryOptions = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000"]
-  const options = [
-    "--no-save",
-    "--no-audit",
-    "--no-fund",
-    ...retryOptions,
-    // What is about to be run may as well put itself in place; nothing else may.
-    `--ignore-scripts=${needsScripts === true ? "false" : "true"}`
-  ]
-  try {
-    // Half an installation would be taken for a whole one.
-    rmSync(prefix, { recursive: true, force: true })
-    mkdirSync(prefix, { recursive: true })
-    await call("npm", ["install", "--prefix", prefix, ...options, `${program.package}@${version}`], {
-      timeout: 300_000
-    })
-  } catch (cause) {
-    return { program, bin, missing: `npm could not install it: ${why(cause)}` }
-  }
-  try {
-    const problem = (await answers()) ? undefined : `it does not say that it is ${version}`
-    return { program, bin, missing: problem }
-  } catch (cause) {
-    return { program, bin, missing: `it does not start on this machine: ${why(cause)}` }
-  }
+  return { program, ...(await installProgram(program)) }
 }

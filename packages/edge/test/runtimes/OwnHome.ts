@@ -1,10 +1,10 @@
 /** A separate home for a program without an Edge, with the fake model server as its only world. */
+import { noNetwork } from "@corral/testing/process/RegistryProgram"
 import { mkdtempSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { FakeModels, RIGHT_KEY } from "./FakeModels.ts"
 import type { Installed } from "./Installation.ts"
-import { noNetwork } from "./Programs.ts"
 
 export interface OwnHome {
   readonly home: string

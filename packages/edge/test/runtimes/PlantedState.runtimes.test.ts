@@ -3,6 +3,7 @@
  * them. The same files, planted without a confinement, are executed.
  */
 import type { RunMode } from "@corral/domain/run/Run"
+import { noNetwork } from "@corral/testing/process/RegistryProgram"
 import { registry } from "@corral/testing/recordings/Fixtures"
 import { assert, describe, it } from "@effect/vitest"
 import { spawn, spawnSync } from "node:child_process"
@@ -14,7 +15,7 @@ import { runConfined } from "../confinement/ConfinedScript.ts"
 import { openFolder } from "../Folder.ts"
 import { FakeModels, RIGHT_KEY } from "./FakeModels.ts"
 import { install } from "./Installation.ts"
-import { noNetwork, programs } from "./Programs.ts"
+import { programs } from "./Programs.ts"
 import { promptFor } from "./Script.ts"
 
 interface Trap {

@@ -2,6 +2,7 @@
  * The real programs: their versions, and how each is configured to use its model.
  */
 import { parseObject } from "@corral/adapters/text/Json"
+import type { RegistryProgram } from "@corral/testing/process/RegistryProgram"
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { SERVER } from "./InputTools.ts"
@@ -22,14 +23,9 @@ export interface DrivenAgent {
   readonly keepsOutput?: true
 }
 
-export interface Program {
+/** A newer version is used once its line is raised. */
+export interface Program extends RegistryProgram {
   readonly name: string
-  readonly package: string
-  /** Exact. A newer version is used once this line is raised. */
-  readonly version: string
-  readonly command: string
-  /** The package installs the program with its own script. */
-  readonly needsScripts?: boolean
   /** Those whose every ability is driven. */
   readonly agents: ReadonlyArray<DrivenAgent>
   /** Ids of further adapters that start it: a hostile repository is put before those, too. */
@@ -327,10 +323,3 @@ export const otherModels: Readonly<Record<string, string>> = {
   pi: "fake/other-model",
   qwen: "other-model"
 }
-
-/** What every program gets: a proxy that leads nowhere. Loopback is reached, nothing else. */
-export const noNetwork = {
-  HTTP_PROXY: "http://127.0.0.1:9",
-  HTTPS_PROXY: "http://127.0.0.1:9",
-  NO_PROXY: "127.0.0.1,localhost"
-} as const

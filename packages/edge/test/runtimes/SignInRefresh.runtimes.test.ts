@@ -3,6 +3,7 @@
  * twice, and the owner's file has what the provider gave out last.
  */
 import { assert, describe, it } from "@effect/vitest"
+import { noNetwork } from "@corral/testing/process/RegistryProgram"
 import { until } from "@corral/testing/time/Until"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -12,7 +13,7 @@ import { text } from "node:stream/consumers"
 import { canConfine } from "../confinement/CanConfine.ts"
 import { RIGHT_KEY } from "./FakeModels.ts"
 import { install } from "./Installation.ts"
-import { noNetwork, programs } from "./Programs.ts"
+import { programs } from "./Programs.ts"
 import { promptFor } from "./Script.ts"
 import { SignInProvider, type SignInTokens } from "./SignInProvider.ts"
 import { type BegunRun, Stage } from "./Stage.ts"

@@ -25,12 +25,12 @@ import { type EdgeOptions, EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import type { EventReader } from "@corral/testing/edge/EventReader"
 import { giveTo } from "@corral/testing/files/GiveTo"
 import { assertWhole } from "../harness/LogInvariants.ts"
+import { noNetwork } from "@corral/testing/process/RegistryProgram"
 import { within } from "@corral/testing/time/Within"
 import { changesBetween, filesIn } from "./ChangedFiles.ts"
 import type { DrivenConfinement } from "./Confinements.ts"
 import { FakeModels } from "./FakeModels.ts"
 import type { Installed } from "./Installation.ts"
-import { noNetwork } from "./Programs.ts"
 import { OLD } from "./Script.ts"
 
 /** Longer than the shortest wait of a program that wakes up by itself. */

@@ -15,6 +15,7 @@ import { fileURLToPath } from "node:url"
 import { EdgeClient } from "./EdgeClient.ts"
 import { endGroups } from "./ControlGroups.ts"
 import { giveTo } from "../files/GiveTo.ts"
+import { residentMemory } from "../process/ResidentMemory.ts"
 import { endAll, endHolder, survivors, type Survivor } from "./Survivors.ts"
 import { within } from "../time/Within.ts"
 
@@ -112,8 +113,7 @@ export class EdgeProcess {
 
   /** Resident memory in bytes. */
   get memory(): number {
-    const kilobytes = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${this.pid}/status`, "utf8"))?.[1]
-    return Number(kilobytes) * 1024
+    return residentMemory(this.pid)
   }
 
   /** Processes of this Edge's runs that are alive. */
