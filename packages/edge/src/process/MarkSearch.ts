@@ -89,8 +89,8 @@ const environmentOf = (name: string): string | undefined => {
 /**
  * Start times that earlier searches have read. To know that a process started before all targets costs a tenth of reading its state again.
  *
- * Guarantees: a start time is that of the process which has the number now. The kernel makes the folder of a process in /proc anew for each process,
- * so its inode and the time at which that was made belong to one process. If the kernel has dropped the folder, it is read again.
+ * Guarantees: a start time is that of the process which has the number now. A process that takes the number of an earlier one has another folder in
+ * /proc, with another inode and another time. If the kernel has dropped the folder from its memory, the state is read again.
  */
 export class SeenProcesses {
   #seen = new Map<string, { readonly folder: string; readonly startedAt: number }>()
