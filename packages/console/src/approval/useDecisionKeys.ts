@@ -37,6 +37,16 @@ class KeyHistory {
     this.letter = letter
   }
 
+  /** A key of something else. What that is may lose the focus in the middle of a text, whose rest then arrives here. */
+  follow({ altKey, ctrlKey, key, metaKey, repeat }: KeyboardEvent): void {
+    this.mode = decisionKeyOf(this.mode === "writing" ? "writing" : "ready", {
+      key,
+      isModified: altKey || ctrlKey || metaKey,
+      isRepeated: repeat,
+      hasButton: false
+    }).mode
+  }
+
   /** A button that has lost the focus by itself is not armed, and the next letter arms no other: it may be part of a text. */
   check(): void {
     if (this.mode === "armed" && document.activeElement !== this.button) this.mode = "writing"
@@ -87,7 +97,7 @@ export const useDecisionKeys = (card: RefObject<HTMLElement | null>, options: Op
       if (target.closest(FIELDS) !== null || document.querySelector(DIALOGS) !== null) return void reset()
       const { deafUntil, isFree, onKey } = latest.current
       const isInside = card.current?.contains(target) === true
-      if (!isInside && !(isOn && isFree(target))) return void reset()
+      if (!isInside && !(isOn && isFree(target))) return keys.follow(event)
       keys.check()
       const isPlain = !event.altKey && !event.ctrlKey && !event.metaKey
       if (keys.mode === "ready" && isOn && isPlain && !isTextInProgress()) {

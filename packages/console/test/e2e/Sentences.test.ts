@@ -138,6 +138,29 @@ describe.skipIf(!hasChromium)("a sentence on a page with a high-risk request", {
     await browser.end(page)
   })
 
+  it("decides nothing after an element elsewhere has lost the focus in the middle of a text", async () => {
+    const page = await at(`/sessions/${sessionId}`)
+    await page.locator("[data-key=a]").waitFor()
+    await page.locator(".approval-pending h2").last().click()
+    let typed = ""
+    const decided = await decisionsOn(page, () => typed)
+    for (const [first, rest] of [
+      ["I w", "a"],
+      ["x", "y"],
+      ["9 ", "d"]
+    ] as const) {
+      typed = `${first}|${rest}`
+      await page.locator("nav a").first().focus()
+      await page.keyboard.type(first)
+      await page.evaluate("document.activeElement?.blur()")
+      await page.keyboard.type(rest)
+      await page.keyboard.press("Enter")
+      await page.evaluate("new Promise((done) => requestAnimationFrame(() => done()))")
+    }
+    assert.deepStrictEqual(decided, [])
+    await browser.end(page)
+  })
+
   it.each(["session", "run", "approvals", "approval", "home"])("decides nothing: %s", async (name) => {
     const targets: Readonly<Record<string, string>> = {
       session: `/sessions/${sessionId}`,
