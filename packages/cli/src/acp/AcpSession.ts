@@ -33,7 +33,7 @@ export interface AcpSessionOptions {
   readonly invocation: string
   readonly service: "Edge" | "Hub"
   readonly fibers: FiberSet.FiberSet
-  /** The service no longer accepts the user in this session. */
+  /** The service no longer accepts the user here. */
   readonly onLost: (failure: CommandFailed) => void
   /** A choice of the session has changed without a request of the editor. */
   readonly onChoice: (session: AcpSession) => void

@@ -5,8 +5,8 @@ import type { DecisionRequest } from "../run/RunServer.ts"
 
 const scopeNames: Readonly<Record<DecisionScope, string>> = {
   once: "Allow once",
-  run: "Allow for this run",
-  session: "Allow for this session",
+  run: "Allow for the run",
+  session: "Allow for the session",
   always: "Always allow in this workspace"
 }
 
