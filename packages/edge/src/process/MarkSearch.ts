@@ -86,6 +86,13 @@ const environmentOf = (name: string): string | undefined => {
   return environ === "" && hasNoEnvironment(name) ? NONE : environ
 }
 
+interface SeenProcess {
+  /** What tells its folder in /proc from that of another process with its number. */
+  readonly folder: string
+  /** Clock ticks since boot. */
+  readonly startedAt: number
+}
+
 /**
  * Start times that earlier searches have read. To know that a process started before all targets costs a tenth of reading its state again.
  *
@@ -93,8 +100,8 @@ const environmentOf = (name: string): string | undefined => {
  * /proc, with another inode and another time. If the kernel has dropped the folder from its memory, the state is read again.
  */
 export class SeenProcesses {
-  #seen = new Map<string, { readonly folder: string; readonly startedAt: number }>()
-  #next = new Map<string, { readonly folder: string; readonly startedAt: number }>()
+  #seen = new Map<string, SeenProcess>()
+  #next = new Map<string, SeenProcess>()
 
   /** Whether the process started before that time, as an earlier search has read. */
   isOlder(name: string, since: number): boolean {

@@ -248,9 +248,18 @@ describe("survivors", () => {
     const [sleeper = 0] = left
     const seen = new SeenProcesses()
     findAllSurvivors([{ mark: newMark() }], seen)
-    const mark = newMark()
-    const child = await start("sleep 600 & echo $!; read line", envOf(mark))
-    const target = { mark, leader: pidOf(child), since: processStartTime(pidOf(child)) }
+    // Start times have steps of 10 ms: the first program that is later than the old one.
+    const later = async (): Promise<{
+      readonly mark: string
+      readonly leader: number
+      readonly since: number
+    }> => {
+      const mark = newMark()
+      const leader = pidOf(await start("sleep 600 & echo $!; read line", envOf(mark)))
+      const since = processStartTime(leader)
+      return since > processStartTime(sleeper) ? { mark, leader, since } : later()
+    }
+    const target = await later()
     const readsOf = (pid: number) =>
       callsOf(
         "openSync",
@@ -258,13 +267,13 @@ describe("survivors", () => {
         () => {
           assert.sameMembers(
             [...(findAllSurvivors([target], seen)[0]?.pids ?? [])],
-            [pidOf(child), ...left.slice(1)]
+            [target.leader, ...left.slice(-1)]
           )
         }
       )
     for (let search = 0; search < 3; search++) {
       assert.strictEqual(readsOf(sleeper), 0)
-      assert.strictEqual(readsOf(pidOf(child)), 1)
+      assert.strictEqual(readsOf(target.leader), 1)
     }
     assert.include(findAllSurvivors([{ mark: newMark(), leader: pidOf(old) }], seen)[0]?.pids ?? [], sleeper)
   })
@@ -275,6 +284,7 @@ describe("survivors", () => {
       const mark = newMark()
       const old = await start("echo ready; read line", envOf())
       const number = pidOf(old)
+      const oldStart = processStartTime(number)
       const seen = new SeenProcesses()
       findAllSurvivors([{ mark }], seen)
       const first = await start("echo ready; read line", envOf())
@@ -282,8 +292,8 @@ describe("survivors", () => {
       await once(old, "exit")
       writeFileSync(LAST_PID, String(number - 1))
       const next = await start("echo ready; read line", envOf(mark))
-      if (next.pid !== number) return false
       const since = processStartTime(pidOf(first))
+      if (next.pid !== number || since <= oldStart) return false
       assert.include(findAllSurvivors([{ mark, since }], seen)[0]?.pids ?? [], number)
       return true
     }
