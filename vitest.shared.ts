@@ -18,6 +18,8 @@ export const outside = "packages/*/test/{e2e,joined}/**/*.test.ts"
 /** Of both runs. */
 export const bothRuns = {
   maxWorkers: 5,
+  // What failed elsewhere is read from one line.
+  chaiConfig: { truncateThreshold: 400 },
   globalSetup: [
     "packages/testing/src/files/TemporaryFiles.ts",
     "packages/testing/src/postgres/SharedPostgres.ts"

@@ -76,4 +76,15 @@ describe("styles", () => {
       assert.deepStrictEqual(missing, [])
     }
   )
+
+  // A button that becomes primary has its new text color at once: a background that follows slowly cannot be read under it.
+  it.each(sheets.map((sheet) => [relative(source, sheet), sheet] as const))(
+    "of %s change colors at once",
+    (_, sheet) => {
+      const slow = [...textOf(sheet).matchAll(/transition(?:-property)?:([^;]*)/g)]
+        .map(([, value = ""]) => value.trim())
+        .filter((value) => /\b(?:all|background|color|fill)\b/.test(value.replaceAll("border-color", "")))
+      assert.deepStrictEqual(slow, [])
+    }
+  )
 })

@@ -1,9 +1,9 @@
 /** Workspaces linked to a project. */
 import type { Project, WorkspaceLink } from "@corral/domain/project/Project"
-import { useQueryClient } from "@tanstack/react-query"
+import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { hubApi } from "../api/Hub.ts"
-import { isAtLeast, useTargets } from "../api/ProjectsAndTargets.ts"
+import { isAtLeast, targetsQuery } from "../api/ProjectsAndTargets.ts"
 import { useList } from "../api/Lists.ts"
 import { useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
@@ -17,7 +17,9 @@ import { projectMessages } from "./messages.ts"
 export const ProjectWorkspacesTab = ({ project: { id, role } }: { readonly project: Project }) => {
   const messages = useMessages(projectMessages)
   const client = useQueryClient()
-  const targets = useTargets(id)
+  // Unknown at first: a page that loads does not say that there are none.
+  const known = useQuery(targetsQuery(id)).data?.items
+  const targets = known ?? []
   const list = useList(["projects", "workspaces", id], ({ page, signal }) =>
     hubApi.projects.workspaces({ params: { id }, query: page, signal })
   )
@@ -34,7 +36,7 @@ export const ProjectWorkspacesTab = ({ project: { id, role } }: { readonly proje
           <LinkWorkspaceDialog projectId={id} targets={targets} onLinked={changed} />
         </div>
       )}
-      {isAdmin && targets.length === 0 && (
+      {isAdmin && known?.length === 0 && (
         <p className="page-hint">
           {messages.noTargets} <Link to="/devices">{messages.toDevices}</Link>
         </p>
@@ -45,7 +47,7 @@ export const ProjectWorkspacesTab = ({ project: { id, role } }: { readonly proje
             const target = targets.find(({ id: each }) => each === link.targetId)
             return (
               <li key={`${link.targetId}/${link.workspace}`} className="row">
-                <RowMain name={link.workspace}>{target?.name ?? messages.goneDevice}</RowMain>
+                <RowMain name={link.workspace}>{target?.name ?? (known === undefined ? link.targetId : messages.goneDevice)}</RowMain>
                 <div className="row-side">
                   {target !== undefined && <StateBadge state={target.state} />}
                   <span className="quiet">

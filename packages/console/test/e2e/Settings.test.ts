@@ -151,6 +151,15 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     assert.deepStrictEqual(await members(), ["owner owner"])
   })
 
+  it("does not say that no device is shared while the devices load", async () => {
+    const page = await browser.page(hub.url, token, "/nowhere")
+    await page.route("**/targets?*", () => undefined)
+    await page.goto(ofProject("workspaces"))
+    await page.getByText("No linked workspaces.").waitFor()
+    assert.strictEqual(await page.getByText("No device is shared").count(), 0)
+    await browser.end(page)
+  })
+
   it("links and unlinks a workspace of a shared device", async () => {
     const page = await at(ofProject("workspaces"))
     await page.getByRole("button", { name: "Link workspace" }).click()
