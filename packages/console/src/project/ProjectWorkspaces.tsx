@@ -17,9 +17,9 @@ import { projectMessages } from "./messages.ts"
 export const ProjectWorkspacesTab = ({ project: { id, role } }: { readonly project: Project }) => {
   const messages = useMessages(projectMessages)
   const client = useQueryClient()
-  // Unknown at first: a page that loads does not say that there are none.
-  const known = useQuery(targetsQuery(id)).data?.items
-  const targets = known ?? []
+  // Undefined at first: a page that loads does not say that there are none.
+  const offered = useQuery(targetsQuery(id)).data?.items
+  const targets = offered ?? []
   const list = useList(["projects", "workspaces", id], ({ page, signal }) =>
     hubApi.projects.workspaces({ params: { id }, query: page, signal })
   )
@@ -36,7 +36,7 @@ export const ProjectWorkspacesTab = ({ project: { id, role } }: { readonly proje
           <LinkWorkspaceDialog projectId={id} targets={targets} onLinked={changed} />
         </div>
       )}
-      {isAdmin && known?.length === 0 && (
+      {isAdmin && offered?.length === 0 && (
         <p className="page-hint">
           {messages.noTargets} <Link to="/devices">{messages.toDevices}</Link>
         </p>
@@ -47,7 +47,9 @@ export const ProjectWorkspacesTab = ({ project: { id, role } }: { readonly proje
             const target = targets.find(({ id: each }) => each === link.targetId)
             return (
               <li key={`${link.targetId}/${link.workspace}`} className="row">
-                <RowMain name={link.workspace}>{target?.name ?? (known === undefined ? link.targetId : messages.goneDevice)}</RowMain>
+                <RowMain name={link.workspace}>
+                  {target?.name ?? (offered === undefined ? link.targetId : messages.goneDevice)}
+                </RowMain>
                 <div className="row-side">
                   {target !== undefined && <StateBadge state={target.state} />}
                   <span className="quiet">

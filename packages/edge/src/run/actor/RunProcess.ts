@@ -66,11 +66,22 @@ class RunSweep {
   }
 }
 
-export interface RunProcess extends KernelProgram {
+interface ProcessParts {
   readonly child: RunChild
-  /** Kills remaining processes of the run and removes its temporary folder. Returns the number of searches that found any. */
-  readonly clear: Effect.Effect<number>
-  readonly ladder: Ladder.TerminationOptions
+  readonly sweep: RunSweep
+  /** Removes the temporary folder, if there is one. */
+  readonly remove: Effect.Effect<void>
+  readonly silence: SilenceClock.SilenceClock
+  readonly activeClock: StoppableClock
+  readonly wallClock: StoppableClock | undefined
+  readonly idleClocks: IdleClocks
+  readonly freezer: Freezer | undefined
+  readonly opening: Fiber.Fiber<void>
+}
+
+/** A class: each waiting run holds one, and a literal with a getter takes the memory of a table. */
+export class RunProcess implements KernelProgram {
+  readonly child: RunChild
   readonly silence: SilenceClock.SilenceClock
   /** Lets the run's timeout pass, or stops its clock. */
   readonly activeClock: StoppableClock
@@ -81,6 +92,40 @@ export interface RunProcess extends KernelProgram {
   readonly freezer: Freezer | undefined
   /** Writes the protocol's opening once the workspace's snapshot is taken. */
   readonly opening: Fiber.Fiber<void>
+  readonly #session: RunSession
+  readonly #sweep: RunSweep
+  readonly #remove: Effect.Effect<void>
+
+  constructor(session: RunSession, parts: ProcessParts) {
+    this.child = parts.child
+    this.silence = parts.silence
+    this.activeClock = parts.activeClock
+    this.wallClock = parts.wallClock
+    this.idleClocks = parts.idleClocks
+    this.freezer = parts.freezer
+    this.opening = parts.opening
+    this.#session = session
+    this.#sweep = parts.sweep
+    this.#remove = parts.remove
+  }
+
+  get isGone(): boolean {
+    return this.child.isGone
+  }
+
+  get canFreeze(): boolean {
+    return this.freezer !== undefined
+  }
+
+  /** Kills remaining processes of the run and removes its temporary folder. Returns the number of searches that found any. */
+  get clear(): Effect.Effect<number> {
+    return Effect.tap(this.#sweep.all, () => this.#remove)
+  }
+
+  get ladder(): Ladder.TerminationOptions {
+    const { exited, options } = this.#session
+    return { child: this.child, sweep: this.#sweep.all, exited, grace: options.times.cancel }
+  }
 }
 
 type StoppableClock = Effect.Success<ReturnType<typeof ActiveClock.makeActiveClock>>
@@ -120,7 +165,7 @@ const superviseProcess = Effect.fnUntraced(function* (
   command: SubprocessSpec,
   start: (handlers: RunChildHandlers) => RunChild
 ): Effect.fn.Return<RunProcess, never, Scope.Scope> {
-  const { exited, options, post } = session
+  const { options, post } = session
   const { adopted, hold, protocol, recorder, times } = options
   const { budget, id, timeoutMs } = recorder.run
   const elapsed = adopted?.elapsed ?? noneElapsed
@@ -131,7 +176,7 @@ const superviseProcess = Effect.fnUntraced(function* (
     groups: group === undefined ? undefined : [group],
     isEnclosed: command.isConfined
   }
-  // Suspended, like `clear`: a waiting run does not hold the effects of its end.
+  // Suspended: a waiting run does not hold the effects of its end.
   const remove = Effect.suspend(() => (temporary === undefined ? Effect.void : removeTemporary(temporary)))
   const end = Deferred.makeUnsafe<ChildEnd>()
   // Alive at the end of the scope only if the run was interrupted or the store failed.
@@ -153,28 +198,23 @@ const superviseProcess = Effect.fnUntraced(function* (
     })
   )
   const opening = yield* Effect.forkScoped(open(session, child, command))
-  const ending = new RunSweep(child, all, options.find)
   const activeClock = yield* ActiveClock.makeActiveClock(timeoutMs - elapsed.active, () =>
     post({ _tag: "TimedOut", kind: "run", afterMs: timeoutMs })
   )
   if (adopted?.hasEnded !== true) yield* watchSilence(session, silence)
   const wallClock =
     adopted?.hasEnded === true ? undefined : yield* makeWallClock(session, budget, elapsed.wall)
-  return {
+  return new RunProcess(session, {
     child,
-    clear: Effect.suspend(() => Effect.tap(ending.all, () => remove)),
-    ladder: { child, sweep: ending.all, exited, grace: times.cancel },
+    sweep: new RunSweep(child, all, options.find),
+    remove,
     silence,
     activeClock,
     wallClock,
     idleClocks: yield* makeIdleClocks(session, elapsed.background),
     freezer: group === undefined ? undefined : new Freezer(group),
-    canFreeze: group !== undefined,
-    get isGone() {
-      return child.isGone
-    },
     opening
-  }
+  })
 })
 
 const spawn = (
