@@ -31,12 +31,14 @@ import { hubUrlOf } from "./config/HubAddress.ts"
 import { WorkspaceEntries, type WorkspaceEntry } from "./config/WorkspaceEntries.ts"
 
 // As browsers send them, for an exact comparison. Pages of `http` come from this machine: others could be changed on their way here.
-const desktopOrigin =
-  /^(?!(?:https?|wss?|file|data|blob|javascript|about):)[a-z][a-z0-9+.-]*:\/\/[a-z0-9._-]+(?::\d{1,5})?$/
-const loopbackOrigin = /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::(?!80$)\d{1,5})?$/
-const Origins = Schema.Array(
-  textMatching("an origin", (text) => desktopOrigin.test(text) || loopbackOrigin.test(text))
-)
+const desktopOrigin = /^([a-z][a-z0-9+.-]*):\/\/[a-z0-9._-]+(?::\d{1,5})?$/
+const loopbackOrigin = /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/
+const webSchemes = new Set(["http", "https", "ws", "wss", "file", "data", "blob", "javascript", "about"])
+
+const isPageOrigin = (text: string): boolean =>
+  loopbackOrigin.test(text) ? !text.endsWith(":80") : !webSchemes.has(desktopOrigin.exec(text)?.[1] ?? "http")
+
+const Origins = Schema.Array(textMatching("an origin", isPageOrigin))
 
 const HubAddresses = parsedBy(
   "an address such as https://corral.example, or several with commas between them; http on this machine alone, and no sign-in or query in it",

@@ -52,22 +52,22 @@ import { damageOptions } from "../store/StoreDamage.ts"
 import { Snapshots } from "../workspace/Snapshots.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
-import { lateAnswerRefusal, repeatDecision } from "./LateDecision.ts"
-import { LiveRuns } from "./live/LiveRuns.ts"
-import { EdgeIdentity, endLostRun } from "./recovery/Recovery.ts"
-import type { AnswerSubmission } from "./actor/RunActor.ts"
-import { type AdoptionContext, adoptRun } from "./adoption/RunAdoption.ts"
-import { type AdmissionFailure, planModes } from "./start/RunAdmission.ts"
-import { createSupervisedRun, storeUnavailable } from "./start/RunCreation.ts"
-import type { DecideFailure, Decider } from "./kernel/RunMessage.ts"
+import { lateAnswerRefusal, repeatDecision } from "../approval/LateDecision.ts"
 import {
+  LiveRuns,
   awaitEnd,
   endRuns,
   leaveRuns,
   makeStoppedRuns,
   runCounters,
   superviseRun
-} from "./live/RunSupervision.ts"
+} from "./live/LiveRuns.ts"
+import { EdgeIdentity, endLostRun } from "./recovery/Recovery.ts"
+import type { AnswerSubmission } from "./actor/RunActor.ts"
+import { type AdoptionContext, adoptRun } from "./adoption/RunAdoption.ts"
+import { type AdmissionFailure, planModes } from "./start/RunAdmission.ts"
+import { createSupervisedRun, storeUnavailable } from "./start/RunCreation.ts"
+import type { DecideFailure, Decider } from "./kernel/RunMessage.ts"
 
 export type AnswerFailure =
   | NotFound

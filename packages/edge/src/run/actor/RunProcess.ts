@@ -10,14 +10,17 @@ import type { ChildEnd, RunChild, RunChildHandlers } from "../../process/RunChil
 import { Subprocess, type SubprocessSpec } from "../../process/Subprocess.ts"
 import { Freezer } from "../../process/Freezer.ts"
 import { removeTemporary } from "../../process/TemporaryFolder.ts"
-import * as ActiveClock from "./ActiveClock.ts"
+import {
+  type IdleClocks,
+  type SilenceClock,
+  makeActiveClock,
+  makeIdleClocks,
+  makeSilenceClock
+} from "./Clocks.ts"
 import { type AdoptedRun, type RunSession, noneElapsed } from "./RunSession.ts"
-import { type IdleClocks, makeIdleClocks } from "./IdleClocks.ts"
-import { WARN_AT } from "../kernel/Budget.ts"
+import { type KernelProgram, WARN_AT } from "../kernel/KernelState.ts"
 import { decodeOutput } from "./RuntimeOutput.ts"
-import type { KernelProgram } from "../kernel/KernelState.ts"
 import type { RunMessage } from "../kernel/RunMessage.ts"
-import * as SilenceClock from "./SilenceClock.ts"
 import type { FindSurvivors } from "../../process/SharedSearch.ts"
 
 // The sweep of a run's processes at its end. The termination needs it for what holds the pipes, and so does the run's last step.
@@ -71,7 +74,7 @@ interface ProcessParts {
   readonly sweep: RunSweep
   /** Removes the temporary folder, if there is one. */
   readonly remove: Effect.Effect<void>
-  readonly silence: SilenceClock.SilenceClock
+  readonly silence: SilenceClock
   readonly activeClock: StoppableClock
   readonly wallClock: StoppableClock | undefined
   readonly idleClocks: IdleClocks
@@ -82,7 +85,7 @@ interface ProcessParts {
 /** A class: each waiting run holds one, and a literal with a getter takes the memory of a table. */
 export class RunProcess implements KernelProgram {
   readonly child: RunChild
-  readonly silence: SilenceClock.SilenceClock
+  readonly silence: SilenceClock
   /** Lets the run's timeout pass, or stops its clock. */
   readonly activeClock: StoppableClock
   /** The same for the time budget, if there is one. */
@@ -128,7 +131,7 @@ export class RunProcess implements KernelProgram {
   }
 }
 
-type StoppableClock = Effect.Success<ReturnType<typeof ActiveClock.makeActiveClock>>
+type StoppableClock = Effect.Success<ReturnType<typeof makeActiveClock>>
 
 /** A bridge would start without its program, and hide that the program is gone. Without the bridge, the start fails. */
 const withoutIdleBridge = (command: SubprocessSpec): SubprocessSpec => {
@@ -170,7 +173,7 @@ const superviseProcess = Effect.fnUntraced(function* (
   const { budget, id, timeoutMs } = recorder.run
   const elapsed = adopted?.elapsed ?? noneElapsed
   const { group, temporary } = command
-  const silence = yield* SilenceClock.makeSilenceClock(times)
+  const silence = yield* makeSilenceClock(times)
   const all: ProcessTarget = {
     mark: `${RUN_MARK}=${id}`,
     groups: group === undefined ? undefined : [group],
@@ -198,7 +201,7 @@ const superviseProcess = Effect.fnUntraced(function* (
     })
   )
   const opening = yield* Effect.forkScoped(open(session, child, command))
-  const activeClock = yield* ActiveClock.makeActiveClock(timeoutMs - elapsed.active, () =>
+  const activeClock = yield* makeActiveClock(timeoutMs - elapsed.active, () =>
     post({ _tag: "TimedOut", kind: "run", afterMs: timeoutMs })
   )
   if (adopted?.hasEnded !== true) yield* watchSilence(session, silence)
@@ -220,7 +223,7 @@ const superviseProcess = Effect.fnUntraced(function* (
 const spawn = (
   { exited, post, stdout }: RunSession,
   start: (handlers: RunChildHandlers) => RunChild,
-  silence: SilenceClock.SilenceClock,
+  silence: SilenceClock,
   end: Deferred.Deferred<ChildEnd>
 ): RunChild => {
   const child = start({
@@ -260,7 +263,7 @@ const open = (session: RunSession, child: RunChild, { stdin }: SubprocessSpec): 
     Effect.sync(() => session.stdin.open(child, stdin))
   )
 
-const watchSilence = Effect.fnUntraced(function* ({ post }: RunSession, silence: SilenceClock.SilenceClock) {
+const watchSilence = Effect.fnUntraced(function* ({ post }: RunSession, silence: SilenceClock) {
   const missed = silence.watch((silentMs) => post({ _tag: "Quiet", silentMs }))
   yield* Effect.forkScoped(Effect.map(missed, (limit) => post({ _tag: "TimedOut", ...limit })))
 })
@@ -274,7 +277,7 @@ const makeWallClock = Effect.fnUntraced(function* (
   const wallMs = budget?.wallMs
   if (wallMs === undefined) return undefined
   const spent = (used: number) =>
-    ActiveClock.makeActiveClock(used - elapsed, () => void post({ _tag: "Spent", limit: "wallMs", used }))
+    makeActiveClock(used - elapsed, () => void post({ _tag: "Spent", limit: "wallMs", used }))
   const warning = yield* spent(wallMs * WARN_AT)
   const end = yield* spent(wallMs)
   const both: StoppableClock = (run) => Effect.andThen(warning(run), end(run))

@@ -11,10 +11,10 @@ import { HeldProcess } from "../../holder/HeldProcess.ts"
 import type { RunChild, RunChildHandlers } from "../../process/RunChild.ts"
 import type { SubprocessSpec } from "../../process/Subprocess.ts"
 import { RUN_MARK } from "../../process/MarkSweep.ts"
-import { keyEntryOf } from "./KeyAdmission.ts"
+import { keyEntryOf } from "../../runtime/KeyAdmission.ts"
 import type { LiveRuns } from "../live/LiveRuns.ts"
 import type { AdmittedRun } from "./RunAdmission.ts"
-import { type HeldClocks, type RunHold, RunTimeLimits } from "../actor/RunHold.ts"
+import { type HeldClocks, type RunHold, RunTimeLimits } from "../actor/RunSession.ts"
 import type { RunStart } from "@corral/domain/run/RuntimeAdapter"
 
 // What the holder keeps of a run for the next Edge: everything that this Edge read from the request, the configuration and its environment.
