@@ -12,6 +12,16 @@ import { edgeMetrics } from "../../EdgeMetrics.ts"
 import type { RunActor } from "../actor/RunActor.ts"
 import type { Run } from "@corral/domain/run/Run"
 import type { TraceSpan } from "@corral/service/telemetry/Traces"
+import type { Traces } from "@corral/service/telemetry/Traces"
+import type { NotFound } from "@corral/domain/errors/Failures"
+import type { Grants } from "../../approval/Grants.ts"
+import type { Artifacts } from "../../artifact/Artifacts.ts"
+import type { Confinement } from "../../confinement/Confinement.ts"
+import type { Holder } from "../../holder/Holder.ts"
+import type { Containment } from "../../process/Containment.ts"
+import type { Runtimes } from "../../runtime/Runtimes.ts"
+import type { Snapshots } from "../../workspace/Snapshots.ts"
+import type { Workspaces } from "../../workspace/Workspaces.ts"
 import type { Store, StoreFailed } from "../../store/Store.ts"
 import type { Worktrees } from "../../workspace/Worktrees.ts"
 import type { EdgeEventLog } from "../../log/EdgeEventLog.ts"
@@ -24,6 +34,31 @@ const lost: ActorLoss = {
 }
 
 const RETRY = "1 second"
+
+/** What all runs of an Edge share: its services, and what it knows of its runs. */
+export interface RunServices {
+  readonly edgeId: string
+  readonly config: EdgeConfig
+  readonly clock: Clock.Clock
+  readonly store: Store["Service"]
+  readonly log: EdgeEventLog["Service"]
+  readonly runtimes: Runtimes["Service"]
+  readonly workspaces: Workspaces["Service"]
+  readonly worktrees: Worktrees["Service"]
+  readonly snapshots: Snapshots["Service"]
+  readonly artifacts: Artifacts["Service"]
+  readonly grants: Grants["Service"]
+  readonly confinement: Confinement["Service"]
+  readonly containment: Containment["Service"]
+  readonly holder: Holder["Service"]
+  readonly traces: Traces
+  readonly live: LiveRuns
+  readonly stopped: StoppedRuns
+  /** A run by its id, live or stored. */
+  readonly find: (id: RunId) => Effect.Effect<Run, NotFound>
+  /** Runs the actor in a fiber of the supervisor. */
+  readonly supervise: (actor: RunActor, span: TraceSpan | undefined) => void
+}
 
 export interface StoppedRuns {
   /** Adds a run whose actor is gone and whose last append failed. A run that is not on disk is ignored. */

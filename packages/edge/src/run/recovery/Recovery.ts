@@ -11,7 +11,7 @@ import type { Run } from "@corral/domain/run/Run"
 import { EdgeConfig } from "../../config/EdgeConfig.ts"
 import { basename } from "node:path"
 import { Holder } from "../../holder/Holder.ts"
-import { type Containment, sweep } from "../../process/Containment.ts"
+import { Containment, sweep } from "../../process/Containment.ts"
 import { groupsIn, groupsOfEdge } from "../../process/ControlGroup.ts"
 import { leftGroups } from "../../process/GroupRecord.ts"
 import { EDGE_MARK, RUN_MARK } from "../../process/MarkSweep.ts"
@@ -303,22 +303,15 @@ export const recover = Effect.fnUntraced(function* (
 
 /** Ends a run that was left alive and cannot be continued. */
 export const endLostRun = Effect.fn("Recovery.endLostRun")(function* (
-  { clock, containment, edgeId, holder, log, store }: LostRunContext,
+  edgeId: string,
   run: Run
-): Effect.fn.Return<void, StoreFailed> {
+): Effect.fn.Return<void, StoreFailed, Containment | EdgeEventLog | Holder | Store> {
+  const containment = yield* Containment
+  const holder = yield* Holder
   const group = holder.found.find(({ id }) => id === run.id)?.group ?? containment.groupOf(edgeId, run.id)
   yield* sweep({ mark: `${RUN_MARK}=${run.id}`, groups: group === undefined ? [] : [group] })
-  yield* endRun(store, log, run, restarted, clock.currentTimeMillisUnsafe())
+  yield* endRun(yield* Store, yield* EdgeEventLog, run, restarted, yield* Clock.currentTimeMillis)
 })
-
-interface LostRunContext {
-  readonly store: Store["Service"]
-  readonly log: EdgeEventLog["Service"]
-  readonly clock: Clock.Clock
-  readonly containment: Containment["Service"]
-  readonly edgeId: string
-  readonly holder: Holder["Service"]
-}
 
 /** Identity of this Edge, for as long as its store exists. Available once nothing of its predecessor is alive or unfinished. */
 export class EdgeIdentity extends Context.Service<
