@@ -51,6 +51,7 @@ export const edgeTexts: DocumentTexts = {
     "worktrees.restoreRepository": "Put back what a run changed in the repository",
     "worktrees.remove": "Remove the worktree of a run",
     "artifacts.list": "List the artifacts of a run",
+    "artifacts.publish": "Publish a file as an artifact",
     "artifacts.get": "Read an artifact",
     "artifacts.content": "Download an artifact",
     "previews.list": "List the previews of a run",

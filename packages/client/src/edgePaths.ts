@@ -41,6 +41,7 @@ export const edgePaths = {
   },
   artifacts: {
     list: ["GET", "/v1/runs/:id/artifacts"],
+    publish: ["POST", "/v1/runs/:id/artifacts"],
     get: ["GET", "/v1/artifacts/:id"],
     content: ["GET", "/v1/artifacts/:id/content", "bytes"]
   },

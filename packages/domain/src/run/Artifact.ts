@@ -17,3 +17,17 @@ export const Artifact = Schema.Struct({
   createdAt: Schema.String
 }).annotate({ identifier: "Artifact" })
 export type Artifact = typeof Artifact.Type
+
+/** Artifacts that tools and programs may publish in one run. */
+export const MAX_PUBLISHED = 100
+
+/** Body of POST /v1/runs/{id}/artifacts. */
+export const PublishArtifact = Schema.Struct({
+  /** A file of the run's folder, relative to it. */
+  path: Schema.NonEmptyString.check(Schema.isMaxLength(4_096)),
+  /** By default the name of the file. */
+  name: Schema.optionalKey(Schema.NonEmptyString.check(Schema.isMaxLength(255))),
+  /** By default from the end of the name. */
+  mediaType: Schema.optionalKey(Schema.NonEmptyString.check(Schema.isMaxLength(255)))
+}).annotate({ identifier: "PublishArtifact" })
+export type PublishArtifact = typeof PublishArtifact.Type

@@ -1,12 +1,19 @@
-/** `GET /v1/runs/{id}/artifacts`, `GET /v1/artifacts/{id}`, `GET /v1/artifacts/{id}/content`. */
+/** `GET` and `POST /v1/runs/{id}/artifacts`, `GET /v1/artifacts/{id}`, `GET /v1/artifacts/{id}/content`. */
+import type { Artifact } from "@corral/domain/run/Artifact"
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import { withErrorObject } from "@corral/domain/http/RequestContext"
 import { attachmentHeaders } from "@corral/service/http/Attachment"
 import { Effect } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
+import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import { markReplayed } from "@corral/service/http/Replayed"
 import { Artifacts, type ReadableArtifact } from "../artifact/Artifacts.ts"
+import { storeFile } from "../attachment/PublishedFile.ts"
+import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
+import { diffFolder } from "../workspace/DiffFolder.ts"
+import { Workspaces } from "../workspace/Workspaces.ts"
+import { Worktrees } from "../workspace/Worktrees.ts"
 import { byteRange } from "../preview/ByteRange.ts"
 import { LOCAL_PRINCIPAL } from "./Principal.ts"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
@@ -17,6 +24,9 @@ export const artifacts = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const artifacts = yield* Artifacts
     const runs = yield* RunSupervisor
+    const idempotency = yield* EdgeIdempotency
+    const workspaces = yield* Workspaces
+    const worktrees = yield* Worktrees
     return handlers.handleAll({
       list: Effect.fnUntraced(function* ({ params, query: { cursor, limit } }) {
         const { id } = yield* runs.get(params.id)
@@ -25,6 +35,25 @@ export const artifacts = HttpApiBuilder.group(
           idPosition,
           (after, limit) => Effect.sync(() => artifacts.page(id, after, limit))
         )
+      }, withErrorObject),
+
+      publish: Effect.fnUntraced(function* ({ headers, params, payload }) {
+        const { id } = params
+        const request = {
+          scope: `${LOCAL_PRINCIPAL} POST /v1/runs/${id}/artifacts`,
+          key: headers["idempotency-key"],
+          request: payload
+        }
+        const { body, replayed: again } = yield* idempotency.once(request, (keep: ResultRows<Artifact>) =>
+          Effect.gen(function* () {
+            const root = yield* diffFolder({ workspaces, worktrees }, yield* runs.get(id))
+            const stored = yield* storeFile(artifacts, id, root, payload)
+            yield* runs.publish(id, stored, keep)
+            return stored.artifact
+          })
+        )
+        const location = `/v1/artifacts/${body.id}`
+        return yield* markReplayed(HttpApiSchema.withHeaders({ body, headers: { location } }), again)
       }, withErrorObject),
 
       get: ({ params }) => withErrorObject(artifacts.get(params.id)),

@@ -8,6 +8,7 @@
  * Runs that outlive their Edge are adopted at the next start (`RunAdoption`). `Recovery` ends the others then, and `StoppedRuns` those that the
  * store failed.
  */
+import type { Artifact } from "@corral/domain/run/Artifact"
 import type { Approval } from "@corral/domain/approval/Approval"
 import {
   Conflict,
@@ -31,7 +32,7 @@ import { CurrentTraces } from "@corral/service/telemetry/Traces"
 import { Clock, Context, Effect, FiberMap, Layer } from "effect"
 import { findApproval } from "../approval/Approvals.ts"
 import { Grants } from "../approval/Grants.ts"
-import { Artifacts } from "../artifact/Artifacts.ts"
+import { Artifacts, type StoredArtifact } from "../artifact/Artifacts.ts"
 import type { TurnAttachments } from "../attachment/Attachments.ts"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { Confinement } from "../confinement/Confinement.ts"
@@ -135,6 +136,12 @@ export class RunSupervisor extends Context.Service<
       note?: string,
       keep?: ResultRows<Run>
     ) => Effect.Effect<Run, NotFound | Conflict>
+    /** Adds an artifact whose content is stored to the log of a live run, together with the rows of `keep`. */
+    readonly publish: (
+      id: RunId,
+      stored: StoredArtifact,
+      keep: ResultRows<Artifact>
+    ) => Effect.Effect<void, NotFound | Conflict>
     /** Writes an event to the log of a live run. Ignored when the run has ended. */
     readonly announce: (id: RunId, event: AdapterEvent) => Effect.Effect<void>
     /** The run once it has ended, or as it is after `waitMs`. */
@@ -316,7 +323,7 @@ const commands = (
   services: RunServices
 ): Pick<
   RunSupervisor["Service"],
-  "cancel" | "pause" | "resume" | "finish" | "decide" | "answer" | "input" | "announce"
+  "cancel" | "pause" | "resume" | "finish" | "decide" | "answer" | "input" | "publish" | "announce"
 > => {
   const { config, find, live, store } = services
   const pauseCommand =
@@ -358,12 +365,20 @@ const commands = (
     input: (id, text, messageId, note, keep) =>
       Effect.suspend(() => {
         const actor = live.actors.get(id)
-        const over = Effect.andThen(find(id), Effect.fail(new Conflict({ message: "The run has ended." })))
+        const over = Effect.andThen(find(id), Effect.fail(runOver()))
         if (actor === undefined) return over
         return actor.input(text, messageId, note, keep).pipe(
           Effect.andThen(Effect.sync(() => actor.run)),
           Effect.catchTag("RunGone", () => over)
         )
+      }),
+    publish: (id, stored, keep) =>
+      Effect.suspend(() => {
+        const actor = live.actors.get(id)
+        const over = Effect.andThen(find(id), Effect.fail(runOver()))
+        return actor === undefined
+          ? over
+          : actor.publish(stored, keep).pipe(Effect.catchTag("RunGone", () => over))
       }),
     announce: (id, event) => Effect.sync(() => live.actors.get(id)?.announce(event))
   }
@@ -423,6 +438,8 @@ const finishRun = (
       Effect.catchTag("RunGone", () => ended)
     )
   })
+
+const runOver = (): Conflict => new Conflict({ message: "The run has ended." })
 
 const requireCompleted = (run: Run): Effect.Effect<Run, Conflict> =>
   isTerminal(run.state) && run.state !== "completed"

@@ -162,6 +162,15 @@ const readStart = (descriptor: number, size: number): Buffer => {
   return bytes.subarray(0, at)
 }
 
+/** Media type by the end of the name, else by whether there is a text. */
+const mediaTypeOf = (path: string, text: string | undefined): string =>
+  mediaTypes[extname(basename(path)).toLowerCase()] ??
+  (text === undefined ? "application/octet-stream" : "text/plain")
+
+/** Media type of a file. `content`: its bytes, of which the first 1 MiB is read. */
+export const fileMediaType = (path: string, content: Buffer): string =>
+  mediaTypeOf(path, textOf(content.subarray(0, PREVIEW_BYTES)))
+
 /** The first 1 MiB of a file. */
 export const previewFile = (root: string, path: string): Effect.Effect<FilePreview, FileFailure> =>
   openInside(root, path).pipe(
@@ -169,10 +178,9 @@ export const previewFile = (root: string, path: string): Effect.Effect<FilePrevi
       if (!stats.isFile()) return Effect.fail(new NotFound())
       const bytes = readStart(descriptor, stats.size)
       const text = textOf(bytes)
-      const byExtension = mediaTypes[extname(basename(path)).toLowerCase()]
       return Effect.succeed({
         path,
-        mediaType: byExtension ?? (text === undefined ? "application/octet-stream" : "text/plain"),
+        mediaType: mediaTypeOf(path, text),
         size: stats.size,
         encoding: text === undefined ? "base64" : "utf8",
         content: text ?? bytes.toString("base64"),

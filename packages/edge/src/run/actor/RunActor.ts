@@ -9,6 +9,8 @@
  *
  * Does not: restart. When the store fails, the actor ends the process and leaves the log's end to `StoppedRuns`.
  */
+import type { Artifact } from "@corral/domain/run/Artifact"
+import type { StoredArtifact } from "../../artifact/Artifacts.ts"
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { Conflict, SchemaValidationFailed } from "@corral/domain/errors/Failures"
 import type { ApprovalId, InputRequestId, MessageId } from "@corral/domain/identity/Ids"
@@ -131,6 +133,11 @@ export class RunActor {
   /** Writes an event of the Edge to the run's log, if the run is still live. */
   announce(event: AdapterEvent): void {
     this.#session.post({ _tag: "Announced", event })
+  }
+
+  /** Succeeds when the artifact and the rows of `keep` are on disk. */
+  publish(stored: StoredArtifact, keep: ResultRows<Artifact>): Effect.Effect<void, Conflict | RunGone> {
+    return this.#request<void, Conflict>((reply) => ({ _tag: "Published", stored, keep, reply }))
   }
 
   /** Requests the approval of a connection to a host and port. `undefined` if none can be requested now. */

@@ -5,6 +5,7 @@
  * are removed here, on entry. Does not: commit, write, start or end anything. `RunActor` does, in that order.
  */
 import { Conflict } from "@corral/domain/errors/Failures"
+import { MAX_PUBLISHED } from "@corral/domain/run/Artifact"
 import type { RunFailure } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
 import { finishRefusal } from "@corral/domain/run/RunFinish"
@@ -74,6 +75,7 @@ const holderLost: RunFailure = {
 }
 
 export class RunKernel extends KernelState {
+  #published = 0
   /** Whether the log knows that the process is to end. */
   #hasStoredStop: boolean
 
@@ -179,6 +181,8 @@ export class RunKernel extends KernelState {
         return this.apply({ _tag: "Ended" })
       case "Announced":
         return this.apply({ _tag: "EventEmitted", event: message.event, isFromEdge: true })
+      case "Published":
+        return this.#publish(message)
       case "ConnectionRequested":
         return this.#requestConnection(message)
       case "Spent":
@@ -242,6 +246,25 @@ export class RunKernel extends KernelState {
       : redaction.value({ code, signal, stderr })
     if (!reported.isOver) reported.end = shown
     Deferred.doneUnsafe(reply, Effect.succeed(shown))
+  }
+
+  #publish({ keep, reply, stored: { artifact, row } }: RunMessageOf<"Published">): void {
+    const { recorder } = this
+    if (!recorder.state.started || recorder.state.verdict !== undefined)
+      return this.turn.fail(
+        reply,
+        new Conflict({ message: "Artifacts are published while the run is live." })
+      )
+    if (++this.#published > MAX_PUBLISHED)
+      return this.turn.fail(
+        reply,
+        new Conflict({ message: `A run has at most ${MAX_PUBLISHED} published artifacts.` })
+      )
+    const { id: artifactId, mediaType, name, sha256, size } = artifact
+    const ready = draft("run.artifact.ready", { artifactId, mediaType, name, sha256, size })
+    this.apply({ _tag: "EventEmitted", event: ready, isFromEdge: true })
+    recorder.addRows([row, ...keep(artifact)])
+    this.turn.succeed(reply, undefined)
   }
 
   /** A run that is ending opens no connections. */

@@ -1,4 +1,6 @@
 /** Messages of a live run: everything that can happen to it. */
+import type { Artifact } from "@corral/domain/run/Artifact"
+import type { StoredArtifact } from "../../artifact/Artifacts.ts"
 import type { ApprovalRequest, DecisionOrigin } from "@corral/domain/approval/Approval"
 import type {
   ApprovalAlreadyResolved,
@@ -58,6 +60,14 @@ export type RunMessage =
   /** No process of the run is alive. `review`: what the Edge found in the workspace afterwards. */
   | { readonly _tag: "Swept"; readonly review: ReadonlyArray<RunMachineInput> }
   | { readonly _tag: "Announced"; readonly event: AdapterEvent }
+  /** An artifact whose content is on disk. */
+  | {
+      readonly _tag: "Published"
+      readonly stored: StoredArtifact
+      /** Rows to commit together with the artifact. */
+      readonly keep: ResultRows<Artifact>
+      readonly reply: Deferred.Deferred<void, Conflict>
+    }
   /** A connection of a confined run needs a decision. `reply`: the answer; `undefined` if none can be requested now. */
   | {
       readonly _tag: "ConnectionRequested"
