@@ -25,8 +25,8 @@ import { ThreadFrame } from "./ThreadFrame.tsx"
 import {
   heardStatus,
   StateAnnouncement,
+  statusOfRun,
   ThreadState,
-  type ThreadStatus,
   usePersonalStatus
 } from "./ThreadState.tsx"
 import { TurnButtons } from "./TurnButtons.tsx"
@@ -44,19 +44,6 @@ import { RunDetails } from "./RunDetails.tsx"
 import { RunMessageForm } from "./RunMessageForm.tsx"
 import { runMessages } from "../run/messages.ts"
 import "./thread.css"
-
-const statusOf = (run: HubRun, isWaiting: boolean): ThreadStatus => {
-  if (isWaiting) return "waiting"
-  switch (run.state) {
-    case "completed":
-    case "failed":
-    case "cancelled":
-    case "queued":
-      return run.state
-    default:
-      return run.paused === true ? "paused" : run.turn === "idle" ? "background" : "working"
-  }
-}
 
 interface EndProps {
   readonly run: HubRun
@@ -95,7 +82,10 @@ const RunThread = ({ approvals, inputs, panel, run }: ThreadProps) => {
   )
   const place = useRunPlace(run)
   const summary = useTurnSummary(isOver ? run : undefined)
-  const status = usePersonalStatus(statusOf(run, approvals.length + inputs.length > 0), { approvals, inputs })
+  const status = usePersonalStatus(statusOfRun(run, approvals.length + inputs.length > 0), {
+    approvals,
+    inputs
+  })
   const isOffline = useDevice(targetId)?.state === "offline"
   const { keep, notes } = useKeptTexts()
   return (

@@ -19,7 +19,7 @@ import { PersonMessage } from "./PersonMessage.tsx"
 import { useRunPlace } from "./RunPlace.ts"
 import { TurnFailure, TurnStopped } from "./TurnFailure.tsx"
 import { durationOf, TurnFooter } from "./TurnFooter.tsx"
-import type { TurnEntry } from "./Turns.ts"
+import { agentOf, type TurnEntry } from "./Turns.ts"
 import { threadMessages } from "./messages.ts"
 import { useSeen } from "./useSeen.ts"
 import { type TurnSummary, useTurnSummary } from "./useTurnSummary.ts"
@@ -110,7 +110,7 @@ export const Turn = memo((props: Props) => {
   const [isSkippable] = useState(answer !== undefined)
   const [isOpen, toggle] = useUnfolded(answer, isUnfolded)
   const summary = useTurnSummary(isSeen && isEnded(run?.state) ? run : undefined)
-  const agentId = answer?.author.kind === "agent" ? answer.author.agentInstanceId : prompts[0]?.to
+  const agentId = agentOf(turn)
   const agent = session.agents.find(({ id }) => id === agentId)
   const place = useRunPlace(
     { id: runId, projectId: session.projectId, targetId: run?.targetId ?? agent?.targetId ?? ("" as never) },

@@ -244,6 +244,38 @@ export const scenes: Readonly<Record<string, (hub: ScriptedHub) => void>> = {
     hub.push(...background)
     hub.queued.push("Now change the port to 4000.")
   },
+  team: (hub) => {
+    hub.run("Add the hours of public holidays.")
+    hub.push(call("b1", "Bash", "Run npm test -- --watch=false"))
+    hub.team.push(
+      {
+        agent: { label: "Reviewer", mode: "auto_edit", model: "sonnet-5" },
+        run: { state: "waiting_approval" },
+        request: {
+          action: "shell",
+          title: "Run git push origin main",
+          command: "git push origin main",
+          risk: "high",
+          editable: false,
+          scopes: ["once"],
+          tool: "Bash"
+        }
+      },
+      {
+        agent: { label: "Page server", model: "haiku-4" },
+        run: { state: "running", turn: "idle", outstanding: { count: 1, titles: ["npm run dev"] } }
+      },
+      { agent: { label: "Translator", mode: "plan" }, run: { state: "completed" } },
+      {
+        agent: { label: "Fixer", held: { reason: "failed", since: "2026-11-28T10:00:00.000Z" } },
+        run: { state: "failed" },
+        queued: "Try it with the other library."
+      },
+      { agent: { label: "Mac builder", targetId: "dev_01KAH2T3J0Q4W8XN5M7C1B0002" } },
+      { agent: { label: "Old assistant", agentId: "codex" }, run: { state: "cancelled" } },
+      { agent: { label: "Guest", targetId: "dev_01KAH2T3J0Q4W8XN5M7C1B0009" }, run: { state: "running" } }
+    )
+  },
   image: (hub) => {
     hub.artifacts.set(artifactId, readFileSync(chart))
     hub.run("Draw how many visitors come on Sundays.")
