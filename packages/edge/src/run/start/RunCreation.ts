@@ -28,7 +28,8 @@ import type { Containment } from "../../process/Containment.ts"
 import { EDGE_MARK, RUN_MARK } from "../../process/MarkSweep.ts"
 import type { SubprocessSpec } from "../../process/Subprocess.ts"
 import { networkOf } from "../../runtime/OfferedAgent.ts"
-import type { StoreFailed } from "../../store/Store.ts"
+import { replacementRows } from "../../log/Runs.ts"
+import type { Store, StoreFailed } from "../../store/Store.ts"
 import { EdgeRefs } from "../../workspace/EdgeRefs.ts"
 import type { Snapshots } from "../../workspace/Snapshots.ts"
 import type { LiveRuns } from "../live/LiveRuns.ts"
@@ -95,6 +96,7 @@ export interface RunCreationContext
   readonly containment: Containment["Service"]
   readonly traces: Traces
   readonly clock: Clock.Clock
+  readonly store: Store["Service"]
   readonly stopped: StoppedRuns
   readonly live: LiveRuns
   /** Runs the actor in a fiber of the supervisor. */
@@ -114,7 +116,7 @@ export const createSupervisedRun = Effect.fnUntraced(function* (
   context: RunCreationContext,
   { attachments, id, keep, request, traceparent }: RunCreation
 ) {
-  const { clock, find, live, log, stopped, supervise, traces } = context
+  const { clock, find, live, log, stopped, store, supervise, traces } = context
   // The span of a run that is not admitted is never sent.
   const span = traces.start("run", "internal", traceparent, {
     "corral.run.agent": request.agentId,
@@ -146,7 +148,13 @@ export const createSupervisedRun = Effect.fnUntraced(function* (
   // An interruption between the commit and the supervision would leave a run without an actor.
   yield* Effect.uninterruptible(
     Effect.gen(function* () {
-      yield* log.append(batch.events, [...batch.projections, ...admitted.rows, ...keep(batch.run)]).pipe(
+      const rows = [
+        ...batch.projections,
+        ...admitted.rows,
+        ...replacementRows(store, batch.run),
+        ...keep(batch.run)
+      ]
+      yield* log.append(batch.events, rows).pipe(
         // The run may be on disk. If so, it ends like a run whose store failed.
         Effect.tapError(() =>
           Effect.andThen(
