@@ -7,7 +7,7 @@ import { Link } from "@tanstack/react-router"
 import { useEffect, useMemo, useState } from "react"
 import { hubApi } from "../api/Hub.ts"
 import { usePendingInputsOf } from "../api/PendingInputs.ts"
-import { useCanWork } from "../api/ProjectsAndTargets.ts"
+import { useAgentName, useCanWork } from "../api/ProjectsAndTargets.ts"
 import { ApprovalDock } from "../approval/ApprovalDock.tsx"
 import { usePendingApprovalsOf } from "../approval/usePendingApprovalsOf.ts"
 import { InputDock } from "../input/InputDock.tsx"
@@ -64,6 +64,12 @@ const RunEnd = ({ diff, onPanel, run }: EndProps) => (
   </>
 )
 
+const usePlace = ({ agentId, id: runId, input, projectId, targetId }: HubRun) => {
+  const agent = visibleLine(useAgentName(targetId, agentId), 60)
+  const title = visibleLine(messageOfPrompt(input.text), 90)
+  return useRunPlace({ runId, agent, title, projectId, targetId })
+}
+
 interface ThreadProps {
   readonly run: HubRun
   readonly approvals: ReadonlyArray<HubApproval>
@@ -80,7 +86,7 @@ const RunThread = ({ approvals, inputs, panel, run }: ThreadProps) => {
     [id],
     useMemo(() => new Map([[id, run]]), [id, run])
   )
-  const place = useRunPlace(run)
+  const place = usePlace(run)
   const summary = useTurnSummary(isOver ? run : undefined)
   const status = usePersonalStatus(statusOfRun(run, approvals.length + inputs.length > 0), {
     approvals,
@@ -91,7 +97,7 @@ const RunThread = ({ approvals, inputs, panel, run }: ThreadProps) => {
   return (
     <UnsentText value={keep}>
       <ThreadFrame
-        title={visibleLine(messageOfPrompt(input.text), 90)}
+        title={place.title}
         head={
           <>
             <ThreadState status={heardStatus(status, isOffline)} since={createdAt} />
