@@ -7,7 +7,6 @@ import { connectToChosenEdge, type EdgeApiClient } from "../edge/EdgeClient.ts"
 import type { RunServerChoice } from "../Flags.ts"
 import { edgeRunServer } from "../run/EdgeRunServer.ts"
 import { resolveSessionId } from "../run/IdArguments.ts"
-import { withoutReplaced } from "../run/ReplacedRuns.ts"
 import { selectByName } from "../run/SelectByName.ts"
 import { choose } from "../terminal/Choose.ts"
 import { EdgeThread } from "./EdgeThread.ts"
@@ -25,7 +24,7 @@ export interface LocalSession {
 export const localSessions = (calls: EdgeApiClient) =>
   Effect.map(calls.runs.list({ query: { limit: 200 } }), ({ items }): ReadonlyArray<LocalSession> => {
     const bySession = Map.groupBy(
-      withoutReplaced(items).filter(({ sessionId }) => sessionId !== undefined),
+      items.filter(({ sessionId }) => sessionId !== undefined),
       ({ sessionId }) => sessionId ?? ""
     )
     return [...bySession].map(([id, runs]) => ({

@@ -1,7 +1,6 @@
 /** Run server of the local Edge. */
 import type { CreateRun } from "@corral/domain/run/Run"
 import { isHubStatus } from "./RunStates.ts"
-import { withoutReplaced } from "./ReplacedRuns.ts"
 import { Effect, Option, Schedule, Stream } from "effect"
 import { randomUUID } from "node:crypto"
 import { refused } from "../CommandFailed.ts"
@@ -45,10 +44,7 @@ export const edgeRunServer = Effect.fn("EdgeRunServer.open")(function* (choice: 
     runs: ({ state, ...page }) =>
       state !== undefined && isHubStatus(state)
         ? Effect.succeed({ items: [], nextCursor: null })
-        : Effect.map(
-            calls.runs.list({ query: { ...page, ...(state === undefined ? {} : { state }) } }),
-            ({ items, ...rest }) => ({ items: withoutReplaced(items), ...rest })
-          ),
+        : calls.runs.list({ query: { ...page, ...(state === undefined ? {} : { state }) } }),
     approvals: Effect.map(
       readAllPages((query) => calls.permissions.list({ query: { ...query, state: "pending" } })),
       ({ items }) => items

@@ -1,7 +1,8 @@
 /** `corral chat` with an Edge alone: runs that continue each other. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { Run } from "@corral/domain/run/Run"
 import { hasTerminals } from "@corral/testing/process/TerminalProgram"
-import { mkdirSync, writeFileSync } from "node:fs"
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Corral } from "./Corral.ts"
 
@@ -139,7 +140,7 @@ describe.skipIf(!hasTerminals)(
       mkdirSync(forgetting.home, { mode: 0o700 })
       const acp = { name: "forgetful", command: process.execPath, args: [agent], modes: { ask: "careful" } }
       writeFileSync(join(forgetting.home, "edge.config.json"), JSON.stringify({ acp }), { mode: 0o600 })
-      await forgetting.up()
+      const { url } = await forgetting.up()
       const chat = forgetting.inTerminal(80, "chat", "--agent", "acp:forgetful")
       await chat.shows(/^ready · /m)
       chat.enter("one")
@@ -158,6 +159,18 @@ describe.skipIf(!hasTerminals)(
           ["two", "completed"],
           ["one", "completed"]
         ]
+      )
+      const failed = await forgetting.run("runs", "--state", "failed")
+      assert.deepStrictEqual(failed.out, ["No runs found."])
+      const [latest] = out.map((line) => JSON.parse(line))
+      const token = readFileSync(join(forgetting.home, "edge.token"), "utf8").trim()
+      const all = await fetch(`${url}/v1/runs?replaced=true&state=failed`, {
+        headers: { authorization: `Bearer ${token}` }
+      })
+      const { items } = (await all.json()) as { readonly items: ReadonlyArray<Run> }
+      assert.deepStrictEqual(
+        items.map(({ input, replacedBy }) => [input.text, replacedBy]),
+        [["two", latest.id]]
       )
       const next = forgetting.inTerminal(80, "chat", "--continue")
       await next.shows(/^heard two$/m)

@@ -1,11 +1,11 @@
 /** Layout of diffs: unified, or side by side where the page is wide enough. Remembered in this browser. */
 import { useCallback, useSyncExternalStore } from "react"
-import { useMedia } from "../ui/useMedia.ts"
+import { useMedia, withoutPanel } from "../ui/useMedia.ts"
 import type { Layout } from "./rows.ts"
 
 const STORED = "corral.diff.layout"
-/** 900 px next to the sidebar. */
-const WIDE_ENOUGH = "(min-width: 1156px)"
+/** Where the panel stands beside the thread. */
+const WIDE_ENOUGH = `not all and ${withoutPanel}`
 
 const listeners = new Set<() => void>()
 

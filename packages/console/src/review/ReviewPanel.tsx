@@ -1,7 +1,7 @@
 /**
  * Side panel of a session: changes, files, artifacts, previews and the log of one turn. Fills the height of its parent and scrolls inside.
  *
- * Does not: place itself. Its parent shows it as a column or as a sheet. Only a layout side by side covers the page.
+ * Does not: place itself. Its parent shows it as a column or as a sheet; a column for a layout side by side is wider.
  */
 import { Tabs } from "@base-ui/react/tabs"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"

@@ -107,7 +107,7 @@ const SessionThread = ({ at, panel, session }: ThreadProps) => {
           {agent !== undefined && <DeviceName deviceId={agent.targetId} workspace={agent.workspace} />}
           {mayWork && active.length > 0 && <TurnButtons control={control} />}
           {runs.length > 0 && <PanelButtons tab={panel.tab} onTab={panel.open} />}
-          <ThreadMenu {...{ mayWork, newest, session }} onUpdate={update.mutateAsync} />
+          <ThreadMenu {...{ mayWork, session, thread }} onUpdate={update.mutateAsync} />
         </>
       }
       banner={

@@ -12,14 +12,15 @@ import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { threadMessages } from "../thread/messages.ts"
+import type { ThreadData } from "../thread/useThread.ts"
 import { AgentsDialog } from "./AgentsDialog.tsx"
 import { RenameSession } from "./RenameSession.tsx"
 import "../thread/thread.css"
 
 interface Props {
   readonly session: Session
-  /** The newest message: a fork has the conversation up to it. */
-  readonly newest: Message | undefined
+  /** A fork has the conversation up to its newest message. */
+  readonly thread: ThreadData
   /** Whether the user's role allows changes. */
   readonly mayWork: boolean
   readonly onUpdate: (change: UpdateSession) => Promise<unknown>
@@ -33,7 +34,8 @@ const download = (id: string, format: "markdown" | "json"): void => {
   link.click()
 }
 
-export const ThreadMenu = ({ mayWork, newest, onUpdate, session }: Props) => {
+export const ThreadMenu = ({ mayWork, onUpdate, session, thread }: Props) => {
+  const { newest } = thread
   const messages = useMessages(threadMessages)
   const navigate = useNavigate()
   const client = useQueryClient()
@@ -104,7 +106,7 @@ export const ThreadMenu = ({ mayWork, newest, onUpdate, session }: Props) => {
       </Menu.Root>
       <RenameSession session={dialog === "rename" ? session : undefined} onClose={close} />
       {dialog === "agents" && (
-        <AgentsDialog session={session} mayWrite={mayWork && state === "active"} onClose={close} />
+        <AgentsDialog {...{ session, thread }} mayWrite={mayWork && state === "active"} onClose={close} />
       )}
     </>
   )

@@ -13,7 +13,7 @@ import { ArtifactLink } from "../review/ArtifactLink.tsx"
 import { useMessages } from "../text/Language.tsx"
 import { Loading } from "../ui/Loading.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { EnlargedImage } from "./EnlargedImage.tsx"
+import { canEnlarge, ImageViewer } from "./ImageViewer.tsx"
 import { threadMessages } from "./messages.ts"
 import type { RunPlace } from "./RunPlace.ts"
 import { useArtifactUrl } from "./useArtifactUrl.ts"
@@ -23,10 +23,8 @@ import "./work.css"
 
 type Part = NonNullable<ToolBlock["content"]>[number]
 
-/** Formats without scripts. */
-const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"])
 const SOUNDS = new Set(["audio/mpeg", "audio/wav", "audio/x-wav", "audio/ogg", "audio/webm", "audio/mp4"])
-/** A larger image is loaded on request, and one that is larger still is a link. */
+/** A larger image or recording is loaded on request, and a recording that is larger still is a link. */
 const LARGE = 2 * 1_024 * 1_024
 const TOO_LARGE = 20 * 1_024 * 1_024
 
@@ -60,11 +58,7 @@ const ImagePart = ({ artifactId, mediaType, name, place }: MediaProps) => {
       >
         <img src={url} alt={name} />
       </button>
-      <EnlargedImage url={url} name={name} isOpen={isLarge} onClose={() => setLarge(false)}>
-        <ArtifactLink runId={place.runId} artifactId={artifactId}>
-          {messages.download}
-        </ArtifactLink>
-      </EnlargedImage>
+      <ImageViewer place={place} first={artifactId} isOpen={isLarge} onClose={() => setLarge(false)} />
     </>
   )
 }
@@ -108,7 +102,8 @@ export const ResultPart = ({ artifact, part, place }: Props) => {
   const { artifactId } = part
   const mediaType = part.mediaType ?? artifact?.mediaType ?? ""
   const size = artifact?.size ?? 0
-  const canShow = (IMAGES.has(mediaType) || SOUNDS.has(mediaType)) && size <= TOO_LARGE
+  const isImage = canEnlarge(mediaType, size)
+  const canShow = isImage || (SOUNDS.has(mediaType) && size <= TOO_LARGE)
   if (canShow && size > LARGE && !isWanted)
     return (
       <button type="button" className="button small" onClick={() => setWanted(true)}>
@@ -116,7 +111,7 @@ export const ResultPart = ({ artifact, part, place }: Props) => {
       </button>
     )
   const media = { artifactId, mediaType, name, place }
-  if (canShow) return IMAGES.has(mediaType) ? <ImagePart {...media} /> : <SoundPart {...media} />
+  if (canShow) return isImage ? <ImagePart {...media} /> : <SoundPart {...media} />
   return (
     <p className="line">
       <ArtifactLink runId={place.runId} artifactId={artifactId}>

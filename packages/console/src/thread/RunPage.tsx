@@ -7,7 +7,7 @@ import { Link } from "@tanstack/react-router"
 import { useEffect, useMemo, useState } from "react"
 import { hubApi } from "../api/Hub.ts"
 import { usePendingInputsOf } from "../api/PendingInputs.ts"
-import { useCanWork } from "../api/ProjectsAndTargets.ts"
+import { useAgentName, useCanWork } from "../api/ProjectsAndTargets.ts"
 import { ApprovalDock } from "../approval/ApprovalDock.tsx"
 import { usePendingApprovalsOf } from "../approval/usePendingApprovalsOf.ts"
 import { InputDock } from "../input/InputDock.tsx"
@@ -25,8 +25,8 @@ import { ThreadFrame } from "./ThreadFrame.tsx"
 import {
   heardStatus,
   StateAnnouncement,
+  statusOfRun,
   ThreadState,
-  type ThreadStatus,
   usePersonalStatus
 } from "./ThreadState.tsx"
 import { TurnButtons } from "./TurnButtons.tsx"
@@ -44,19 +44,6 @@ import { RunDetails } from "./RunDetails.tsx"
 import { RunMessageForm } from "./RunMessageForm.tsx"
 import { runMessages } from "../run/messages.ts"
 import "./thread.css"
-
-const statusOf = (run: HubRun, isWaiting: boolean): ThreadStatus => {
-  if (isWaiting) return "waiting"
-  switch (run.state) {
-    case "completed":
-    case "failed":
-    case "cancelled":
-    case "queued":
-      return run.state
-    default:
-      return run.paused === true ? "paused" : run.turn === "idle" ? "background" : "working"
-  }
-}
 
 interface EndProps {
   readonly run: HubRun
@@ -77,6 +64,12 @@ const RunEnd = ({ diff, onPanel, run }: EndProps) => (
   </>
 )
 
+const usePlace = ({ agentId, id: runId, input, projectId, targetId }: HubRun) => {
+  const agent = visibleLine(useAgentName(targetId, agentId), 60)
+  const title = visibleLine(messageOfPrompt(input.text), 90)
+  return useRunPlace({ runId, agent, title, projectId, targetId })
+}
+
 interface ThreadProps {
   readonly run: HubRun
   readonly approvals: ReadonlyArray<HubApproval>
@@ -93,15 +86,18 @@ const RunThread = ({ approvals, inputs, panel, run }: ThreadProps) => {
     [id],
     useMemo(() => new Map([[id, run]]), [id, run])
   )
-  const place = useRunPlace(run)
+  const place = usePlace(run)
   const summary = useTurnSummary(isOver ? run : undefined)
-  const status = usePersonalStatus(statusOf(run, approvals.length + inputs.length > 0), { approvals, inputs })
+  const status = usePersonalStatus(statusOfRun(run, approvals.length + inputs.length > 0), {
+    approvals,
+    inputs
+  })
   const isOffline = useDevice(targetId)?.state === "offline"
   const { keep, notes } = useKeptTexts()
   return (
     <UnsentText value={keep}>
       <ThreadFrame
-        title={visibleLine(messageOfPrompt(input.text), 90)}
+        title={place.title}
         head={
           <>
             <ThreadState status={heardStatus(status, isOffline)} since={createdAt} />

@@ -1,8 +1,8 @@
 /**
  * Frame of a thread: a header of one line, the scroller, the dock below it, and a panel beside it. On narrow screens the panel is a sheet.
  *
- * The frame fills the height of the window; only the thread and the panel scroll. On phones its header has the way back and the search: the
- * bar of the app is not shown.
+ * The frame fills the height of the window; only the thread and the panel scroll. Its header has the way back where neither the bar of the app
+ * nor the sidebar is shown: on phones, there with the search, and beside two columns of code.
  */
 import { Dialog } from "@base-ui/react/dialog"
 import { Link } from "@tanstack/react-router"
@@ -11,7 +11,7 @@ import { OpenPalette } from "../palette/OpenPalette.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { usePageHeading } from "../ui/PageFrame.tsx"
-import { phone, useMedia, withoutPanel } from "../ui/useMedia.ts"
+import { useMedia, withoutPanel } from "../ui/useMedia.ts"
 import { ThreadScroller } from "./ThreadScroller.tsx"
 import { threadMessages } from "./messages.ts"
 import "./thread.css"
@@ -33,26 +33,26 @@ export const ThreadFrame = ({ banner, children, dock, head, onClosePanel, panel,
   const messages = useMessages(threadMessages)
   const heading = usePageHeading(title)
   const isNarrow = useMedia(withoutPanel)
-  const isPhone = useMedia(phone)
   const search = useContext(OpenPalette)
   const hasPanel = panel !== undefined
   return (
     <div className={hasPanel && !isNarrow ? "thread-page thread-page-split" : "thread-page"}>
       <div className="thread-main">
         <header className="thread-head">
-          {isPhone && (
-            <Link to="/" className="icon-button" aria-label={messages.home}>
-              <Icon name="back" size={20} />
-            </Link>
-          )}
+          <Link to="/" className="icon-button thread-way" aria-label={messages.home}>
+            <Icon name="back" size={20} />
+          </Link>
           <h1 ref={heading} tabIndex={-1} title={title}>
             {title}
           </h1>
-          {isPhone && (
-            <button type="button" className="icon-button" aria-label={messages.search} onClick={search}>
-              <Icon name="search" size={18} />
-            </button>
-          )}
+          <button
+            type="button"
+            className="icon-button thread-way"
+            aria-label={messages.search}
+            onClick={search}
+          >
+            <Icon name="search" size={18} />
+          </button>
           {head}
         </header>
         {banner}

@@ -1,4 +1,5 @@
 /** State of a thread by shape and word, with a clock while an agent works. */
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { type Pending, pendingFor } from "../api/PendingCount.ts"
 import { useRights } from "../api/ProjectsAndTargets.ts"
 import { useMessages } from "../text/Language.tsx"
@@ -31,6 +32,20 @@ const marks: Readonly<Record<ThreadStatus, string>> = {
   failed: "✕",
   cancelled: "■",
   idle: ""
+}
+
+/** `isWaiting`: an approval or a question of the run is open. */
+export const statusOfRun = (run: HubRun, isWaiting: boolean): ThreadStatus => {
+  if (isWaiting) return "waiting"
+  switch (run.state) {
+    case "completed":
+    case "failed":
+    case "cancelled":
+    case "queued":
+      return run.state
+    default:
+      return run.paused === true ? "paused" : run.turn === "idle" ? "background" : "working"
+  }
 }
 
 /** What an agent does on a device that can't be heard is not known, and not how long. */

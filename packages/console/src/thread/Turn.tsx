@@ -7,6 +7,7 @@
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
+import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
 import { memo, useLayoutEffect, useRef, useState } from "react"
 import { visibleLine } from "../markdown/visible.ts"
 import { FinishedText } from "../run/MessageView.tsx"
@@ -19,7 +20,7 @@ import { PersonMessage } from "./PersonMessage.tsx"
 import { useRunPlace } from "./RunPlace.ts"
 import { TurnFailure, TurnStopped } from "./TurnFailure.tsx"
 import { durationOf, TurnFooter } from "./TurnFooter.tsx"
-import type { TurnEntry } from "./Turns.ts"
+import { agentOf, type TurnEntry } from "./Turns.ts"
 import { threadMessages } from "./messages.ts"
 import { useSeen } from "./useSeen.ts"
 import { type TurnSummary, useTurnSummary } from "./useTurnSummary.ts"
@@ -110,13 +111,18 @@ export const Turn = memo((props: Props) => {
   const [isSkippable] = useState(answer !== undefined)
   const [isOpen, toggle] = useUnfolded(answer, isUnfolded)
   const summary = useTurnSummary(isSeen && isEnded(run?.state) ? run : undefined)
-  const agentId = answer?.author.kind === "agent" ? answer.author.agentInstanceId : prompts[0]?.to
+  const agentId = agentOf(turn)
   const agent = session.agents.find(({ id }) => id === agentId)
-  const place = useRunPlace(
-    { id: runId, projectId: session.projectId, targetId: run?.targetId ?? agent?.targetId ?? ("" as never) },
+  const name = visibleLine(agent?.label ?? messages.agent, 60)
+  const place = useRunPlace({
+    runId,
+    agent: name,
+    title: visibleLine(messageOfPrompt(prompts[0]?.text ?? run?.input.text ?? ""), 90),
+    projectId: session.projectId,
+    targetId: run?.targetId ?? agent?.targetId ?? ("" as never),
     prompts,
     isConfinementKnown
-  )
+  })
   const [first] = prompts
   // Further input is part of the work while the work is shown.
   const shown = isOpen ? prompts.filter(({ when }) => when !== "now") : prompts
@@ -136,7 +142,7 @@ export const Turn = memo((props: Props) => {
       ))}
       <h2 className={session.agents.length > 1 ? "answer-head" : "hidden"}>
         <Icon name="agent" />
-        <bdi>{visibleLine(agent?.label ?? messages.agent, 60)}</bdi>
+        <bdi>{name}</bdi>
       </h2>
       {answer !== undefined && <FoldLine {...{ isOpen, run, summary }} onToggle={toggle} />}
       {isOpen && <FollowedWork place={place} answer={answer?.text} />}

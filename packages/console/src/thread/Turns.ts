@@ -67,6 +67,12 @@ const withMessage = (turn: TurnEntry, message: Message): TurnEntry => {
   return isOfTurn(message) ? { ...turn, texts: [...turn.texts, message] } : { ...turn, answer: message }
 }
 
+/** The agent instance that answered the turn's messages, or receives them. */
+export const agentOf = ({ answer, prompts, texts }: TurnEntry): Message["to"] => {
+  const author = (answer ?? texts[0])?.author
+  return author?.kind === "agent" ? author.agentInstanceId : prompts[0]?.to
+}
+
 /** The turn of a run that has ended. Without a final text, the last one is the answer. */
 export const endedTurn = (turn: TurnEntry): TurnEntry =>
   turn.answer === undefined && turn.texts.length > 0 ? { ...turn, answer: turn.texts.at(-1) } : turn

@@ -1,9 +1,11 @@
 /** Work of a run as it happens. The prompt and the text that the answer repeats are not shown again. */
 import type { RunBlock } from "@corral/domain/run/RunBlock"
 import { useEffect, useMemo } from "react"
+import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { useFollowState } from "./FollowContext.ts"
 import { nestedWork } from "./nestedWork.ts"
+import { canEnlarge } from "./ImageViewer.tsx"
 import type { RunPlace } from "./RunPlace.ts"
 import { threadMessages } from "./messages.ts"
 import { useVisibleSteps } from "./useVisibleSteps.ts"
@@ -43,16 +45,32 @@ const answerPlace = (parts: ReadonlyArray<WorkPart>, answer: string | undefined)
   )
 }
 
-/** Notes all artifacts of the run. Returns those that the result of a tool shows. */
+/** Notes all artifacts of the run, and its images with the step that made them. Returns the artifacts that the result of a tool shows. */
 const artifactsInResults = (
   blocks: ReadonlyArray<RunBlock>,
-  { artifacts }: RunPlace
+  { artifacts, images }: RunPlace
 ): ReadonlySet<string> => {
   const shown = new Set<string>()
+  let steps = 0
   for (const block of blocks) {
     if (block.kind === "artifact") artifacts.set(block.artifactId, block)
-    if (block.kind !== "tool" || block.content === undefined) continue
-    for (const { artifactId } of block.content) if (artifactId !== undefined) shown.add(artifactId)
+    if (block.kind === "tool") steps++
+  }
+  let nth = 0
+  for (const block of blocks) {
+    if (block.kind !== "tool") continue
+    nth++
+    for (const part of block.content ?? []) {
+      const { artifactId } = part
+      if (artifactId === undefined) continue
+      shown.add(artifactId)
+      const artifact = artifacts.get(artifactId)
+      const mediaType = part.mediaType ?? artifact?.mediaType ?? ""
+      if (!canEnlarge(mediaType, artifact?.size)) continue
+      const name = visibleLine(part.name ?? artifact?.name ?? "", 120)
+      const step = visibleLine(block.label, 120)
+      images.set(artifactId, { artifactId, name, mediaType, step, nth, steps, at: block.endedAt ?? block.at })
+    }
   }
   return shown
 }

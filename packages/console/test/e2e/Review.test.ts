@@ -8,7 +8,7 @@ import type { Joined } from "@corral/testing/stack/Joined"
 import { until } from "@corral/testing/time/Until"
 import { chmodSync, mkdirSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import type { BrowserContextOptions, Page } from "playwright-core"
+import type { BrowserContextOptions, Locator, Page } from "playwright-core"
 import { type ConsoleBrowser, hasChromium, primaryActions, seriousOf } from "../harness/ConsoleBrowser.ts"
 import { withJoinedConsole } from "../harness/JoinedConsole.ts"
 
@@ -303,6 +303,63 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
     await page.setViewportSize({ width: 1_000, height: 800 })
     await page.locator(".diff-line").first().waitFor()
     assert.strictEqual(await page.getByRole("button", { name: "Side by side" }).count(), 0)
+    await browser.end(page)
+  })
+
+  it.each([
+    { width: 1_200, hasSidebar: false },
+    { width: 1_280, hasSidebar: false },
+    { width: 1_679, hasSidebar: false },
+    { width: 1_680, hasSidebar: true },
+    { width: 2_560, hasSidebar: true }
+  ])("shows two columns of code beside the thread at $width", async ({ hasSidebar, width }) => {
+    const page = await open(session, first, { viewport: { width, height: 800 } })
+    await page.getByRole("button", { name: "Side by side" }).click()
+    await page.locator(".diff-pair").first().waitFor()
+    const boxOf = async (place: Locator) => (await place.boundingBox()) ?? assert.fail("not shown")
+    const [thread, review] = [await boxOf(page.locator(".thread-main")), await boxOf(page.locator(".review"))]
+    assert.isAtLeast(thread.width, 352)
+    assert.isAtLeast(review.width, 840)
+    assert.isAtMost(Math.abs(thread.x + thread.width - review.x), 2)
+    assert.isAtMost(Math.abs(review.x + review.width - width), 2)
+    // What is written there is seen, and one way leads elsewhere.
+    await page.getByRole("textbox", { name: "Message" }).click()
+    assert.strictEqual(await page.locator(".sidebar").isVisible(), hasSidebar)
+    const back = page.locator(".thread-head").getByRole("link", { name: "Home" })
+    assert.strictEqual(await back.count(), hasSidebar ? 0 : 1)
+    assert.deepStrictEqual(await seriousOf(page), [])
+    // Unified again, everything has its place back.
+    await page.getByRole("button", { name: "Side by side" }).click()
+    await page.locator(".diff-pair").first().waitFor({ state: "detached" })
+    assert.isTrue(await page.locator(".sidebar").isVisible())
+    await browser.end(page)
+  })
+
+  it("keeps the title and the buttons of a working session in a narrow thread", async () => {
+    const live = await newSession()
+    await turn(live, "A file", () => write("live.ts", "const live = 1\n"))
+    const second = await startTurn(live, "Working")
+    const runs = await runsOf(live)
+    const page = await open(live, runs.find(({ id }) => id !== second)?.id)
+    await page.getByRole("button", { name: "Side by side" }).click()
+    await page.locator(".diff-pair").first().waitFor()
+    const header = page.locator(".thread-head")
+    await header.getByText("Working").waitFor()
+    assert.isFalse(await header.evaluate((element) => element.scrollWidth > element.clientWidth))
+    assert.isAtLeast((await header.locator("h1").boundingBox())?.width ?? 0, 48)
+    await page.getByRole("button", { name: "Stop" }).first().waitFor()
+    await endTurn(second)
+    await browser.end(page)
+  })
+
+  it("shows one column on a phone, also where two were chosen", async () => {
+    const page = await open(session, first, { viewport: phone })
+    await page.evaluate("localStorage.setItem('corral.diff.layout', 'split')")
+    await page.reload()
+    await page.locator(".diff-line").first().waitFor()
+    assert.strictEqual(await page.locator(".diff-pair").count(), 0)
+    const isSideways = await page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    assert.isFalse(isSideways)
     await browser.end(page)
   })
 

@@ -177,8 +177,6 @@ const background: ReadonlyArray<EventDraft> = [
 
 const chart = fileURLToPath(new URL("../pictures/chart.png", import.meta.url))
 
-const artifactId = "art_01KAH2T3J0Q4W8XN5M7C1B0001"
-
 export const scenes: Readonly<Record<string, (hub: ScriptedHub) => void>> = {
   question: (hub) => {
     hub.run("On public holidays the shop opens at 10 and closes at 14. Please add that.")
@@ -244,25 +242,62 @@ export const scenes: Readonly<Record<string, (hub: ScriptedHub) => void>> = {
     hub.push(...background)
     hub.queued.push("Now change the port to 4000.")
   },
-  image: (hub) => {
-    hub.artifacts.set(artifactId, readFileSync(chart))
-    hub.run("Draw how many visitors come on Sundays.")
-    hub.push(
-      call("i1", "mcp__chart__draw", "Draw visitors by hour"),
-      draft("run.artifact.ready", {
-        artifactId,
-        name: "visitors.png",
-        mediaType: "image/png",
-        size: readFileSync(chart).length,
-        sha256: "0".repeat(64)
-      } as never),
-      draft("run.tool.result", {
-        callId: "i1",
-        tool: "mcp__chart__draw",
-        status: "completed",
-        content: [{ type: "image", artifactId, mediaType: "image/png", name: "visitors.png" }]
-      } as never),
-      saysText("Most visitors come between 10 and 12.")
+  team: (hub) => {
+    hub.run("Add the hours of public holidays.")
+    hub.push(call("b1", "Bash", "Run npm test -- --watch=false"))
+    hub.team.push(
+      {
+        agent: { label: "Reviewer", mode: "auto_edit", model: "sonnet-5" },
+        run: { state: "waiting_approval" },
+        request: {
+          action: "shell",
+          title: "Run git push origin main",
+          command: "git push origin main",
+          risk: "high",
+          editable: false,
+          scopes: ["once"],
+          tool: "Bash"
+        }
+      },
+      {
+        agent: { label: "Page server", model: "haiku-4" },
+        run: { state: "running", turn: "idle", outstanding: { count: 1, titles: ["npm run dev"] } }
+      },
+      { agent: { label: "Translator", mode: "plan" }, run: { state: "completed" } },
+      {
+        agent: { label: "Fixer", held: { reason: "failed", since: "2026-11-28T10:00:00.000Z" } },
+        run: { state: "failed" },
+        queued: "Try it with the other library."
+      },
+      { agent: { label: "Mac builder", targetId: "dev_01KAH2T3J0Q4W8XN5M7C1B0002" } },
+      { agent: { label: "Old assistant", agentId: "codex" }, run: { state: "cancelled" } },
+      { agent: { label: "Guest", targetId: "dev_01KAH2T3J0Q4W8XN5M7C1B0009" }, run: { state: "running" } }
     )
+  },
+  image: (hub) => {
+    const content = readFileSync(chart)
+    hub.run("Draw how many visitors come on Sundays.")
+    hub.push(call("r1", "Read", "Read visitors.csv"), result("r1", "Read", "hour,visitors"))
+    for (const [nth, name] of ["visitors.png", "weekdays.png"].entries()) {
+      const artifactId = `art_01KAH2T3J0Q4W8XN5M7C1B000${nth + 1}`
+      hub.artifacts.set(artifactId, content)
+      hub.push(
+        call(`i${nth}`, "mcp__chart__draw", `Draw ${name.replace(".png", "")} by hour`),
+        draft("run.artifact.ready", {
+          artifactId,
+          name,
+          mediaType: "image/png",
+          size: content.length,
+          sha256: "0".repeat(64)
+        } as never),
+        draft("run.tool.result", {
+          callId: `i${nth}`,
+          tool: "mcp__chart__draw",
+          status: "completed",
+          content: [{ type: "image", artifactId, mediaType: "image/png", name }]
+        } as never)
+      )
+    }
+    hub.push(saysText("Most visitors come between 10 and 12."))
   }
 }

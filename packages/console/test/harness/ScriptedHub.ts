@@ -67,6 +67,17 @@ interface ScriptedRun {
   readonly events: Array<Envelope>
 }
 
+/** A further agent of the session, with its newest turn. Its fields replace those of an agent and a run that work. */
+export interface Teammate {
+  readonly agent: object
+  /** Absent: no turn yet. */
+  readonly run?: Partial<HubRun> & Pick<HubRun, "state"> & { readonly events?: ReadonlyArray<EventDraft> }
+  /** Request that its turn waits for. */
+  readonly request?: object
+  /** Message that waits for it. */
+  readonly queued?: string
+}
+
 /** A request that changes something. */
 export interface Received {
   readonly path: string
@@ -80,6 +91,8 @@ export class ScriptedHub {
   readonly artifacts = new Map<string, Buffer>()
   /** Messages that wait in the session. */
   readonly queued: Array<string> = []
+  /** Agents besides the one of the run. */
+  readonly team: Array<Teammate> = []
   private readonly runs: Array<ScriptedRun> = []
   private readonly inputs: Array<HubInput> = []
   private readonly streams = new Set<{
@@ -117,6 +130,7 @@ export class ScriptedHub {
     this.inputs.length = 0
     this.received.length = 0
     this.queued.length = 0
+    this.team.length = 0
     const run = { id: id("run", this.runs.length + 1), mode, prompt, events: [] }
     this.runs.push(run)
     const created = { workspace: "shop", mode, input: { text: prompt } } as never
@@ -210,6 +224,71 @@ export class ScriptedHub {
     }
   }
 
+  /** What the Hub says of a further agent. */
+  private teammate({ agent, queued, request, run }: Teammate, nth: number) {
+    const runId = id("run", 100 + nth)
+    const to = id("agi", 100 + nth)
+    const { events: drafts = [], ...fields } = run ?? { state: "completed" }
+    const isOver = /completed|failed|cancelled/.test(fields.state)
+    const common = { sessionId: ids.session, version: 1, createdAt: at(nth) }
+    const author = { kind: "user", userId: ids.user }
+    const prompt = { ...common, id: id("msg", 200 + nth), author, to, text: `Task ${nth}` }
+    const answer = { kind: "agent", agentInstanceId: to }
+    const ended = { outcome: fields.state, runId, text: "Done.", createdAt: at(100) }
+    return {
+      agent: { id: to, label: "Agent", mode: "ask", addedAt: at(), ...placement, ...agent },
+      run: {
+        ...placement,
+        id: runId,
+        mode: "ask",
+        sessionId: ids.session,
+        input: { text: prompt.text },
+        timeoutMs: 1_800_000,
+        lastSeq: drafts.length,
+        pendingApprovals: [],
+        createdAt: at(nth),
+        ...(isOver ? { endedAt: at(100) } : {}),
+        updatedAt: at(nth),
+        ...fields
+      },
+      events: drafts.map(({ payload, type }, seq) => ({
+        id: id("evt", 1_000 * nth + seq),
+        seq: seq + 1,
+        type,
+        runId,
+        sessionId: ids.session,
+        createdAt: at(seq),
+        payload: {
+          v: 1,
+          ...payload
+        }
+      })),
+      approvals:
+        request === undefined
+          ? []
+          : [
+              {
+                ...placement,
+                id: id("apr", nth),
+                runId,
+                state: "pending",
+                request,
+                requestedAt: at(nth),
+                expiresAt: at(9_000)
+              }
+            ],
+      messages: [
+        ...(queued === undefined
+          ? []
+          : [{ ...prompt, id: id("msg", 400 + nth), text: queued, delivery: { state: "pending" } }]),
+        ...(run !== undefined && isOver
+          ? [{ ...common, id: id("msg", 300 + nth), author: answer, ...ended }]
+          : []),
+        ...(run === undefined ? [] : [{ ...prompt, delivery: { state: "delivered", runId } }])
+      ]
+    }
+  }
+
   private messages(): ReadonlyArray<unknown> {
     const author = { kind: "user", userId: ids.user }
     const message = (nth: number, text: string, delivery: object) => ({
@@ -260,6 +339,7 @@ export class ScriptedHub {
 
   /** Answers to reads, by the path of the request. */
   private read(path: string, query: URLSearchParams): unknown {
+    const team = this.team.map((member, nth) => this.teammate(member, nth))
     const target = {
       id: ids.device,
       name: "studio",
@@ -269,6 +349,7 @@ export class ScriptedHub {
         { id: "claude", label: "Claude Code", runtime: "claude", available: true, modes, capabilities }
       ]
     }
+    const away = { ...target, id: id("dev", 2), name: "laptop", state: "offline", lastSeenAt: at() }
     const session = {
       id: ids.session,
       projectId: ids.project,
@@ -278,7 +359,8 @@ export class ScriptedHub {
       createdBy: ids.user,
       createdAt: at(),
       agents: [
-        { id: ids.agent, label: "Claude Code", mode: "ask", addedAt: at(), addedBy: ids.user, ...placement }
+        { id: ids.agent, label: "Claude Code", mode: "ask", addedAt: at(), addedBy: ids.user, ...placement },
+        ...team.map(({ agent }) => agent)
       ],
       defaultAgentInstanceId: ids.agent,
       activeRuns: this.stateOf() === "completed" ? [] : [this.current.id]
@@ -293,6 +375,12 @@ export class ScriptedHub {
       createdAt: at(),
       updatedAt: at()
     }
+    const runId = query.get("runId")
+    const approvals = team
+      .flatMap((member) => member.approvals)
+      .filter((approval) => runId === null || approval.runId === runId)
+    const ofMember = team.find(({ run }) => path.startsWith(`/client/runs/${run.id}`))
+    if (ofMember !== undefined) return path.endsWith("/events") ? page(ofMember.events) : ofMember.run
     const inputs = query.get("state") === "pending" ? this.pending : this.inputs
     const input = this.inputs.find(({ id: inputId }) => path === `/client/inputs/${inputId}`)
     const answersByPath: Readonly<Record<string, unknown>> = {
@@ -301,11 +389,15 @@ export class ScriptedHub {
       [`/client/projects/${ids.project}`]: project,
       "/client/devices": page([{ ...target, kind: "desktop", sharedWith: [ids.project] }]),
       [`/client/devices/${ids.device}`]: target,
-      "/client/targets": page([target]),
+      "/client/targets": page([target, away]),
       "/client/sessions": page([session]),
       [`/client/sessions/${ids.session}`]: session,
-      [`/client/sessions/${ids.session}/messages`]: page(this.messages()),
-      "/client/runs": page([this.runResource()]),
+      [`/client/sessions/${ids.session}/messages`]: page([
+        ...team.flatMap(({ messages }) => messages),
+        ...this.messages()
+      ]),
+      "/client/runs": page([this.runResource(), ...team.map(({ run }) => run)]),
+      "/client/approvals": page(approvals),
       [`/client/runs/${this.current.id}`]: this.runResource(),
       [`/client/runs/${this.current.id}/events`]: { items: this.current.events, nextCursor: null },
       "/client/inputs": page(inputs),
@@ -341,7 +433,9 @@ export class ScriptedHub {
     response.writeHead(200, { "content-type": "text/event-stream" })
     response.write(":\n\n")
     if (runId !== undefined)
-      for (const event of this.current.events.slice(Number(query.get("after") ?? 0)))
+      for (const event of (runId === this.current.id ? this.current.events : []).slice(
+        Number(query.get("after") ?? 0)
+      ))
         response.write(lineOf(event))
     this.streams.add(open)
     response.on("close", () => this.streams.delete(open))

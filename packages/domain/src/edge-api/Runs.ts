@@ -18,10 +18,17 @@ const run = { id: RunId }
 export class EdgeRuns extends HttpApiGroup.make("runs")
   .add(
     HttpApiEndpoint.get("list", "/v1/runs", {
-      query: { ...listQuery, state: Schema.optionalKey(RunStatus) },
+      query: {
+        ...listQuery,
+        state: Schema.optionalKey(RunStatus),
+        replaced: Schema.optionalKey(Schema.Literals(["true", "false"]))
+      },
       success: page(Run),
       error: responses("schema_validation_failed")
-    }),
+    }).annotate(
+      OpenApi.Description,
+      "Newest first. Without `replaced=true`, runs are left out that another run replaces automatically."
+    ),
     HttpApiEndpoint.post("create", "/v1/runs", {
       headers: idempotencyHeaders,
       payload: CreateRun,

@@ -4,7 +4,7 @@
 import { Schema } from "effect"
 import { Approval, DecideApproval } from "../approval/Approval.ts"
 import { InputRequest } from "../input/InputRequest.ts"
-import { DeviceId, ProjectId, RunId, TaskId } from "../identity/Ids.ts"
+import { DeviceId, ProjectId, TaskId } from "../identity/Ids.ts"
 import { Run, RunStatus } from "../run/Run.ts"
 import { isStorableText } from "../text/Text.ts"
 
@@ -19,10 +19,8 @@ export const HubRun = Schema.Struct({
   ...Run.fields,
   ...placement,
   taskId: Schema.optionalKey(TaskId),
-  /** Another run receives its message: the runtime could not continue the conversation. Lists leave the run out. */
+  /** Another run receives its message. Before that run has started, there is no `replacedBy`. */
   replaced: Schema.optionalKey(Schema.Literal(true)),
-  /** That run, once it has started. */
-  replacedBy: Schema.optionalKey(RunId),
   state: HubRunStatus
 }).annotate({ identifier: "HubRun" })
 export type HubRun = typeof HubRun.Type

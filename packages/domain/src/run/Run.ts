@@ -126,6 +126,8 @@ export const Run = Schema.Struct({
   /** Conversation id of the runtime, if it has one. */
   runtimeSessionId: Schema.optionalKey(Schema.String),
   resume: Schema.optionalKey(RunId),
+  /** The run could not continue its conversation, and its message began again in that run. Lists leave the run out. */
+  replacedBy: Schema.optionalKey(RunId),
   timeoutMs: Schema.Int,
   backgroundMs: Schema.optionalKey(Schema.Int),
   inputTtlMs: Schema.optionalKey(Schema.Int),

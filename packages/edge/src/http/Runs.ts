@@ -76,11 +76,12 @@ export const edgeRuns = HttpApiBuilder.group(
     const idempotency = yield* EdgeIdempotency
 
     return handlers.handleAll({
-      list: ({ query: { cursor, limit, state } }) =>
+      list: ({ query: { cursor, limit, replaced, state } }) =>
         pageOf(
-          { principal: LOCAL_PRINCIPAL, filter: `runs ${state ?? ""}`, cursor, limit },
+          { principal: LOCAL_PRINCIPAL, filter: `runs ${state ?? ""} ${replaced ?? ""}`, cursor, limit },
           idPosition,
-          (before, limit) => Effect.sync(() => supervisor.list({ before, state, limit }))
+          (before, limit) =>
+            Effect.sync(() => supervisor.list({ before, state, replaced: replaced === "true", limit }))
         ).pipe(withErrorObject),
 
       create: Effect.fnUntraced(function* ({ headers, payload }) {

@@ -4,6 +4,7 @@
  */
 import type { RunId, SessionId } from "@corral/domain/identity/Ids"
 import type { Run, RunStatus } from "@corral/domain/run/Run"
+import { cannotContinue } from "@corral/domain/run/Continuation"
 import { hasLiveState } from "../store/LiveState.ts"
 import type { Store, Write } from "../store/Store.ts"
 import { parseStored } from "../store/StoreDamage.ts"
@@ -57,30 +58,56 @@ export const sessionsWithLogs = (store: Store["Service"]): ReadonlySet<string> =
       .flatMap(({ id }) => id ?? [])
   )
 
+export interface RunsQuery {
+  readonly before?: string | undefined
+  readonly state?: RunStatus | undefined
+  /** Also runs that another run replaces. */
+  readonly replaced?: boolean | undefined
+  readonly limit: number
+}
+
 /** Newest first (ids sort by time), those before `before`, at most `limit`. */
 export const pageOfRuns = (
   store: Store["Service"],
-  options: {
-    readonly before?: string | undefined
-    readonly state?: RunStatus | undefined
-    readonly limit: number
-  }
+  { before = "run_~", limit, replaced = false, state }: RunsQuery
 ): ReadonlyArray<Run> => {
-  const before = options.before ?? "run_~"
-  const rows =
-    options.state === undefined
-      ? store.all<Row>(
-          "SELECT snapshot FROM runs WHERE id < ? ORDER BY id DESC LIMIT ?",
-          before,
-          options.limit
-        )
-      : store.all<Row>(
-          "SELECT snapshot FROM runs WHERE state = ? AND id < ? ORDER BY id DESC LIMIT ?",
-          options.state,
-          before,
-          options.limit
-        )
-  return rows.map(parse)
+  const conditions = [
+    ...(state === undefined ? [] : ["state = ?"]),
+    "id < ?",
+    ...(replaced ? [] : ["json_extract(snapshot, '$.replacedBy') IS NULL"])
+  ]
+  return store
+    .all<Row>(
+      `SELECT snapshot FROM runs WHERE ${conditions.join(" AND ")} ORDER BY id DESC LIMIT ?`,
+      ...(state === undefined ? [] : [state]),
+      before,
+      limit
+    )
+    .map(parse)
+}
+
+/** Failed runs among which the one that a new run replaces is looked for: the new run follows at once. */
+const LATEST_FAILURES = 50
+
+/**
+ * The row of the run that a new run replaces, with the id of the new one: the newest run of its session, which failed because it could not continue the
+ * conversation. Its message begins again without the conversation.
+ */
+export const replacementRows = (
+  store: Store["Service"],
+  { id, resume, sessionId }: Pick<Run, "id" | "resume" | "sessionId">
+): ReadonlyArray<Write> => {
+  if (resume !== undefined || sessionId === undefined) return []
+  const last = pageOfRuns(store, { state: "failed", replaced: true, limit: LATEST_FAILURES }).find(
+    (run) => run.sessionId === sessionId
+  )
+  if (last?.resume === undefined || last.error === undefined || !cannotContinue(last.error)) return []
+  const later = store.get(
+    "SELECT id FROM runs WHERE id > ? AND json_extract(snapshot, '$.sessionId') = ? LIMIT 1",
+    last.id,
+    sessionId
+  )
+  return later === undefined ? [updateRun({ ...last, replacedBy: id })] : []
 }
 
 /** Runs that no terminal event has ended: after a start, those that the predecessor left. */

@@ -22,7 +22,7 @@ import {
 import type { ApprovalId, InputRequestId, MessageId, RunId } from "@corral/domain/identity/Ids"
 import type { InputAnswer, InputRequest } from "@corral/domain/input/InputRequest"
 import { planModeIssues } from "@corral/domain/input/PlanMode"
-import type { CreateRun, Run, RunStatus } from "@corral/domain/run/Run"
+import type { CreateRun, Run } from "@corral/domain/run/Run"
 import { finishRefusal } from "@corral/domain/run/RunFinish"
 import { pauseRefusal } from "@corral/domain/run/RunPause"
 import { isTerminal } from "@corral/domain/run/RunEnd"
@@ -41,7 +41,7 @@ import { RuntimeStates } from "../confinement/RuntimeStates.ts"
 import { findInput } from "../input/Inputs.ts"
 import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import type { ResultRows } from "../log/EdgeIdempotency.ts"
-import { findRun, pageOfRuns } from "../log/Runs.ts"
+import { findRun, pageOfRuns, type RunsQuery } from "../log/Runs.ts"
 import { removeAbandonedGroups } from "../process/AbandonedGroups.ts"
 import { Holder } from "../holder/Holder.ts"
 import { Containment } from "../process/Containment.ts"
@@ -95,12 +95,8 @@ export class RunSupervisor extends Context.Service<
       attachments?: TurnAttachments
     ) => Effect.Effect<Run, AdmissionFailure | Overloaded>
     readonly get: (id: RunId) => Effect.Effect<Run, NotFound>
-    /** Runs before `before`, newest first. */
-    readonly list: (options: {
-      readonly before?: string | undefined
-      readonly state?: RunStatus | undefined
-      readonly limit: number
-    }) => ReadonlyArray<Run>
+    /** Runs before `before`, newest first. Those that another run replaces, only with `replaced`. */
+    readonly list: (query: RunsQuery) => ReadonlyArray<Run>
     /** Succeeds with the cancelled run when nothing of it is left. */
     readonly cancel: (
       id: RunId,

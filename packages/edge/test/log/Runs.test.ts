@@ -1,7 +1,16 @@
 import type { Run, RunStatus } from "@corral/domain/run/Run"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { findRun, insertRun, pageOfRuns, unfinishedRuns, updateRun } from "../../src/log/Runs.ts"
+import { continuationFailures } from "@corral/domain/run/Continuation"
+import * as fc from "fast-check"
+import {
+  findRun,
+  insertRun,
+  pageOfRuns,
+  replacementRows,
+  unfinishedRuns,
+  updateRun
+} from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
 import { later, runIdOf, runOf } from "../Samples.ts"
 
@@ -83,6 +92,63 @@ layer(filled)("Runs", (it) => {
         first.id
       )
       yield* store.commit([updateRun(first)])
+    })
+  )
+})
+
+/** A run of a generated history, before it has an id. */
+const anyRun = fc.record({
+  sessionId: fc.constantFrom("ses_1", "ses_2", undefined),
+  isResumed: fc.boolean(),
+  end: fc.constantFrom("completed", "running", "refused", ...continuationFailures)
+})
+
+layer(Store.layerMemory)("runs that another run replaces", (it) => {
+  it.effect("are left out of every list, of any state, at any page size, unless the list asks for them", () =>
+    Effect.gen(function* () {
+      const store = yield* Store
+      for (const drafts of fc.sample(fc.array(anyRun, { maxLength: 12 }), 60)) {
+        yield* store.commit([["DELETE FROM runs"]])
+        /** The run that replaces each, by the rule in words. */
+        const expected = new Map<string, string>()
+        const history: Array<Run> = []
+        for (const [nth, { end, isResumed, sessionId }] of drafts.entries()) {
+          const isFailed = end !== "completed" && end !== "running"
+          const run = runOf(runIdOf(nth * 1_000), {
+            state: isFailed ? "failed" : (end as RunStatus),
+            ...(sessionId === undefined ? {} : { sessionId: sessionId as never }),
+            ...(isResumed ? { resume: runIdOf(999_000) } : {}),
+            ...(isFailed
+              ? { error: { code: "runtime_unavailable", message: "Lost.", details: { reason: end } } }
+              : {})
+          })
+          const before = history.findLast((each) => each.sessionId === sessionId)
+          const isLost = continuationFailures.includes(String(before?.error?.details?.["reason"]))
+          if (sessionId !== undefined && !isResumed && isLost && before?.resume !== undefined)
+            expected.set(before.id, run.id)
+          yield* store.commit([insertRun(run), ...replacementRows(store, run)])
+          history.push(run)
+        }
+        const newestFirst = history.toReversed()
+        for (const state of [undefined, "failed", "completed"] as const)
+          for (const replaced of [true, false])
+            for (const limit of [1, 3, 100]) {
+              const seen: Array<Run> = []
+              for (let before: string | undefined; ;) {
+                const page = pageOfRuns(store, { state, replaced, before, limit })
+                if (page.length === 0) break
+                seen.push(...page)
+                before = page.at(-1)?.id
+              }
+              assert.deepStrictEqual(
+                seen.map(({ id, replacedBy }) => [id, replacedBy]),
+                newestFirst
+                  .filter((run) => state === undefined || run.state === state)
+                  .filter(({ id }) => replaced || !expected.has(id))
+                  .map(({ id }) => [id, expected.get(id)])
+              )
+            }
+      }
     })
   )
 })

@@ -25,6 +25,7 @@ import type { ResultRows } from "../../log/EdgeIdempotency.ts"
 import { EDGE_MARK, RUN_MARK } from "../../process/MarkSweep.ts"
 import type { SubprocessSpec } from "../../process/Subprocess.ts"
 import { networkOf } from "../../runtime/OfferedAgent.ts"
+import { replacementRows } from "../../log/Runs.ts"
 import type { StoreFailed } from "../../store/Store.ts"
 import { EdgeRefs } from "../../workspace/EdgeRefs.ts"
 import { keyEntryOf, keyValues } from "../../runtime/KeyAdmission.ts"
@@ -91,7 +92,7 @@ export const createSupervisedRun = Effect.fnUntraced(function* (
   services: RunServices,
   { attachments, id, keep, request, traceparent }: RunCreation
 ) {
-  const { clock, find, live, log, stopped, supervise, traces } = services
+  const { clock, find, live, log, stopped, store, supervise, traces } = services
   // The span of a run that is not admitted is never sent.
   const span = traces.start("run", "internal", traceparent, {
     "corral.run.agent": request.agentId,
@@ -123,7 +124,13 @@ export const createSupervisedRun = Effect.fnUntraced(function* (
   // An interruption between the commit and the supervision would leave a run without an actor.
   yield* Effect.uninterruptible(
     Effect.gen(function* () {
-      yield* log.append(batch.events, [...batch.projections, ...admitted.rows, ...keep(batch.run)]).pipe(
+      const rows = [
+        ...batch.projections,
+        ...admitted.rows,
+        ...replacementRows(store, batch.run),
+        ...keep(batch.run)
+      ]
+      yield* log.append(batch.events, rows).pipe(
         // The run may be on disk. If so, it ends like a run whose store failed.
         Effect.tapError(() =>
           Effect.andThen(
