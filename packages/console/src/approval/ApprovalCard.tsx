@@ -1,7 +1,7 @@
 /** One approval: the request, the session that it belongs to, and its decision form or outcome. */
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import { useLatestRuns } from "../api/LatestRuns.ts"
-import { useSessionTitle } from "../api/SessionTitle.ts"
+import { useSessionTitle } from "../api/Sessions.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { WorkLink } from "../runs/WorkLink.tsx"
 import { useMessages } from "../text/Language.tsx"

@@ -1,9 +1,7 @@
 /** Keys of an open request, as `DecisionKeys` defines them, while the focus is in its card or where keys belong to it. */
 import { type RefObject, useEffect, useRef } from "react"
-import { shortcutOf } from "../keys/Shortcut.ts"
-import { fieldBelow, writeInto } from "../keys/TextBelow.ts"
-import { useSingleKeys } from "../keys/useShortcuts.ts"
-import { DIALOGS, isTextInProgress, TEXT_FIELDS } from "../keys/useTextInProgress.ts"
+import { shortcutOf, useSingleKeys } from "../keys/Shortcut.ts"
+import { DIALOGS, TEXT_FIELDS, fieldBelow, isTextInProgress, writeInto } from "../keys/TextKey.ts"
 import { buttonOf, decisionKeyOf, type KeyMode } from "./DecisionKeys.ts"
 
 const FIELDS = `${TEXT_FIELDS}, ${DIALOGS}`

@@ -9,7 +9,7 @@ import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Loading } from "../ui/Loading.tsx"
 import { FilesRefusal } from "./FilesRefusal.tsx"
-import { MoreButton } from "../ui/MoreButton.tsx"
+import { MoreButton } from "../ui/ListMore.tsx"
 import { reviewMessages } from "./messages.ts"
 import "./tree.css"
 

@@ -1,5 +1,5 @@
 /** State of a thread by shape and word, with a clock while an agent works. */
-import { type Pending, pendingFor } from "../api/PendingCount.ts"
+import { type Pending, pendingFor } from "../api/Pending.ts"
 import { useRights } from "../api/ProjectsAndTargets.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Clock } from "./Clock.tsx"

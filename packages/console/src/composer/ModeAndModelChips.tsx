@@ -1,17 +1,50 @@
-/** Model of the next turn: the agent's default, or a name. */
+/** Mode and model of the next turn: what the agent may do without an approval, and the agent's default model or a name. */
 import { Popover } from "@base-ui/react/popover"
+import type { RunMode } from "@corral/domain/run/Run"
 import { useId, useState } from "react"
 import { useMessages } from "../text/Language.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { focusFirstField } from "../ui/InitialFocus.ts"
-import { ChipFace, chipClass } from "./ChipMenu.tsx"
+import { uiMessages } from "../ui/messages.ts"
+import { ChipChoices, ChipFace, ChipMenu, chipClass } from "./ChipMenu.tsx"
 import { composerMessages } from "./messages.ts"
 import "./composer.css"
+
+interface ModeChipProps {
+  /** Modes that the workspace and the agent allow. */
+  readonly modes: ReadonlyArray<RunMode>
+  readonly mode: RunMode | undefined
+  readonly onChoose: (mode: RunMode) => void
+}
+
+/** Mode of the next turn: what the agent may do without an approval. */
+export const ModeChip = ({ mode, modes, onChoose }: ModeChipProps) => {
+  const messages = useMessages(composerMessages)
+  const { modeHints, modes: names } = useMessages(uiMessages)
+  return (
+    <ChipMenu
+      label={messages.mode}
+      icon="approvals"
+      text={mode === undefined ? messages.noMode : names[mode]}
+      isWarning={mode === "full_access" || mode === undefined}
+    >
+      <ChipChoices
+        label={messages.modeHint}
+        value={mode}
+        options={modes.map((each) => ({ value: each, name: names[each], detail: modeHints[each] }))}
+        onChoose={(value) => {
+          const chosen = modes.find((each) => each === value)
+          if (chosen !== undefined) onChoose(chosen)
+        }}
+      />
+    </ChipMenu>
+  )
+}
 
 /** Names that the Hub accepts. */
 const MODEL_PATTERN = "[A-Za-z0-9][A-Za-z0-9._:\\/@\\[\\]\\-]{0,127}"
 
-interface Props {
+interface ModelChipProps {
   /** Undefined for the agent's default. */
   readonly model: string | undefined
   /** The agent's default, where it is known. */
@@ -21,7 +54,7 @@ interface Props {
   readonly onChoose: (model: string | undefined) => void
 }
 
-export const ModelChip = ({ model, models, onChoose, usual }: Props) => {
+export const ModelChip = ({ model, models, onChoose, usual }: ModelChipProps) => {
   const messages = useMessages(composerMessages)
   const [open, setOpen] = useState(false)
   const listId = useId()

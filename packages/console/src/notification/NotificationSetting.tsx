@@ -1,8 +1,12 @@
-/** Whether this browser shows notifications: the user's choice, which asks for the permission, and the browser's. */
+/**
+ * Whether this browser shows notifications: the user's choice, which asks for the permission, and the browser's. A button turns them on and off.
+ */
 import { useState } from "react"
 import { accountStorage } from "../api/AccountStorage.ts"
 import { useCurrentUser } from "../api/CurrentUser.ts"
+import { useMessages } from "../text/Language.tsx"
 import { useStoredText } from "../ui/StoredText.ts"
+import { notificationMessages } from "./messages.ts"
 
 /** `blocked`: the browser refuses, and only its own settings can change that. */
 export type NotificationState = "unsupported" | "blocked" | "off" | "on"
@@ -36,4 +40,24 @@ export const useNotificationSetting = (): NotificationSetting => {
     },
     disable: () => store("off")
   }
+}
+
+/** Button that turns notifications on and off. The browser asks for its permission only then. */
+export const NotificationToggle = () => {
+  const messages = useMessages(notificationMessages)
+  const { disable, enable, state } = useNotificationSetting()
+  return (
+    <>
+      <p className="quiet" role="status">
+        {messages.states[state]}
+      </p>
+      {(state === "on" || state === "off") && (
+        <div className="part-actions">
+          <button type="button" className="button" onClick={state === "on" ? disable : () => void enable()}>
+            {state === "on" ? messages.disable : messages.enable}
+          </button>
+        </div>
+      )}
+    </>
+  )
 }

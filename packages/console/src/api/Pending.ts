@@ -1,14 +1,49 @@
-/** What waits for the user: pending approvals, questions and plans that the user's role can answer. What waits for others is not counted. */
-import type { HubApproval, HubInput } from "@corral/domain/hub-api/HubRun"
+/**
+ * What waits: pending approvals, questions and plans that the user's role can answer, and the open questions of some runs. The count leaves out
+ * what waits for others.
+ */
+import type { HubApproval, HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
 import type { RunId } from "@corral/domain/identity/Ids"
-import { queryOptions, useQuery } from "@tanstack/react-query"
+import { queryOptions, useQueries, useQuery } from "@tanstack/react-query"
 import { useMemo } from "react"
 import { hubApi } from "./Hub.ts"
-import { usePendingInputs } from "./PendingInputs.ts"
+import { oldestFirst } from "./OldestFirst.ts"
 import { type Rights, useRights } from "./ProjectsAndTargets.ts"
 
 /** Maximum count. */
 const COUNTED = 100
+
+export const pendingInputsQuery = queryOptions({
+  queryKey: ["inputs", "waiting"],
+  queryFn: ({ signal }) => hubApi.inputs.list({ query: { state: "pending", limit: COUNTED }, signal })
+})
+
+const noInputs: ReadonlyArray<HubInput> = []
+
+/** Empty while they load. */
+export const usePendingInputs = (): ReadonlyArray<HubInput> =>
+  useQuery(pendingInputsQuery).data?.items ?? noInputs
+
+interface PendingInputsOf {
+  readonly inputs: ReadonlyArray<HubInput>
+  readonly isLoading: boolean
+}
+
+/** Open questions of some runs, oldest first. */
+export const usePendingInputsOf = (runIds: ReadonlyArray<HubRun["id"]>): PendingInputsOf => {
+  const { isLoading, items } = useQueries({
+    queries: runIds.map((runId) => ({
+      queryKey: ["inputs", "pending", runId],
+      queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
+        hubApi.inputs.list({ query: { runId, state: "pending" as const, limit: COUNTED }, signal })
+    })),
+    combine: (results) => ({
+      isLoading: results.some((result) => result.isLoading),
+      items: results.flatMap(({ data }) => data?.items ?? [])
+    })
+  })
+  return useMemo(() => ({ isLoading, inputs: oldestFirst(items) }), [isLoading, items])
+}
 
 export const pendingCountQuery = queryOptions({
   queryKey: ["approvals", "waiting"],

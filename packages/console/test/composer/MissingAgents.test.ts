@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { setupCommand } from "../../src/composer/SetupCommand.ts"
+import { setupCommand } from "../../src/composer/MissingAgents.tsx"
 
 describe("setupCommand", () => {
   it("is the command of an installation or a sign-in", () => {
