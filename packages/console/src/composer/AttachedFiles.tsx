@@ -190,6 +190,7 @@ const FileChip = ({ file, onRemove, onRetry }: ChipProps) => {
   )
 }
 
+/** Files of a draft: name, size, a small image, the state of the upload, and a button that removes the file. */
 export const FileChips = ({ draft }: { readonly draft: Draft }) => {
   const messages = useMessages(composerMessages)
   const files = useDraftFiles(draft)

@@ -54,6 +54,7 @@ interface ModelChipProps {
   readonly onChoose: (model: string | undefined) => void
 }
 
+/** Model of the next turn: the agent's default, or a name. */
 export const ModelChip = ({ model, models, onChoose, usual }: ModelChipProps) => {
   const messages = useMessages(composerMessages)
   const [open, setOpen] = useState(false)

@@ -49,6 +49,7 @@ interface RowMenuProps {
   readonly children?: ReactNode
 }
 
+/** Actions of a list row, behind one button. A dialog that an action opens is rendered next to the menu. */
 export const RowMenu = ({ children, id, of }: RowMenuProps) => {
   const messages = useMessages(uiMessages)
   return (

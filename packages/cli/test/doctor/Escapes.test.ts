@@ -1,6 +1,6 @@
 import type { ProbedAttempt } from "@corral/edge/confinement/probe/EscapeProbe"
 import { assert, describe, it } from "@effect/vitest"
-import { formatEscapes } from "../../src/doctor/EscapeReport.ts"
+import { formatEscapes } from "../../src/doctor/Escapes.ts"
 import { makePaint } from "../../src/terminal/Paint.ts"
 
 const workspace = (mode: ProbedAttempt["mode"], outcome: ProbedAttempt["outcome"]): ProbedAttempt => ({

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { CommandFailed, exitCodes, refused } from "../../src/CommandFailed.ts"
-import { withChoices } from "../../src/run/WithChoices.ts"
+import { withChoices } from "../../src/run/StartRun.ts"
 
 const choices = Effect.succeed({ agents: ["claude", "codex\u001b[2J"], workspaces: [] })
 const failure = (code: string) =>

@@ -1,8 +1,10 @@
 /**
- * Device registration of this machine at the Hub next to its Edge, with a project whose members can use its workspaces.
+ * This machine at the Hub next to its Edge: registered as a device, with a project whose members can use its workspaces, and its terminals
+ * signed in, so that the console shows runs started with `--project`.
  *
- * Uses the public API of the Hub as its owner, so that every step is in the audit log. Later changes by the owner, such as another project or
- * a revoked device, are kept.
+ * Uses the public API of the Hub as its owner, so that every step is in the audit log. Later changes by the owner, such as another project or a
+ * revoked device, are kept. The sign-in is only for the development sign-in, which verifies no identity. Commands use it as long as the Hub
+ * runs. The next start continues it, so a terminal that follows a run follows it through a restart. A sign-in at another Hub is kept.
  */
 import type { Device } from "@corral/domain/device/Device"
 import type { ProjectId, WorkspaceId } from "@corral/domain/identity/Ids"
@@ -11,7 +13,43 @@ import { Effect, type Redacted, Schedule } from "effect"
 import { randomUUID } from "node:crypto"
 import { hostname } from "node:os"
 import { refused } from "../CommandFailed.ts"
-import { connectToHub, type HubApiClient } from "./HubClient.ts"
+import { type HubApiClient, connectToHub } from "./HubClient.ts"
+import { readRestingSignIn, readSignIn, restSignIn, writeSignIn } from "./SignInFile.ts"
+
+interface LocalSignInOptions {
+  /** URL of the Hub from this process, and its public URL. */
+  readonly url: string
+  readonly publicUrl: string
+  /** A sign-in of the owner. */
+  readonly token: Redacted.Redacted
+}
+
+/** Token of an earlier start, after a stop or without one. */
+export const earlierToken = Effect.gen(function* () {
+  const earlier = (yield* readSignIn) ?? (yield* readRestingSignIn)
+  return earlier?.token
+}).pipe(Effect.orElseSucceed(() => undefined))
+
+/** Signs the terminals of this home in until the scope closes. Returns false if they are signed in elsewhere. */
+export const signInLocally = Effect.fn("LocalHub.signIn")(function* ({
+  publicUrl,
+  token,
+  url
+}: LocalSignInOptions) {
+  const calls = yield* connectToHub(url, token)
+  const { user } = yield* calls.auth.me()
+  const existing = yield* readSignIn
+  // A sign-in of the same user at this Hub is left over from an earlier start.
+  if (existing !== undefined && existing.userId !== user.id)
+    return yield* Effect.as(Effect.ignore(calls.auth.logout()), false)
+  const store = writeSignIn({ hub: publicUrl, userId: user.id, name: user.name, token })
+  const rest = Effect.gen(function* () {
+    const current = yield* Effect.orElseSucceed(readSignIn, () => undefined)
+    if (current?.userId === user.id) yield* restSignIn
+  })
+  yield* Effect.acquireRelease(store, () => rest)
+  return true
+})
 
 const PROJECT_NAME = "First project"
 const MAX_PAGE = 200
@@ -91,7 +129,7 @@ const linkWorkspaceWhenKnown = (
   )
 
 /** Registers the device and links its workspaces. Returns the first project that the device is shared with, if any. */
-export const ensureLocalDevice = Effect.fn("LocalDevice.ensure")(function* (options: LocalDeviceOptions) {
+export const ensureLocalDevice = Effect.fn("LocalHub.ensureDevice")(function* (options: LocalDeviceOptions) {
   const calls = yield* connectToHub(options.url, options.token)
   const use = Effect.gen(function* () {
     const device = yield* register(calls, options)

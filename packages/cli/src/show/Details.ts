@@ -1,15 +1,16 @@
-/** Text of one run: state, place, prompt, result, and what it needs. */
+/** Text of one run: state, place, prompt, result, and what it needs; and of one session: its agents and its latest messages. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { confinementText } from "@corral/domain/run/ConfinementText"
 import { ENDS_WITH_EDGE } from "@corral/domain/run/LifeText"
 import type { Run } from "@corral/domain/run/Run"
-import { backgroundText } from "../run/BackgroundText.ts"
-import { protectedLine } from "../run/ProtectedLine.ts"
-import { unknownChangesLine } from "../run/UnknownChangesLine.ts"
+import type { Message } from "@corral/domain/session/Message"
+import type { Session } from "@corral/domain/session/Session"
+import { fileRows } from "../attachment/LocalFile.ts"
 import { MarkdownRows } from "../chat/MarkdownRows.ts"
-import { datedTime } from "../terminal/ShownTime.ts"
+import { backgroundText, protectedLine, unknownChangesLine } from "../run/EventLines.ts"
+import { datedTime, localTime } from "../terminal/ShownTime.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
-import { type Row, wrapIndented } from "../terminal/WrapText.ts"
+import { type Row, wrapIndented, wrapSpans } from "../terminal/WrapText.ts"
 
 /** Columns where the output is not a terminal: lines are not wrapped. */
 export const UNLIMITED = 1_000_000
@@ -92,3 +93,56 @@ export const runDetails = (
     ...(resultText === undefined || resultText === "" ? [] : [[], ...textRows(resultText, columns)])
   ]
 }
+
+const authorOf = ({ author }: Message, { agents }: Session, names: ReadonlyMap<string, string>): string =>
+  author.kind === "agent"
+    ? (agents.find(({ id }) => id === author.agentInstanceId)?.label ?? "agent")
+    : (names.get(author.userId) ?? author.userId)
+
+/** State of a message that no agent has. */
+const stateOf = ({ author, delivery, error, outcome }: Message): string => {
+  if (author.kind === "agent")
+    return outcome === "completed" || outcome === undefined
+      ? ""
+      : ` · ${outcome}${error === undefined ? "" : `: ${error.message}`}`
+  if (delivery === undefined) return " · note"
+  return delivery.state === "delivered"
+    ? ""
+    : ` · ${delivery.state}${delivery.error === undefined ? "" : `: ${delivery.error.message}`}`
+}
+
+/** Text of one session: its agents and its latest messages. `messages`: oldest first. `now`: milliseconds since 1970. */
+export const sessionDetails = (
+  session: Session,
+  messages: ReadonlyArray<Message>,
+  names: ReadonlyMap<string, string>,
+  columns: number,
+  now: number
+): ReadonlyArray<Row> => {
+  const { agents, defaultAgentInstanceId, id, state, title, updatedAt } = session
+  return [
+    [{ text: id, style: "bold" }],
+    ...detail("title", title, columns),
+    ...detail("state", state, columns),
+    ...detail("changed", datedTime(updatedAt, now), columns),
+    ...agents.flatMap((agent) =>
+      detail(
+        agent.id === defaultAgentInstanceId ? "agent ›" : "agent",
+        `${agent.agentId} in ${agent.workspace}, ${agent.mode} (${agent.id})`,
+        columns
+      )
+    ),
+    ...messages.flatMap((message): ReadonlyArray<Row> => [
+      [],
+      ...heading(
+        `${authorOf(message, session, names)} · ${localTime(message.createdAt)}${stateOf(message)}`,
+        columns
+      ),
+      ...textRows(message.text, columns),
+      ...fileRows(message.attachments ?? [], columns)
+    ])
+  ]
+}
+
+const heading = (text: string, columns: number): ReadonlyArray<Row> =>
+  wrapSpans([{ text: escapeLine(text), style: "dim" }], columns)

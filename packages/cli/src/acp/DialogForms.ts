@@ -1,18 +1,62 @@
 /**
- * Questions and plans as forms of the Agent Client Protocol, and forms as answers.
+ * Approvals as options of a permission request, questions and plans as forms of the Agent Client Protocol, and what the answers decide.
  *
  * Guarantees: nothing is selected in advance. A secret is never in a form, because editors show what is typed.
+ *
  * Does not: check answers. The service does.
  */
 import type {
   ElicitationContentValue,
   ElicitationPropertySchema,
   ElicitationSchema,
-  EnumOption
+  EnumOption,
+  PermissionOption
 } from "@agentclientprotocol/sdk"
-import { endsWithPlan, type RunMode } from "@corral/domain/approval/RunMode"
+import type { ApprovalRequest, DecisionScope } from "@corral/domain/approval/Approval"
+import { type RunMode, endsWithPlan } from "@corral/domain/approval/RunMode"
 import type { AnswerValue, InputAnswer, Question, RequestedInput } from "@corral/domain/input/InputRequest"
 import { choiceValue } from "../question/ReadAnswer.ts"
+import type { DecisionRequest } from "../run/RunServer.ts"
+
+const scopeNames: Readonly<Record<DecisionScope, string>> = {
+  once: "Allow once",
+  run: "Allow for the run",
+  session: "Allow for the session",
+  always: "Always allow in this workspace"
+}
+
+const scopes: ReadonlyArray<DecisionScope> = ["once", "run", "session", "always"]
+
+interface DecisionOption {
+  readonly option: PermissionOption
+  readonly decision: DecisionRequest
+}
+
+const scopeOptions = (request: ApprovalRequest): ReadonlyArray<DecisionOption> => [
+  ...scopes
+    .filter((scope) => scope === "once" || request.scopes.includes(scope))
+    .map((scope): DecisionOption => ({
+      option: {
+        optionId: `allow_${scope}`,
+        name: scopeNames[scope],
+        kind: scope === "once" ? "allow_once" : "allow_always"
+      },
+      decision: { decision: "allow", scope }
+    })),
+  { option: { optionId: "deny", name: "Deny", kind: "reject_once" }, decision: { decision: "deny" } },
+  {
+    option: { optionId: "stop", name: "Deny and stop the run", kind: "reject_once" },
+    decision: { decision: "cancel" }
+  }
+]
+
+/** Options of a permission request for an approval, and what each of them decides. */
+export const permissionOptions = (request: ApprovalRequest): Array<PermissionOption> =>
+  scopeOptions(request).map(({ option }) => option)
+
+/** `undefined`: the editor chose an option that was not offered. */
+export const decisionOf = (request: ApprovalRequest, optionId: string): DecisionRequest | undefined =>
+  scopeOptions(request).find(({ option }) => option.optionId === optionId)?.decision
 
 export type FormContent = Readonly<Record<string, ElicitationContentValue>>
 
