@@ -1,7 +1,7 @@
 /**
  * Client of an Edge, with promises and async iterators: all endpoints of its contract, and its event streams.
  *
- * Does not: run in a browser that is on another origin. An Edge serves programs on its machine only.
+ * In a browser: a page whose origin the Edge lists (`CORRAL_EDGE_ALLOWED_ORIGINS`), such as that of a desktop shell. All others are refused.
  */
 import type { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import type { Run } from "@corral/domain/run/Run"
@@ -45,6 +45,7 @@ export const edgeEventSource = (transport: Transport, id: string): RunEventSourc
 export const edgeSocketSource = (transport: Transport): EventSocketSource => ({
   transport,
   path: "/v1/events",
+  tokenParameter: "token",
   probe: (signal) => endpoints(transport).runs.list({ query: { limit: 1 }, ...signalOf(signal) })
 })
 

@@ -30,7 +30,15 @@ import { KeyEntries } from "./config/KeyEntries.ts"
 import { hubUrlOf } from "./config/HubAddress.ts"
 import { WorkspaceEntries, type WorkspaceEntry } from "./config/WorkspaceEntries.ts"
 
-const Origins = Schema.Array(Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9+.-]*:\/\/[^/\s]+$/)))
+// As browsers send them, for an exact comparison. Pages of `http` come from this machine: others could be changed on their way here.
+const desktopOrigin = /^([a-z][a-z0-9+.-]*):\/\/[a-z0-9._-]+(?::\d{1,5})?$/
+const loopbackOrigin = /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/
+const webSchemes = new Set(["http", "https", "ws", "wss", "file", "data", "blob", "javascript", "about"])
+
+const isPageOrigin = (text: string): boolean =>
+  loopbackOrigin.test(text) ? !text.endsWith(":80") : !webSchemes.has(desktopOrigin.exec(text)?.[1] ?? "http")
+
+const Origins = Schema.Array(textMatching("an origin", isPageOrigin))
 
 const HubAddresses = parsedBy(
   "an address such as https://corral.example, or several with commas between them; http on this machine alone, and no sign-in or query in it",
@@ -90,8 +98,11 @@ export const edgeSettings = {
   }),
   allowedOrigins: setting({
     name: "CORRAL_EDGE_ALLOWED_ORIGINS",
-    doc: "Origins of desktop shells that can reach the Edge, JSON array. Browsers never can.",
-    schema: json(Origins, "a JSON array of origins such as app://corral"),
+    doc: "Origins of pages that may use the Edge with its token, JSON array: desktop schemes such as `app://corral`, and `http` origins of this machine. No others.",
+    schema: json(
+      Origins,
+      "a JSON array of origins such as app://corral or http://127.0.0.1:5173, each as the browser sends it: in lower case, without a path, no pattern"
+    ),
     default: edgeDefaults.allowedOrigins
   }),
   allowedEnv: setting({

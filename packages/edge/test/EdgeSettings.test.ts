@@ -151,8 +151,56 @@ const expected: Readonly<Record<string, Expected>> = {
   CORRAL_EDGE_ALLOWED_ORIGINS: {
     of: (config) => config.allowedOrigins,
     fallback: [],
-    good: [['["app://corral"]', ["app://corral"]]],
-    bad: [...notJson, '["*"]', '["null"]', '["corral"]', '["app://corral/path"]', '["app://a b"]', '[""]']
+    good: [
+      ['["app://corral"]', ["app://corral"]],
+      [
+        '["http://127.0.0.1:5173","http://localhost","http://[::1]:8001"]',
+        ["http://127.0.0.1:5173", "http://localhost", "http://[::1]:8001"]
+      ],
+      ['["vscode-webview://0abc-1","tauri://localhost"]', ["vscode-webview://0abc-1", "tauri://localhost"]]
+    ],
+    bad: [
+      ...notJson,
+      ...[
+        [
+          "*",
+          "null",
+          "corral",
+          "",
+          "app:",
+          "app://",
+          "app://*",
+          "app://*.corral",
+          "app://a b",
+          "APP://corral"
+        ],
+        [
+          "app://corral/",
+          "app://corral/path",
+          "app://user@corral",
+          "app://corral?x",
+          "file://",
+          "file://localhost"
+        ],
+        [
+          "http://example.com",
+          "https://127.0.0.1",
+          "https://localhost:1",
+          "https://example.com",
+          "ws://127.0.0.1"
+        ],
+        [
+          "http://127.0.0.1.example.com",
+          "http://127.0.0.2",
+          "http://0.0.0.0",
+          "http://127.1",
+          "http://localhost."
+        ],
+        ["http://127.0.0.1:80", "http://127.0.0.1/", "http://user@127.0.0.1", "http://LOCALHOST", "data://x"]
+      ]
+        .flat()
+        .map((origin) => JSON.stringify([origin]))
+    ]
   },
   CORRAL_EDGE_ALLOWED_ENV: {
     of: (config) => config.allowedEnv,

@@ -18,7 +18,7 @@ import { transition, type RunMachineInput } from "@corral/domain/run/RunMachine"
 import { initial, type RunState } from "@corral/domain/run/RunState"
 import { decodeRun } from "@corral/adapters/OutputDecoder"
 import { OutputRedaction } from "@corral/edge/run/kernel/OutputRedaction"
-import { fitPayload, mayExceed } from "@corral/edge/run/kernel/PayloadLimit"
+import { fitPayload, mayExceed } from "@corral/edge/log/PayloadLimit"
 import { Stream } from "effect"
 
 export interface RecordedRun {

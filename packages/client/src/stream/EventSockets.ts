@@ -5,7 +5,7 @@
  *
  * Guarantees: the events of each run once and in their order, across lost connections; a jump is reported as `missing`. Close codes become
  * errors: 4401 `unauthorized`, 4403 `permission_denied`, 4410 `replay_gap`.
- * Does not: send a token from a browser, which cannot set headers on a WebSocket; there the cookie of the page's origin authenticates. Follow
+ * Does not: send a token to a Hub from a browser, which cannot set headers on a WebSocket; there the cookie of the page's origin authenticates. Follow
  * one run with its own stream, which resumes by position and slows the service down instead of filling memory.
  */
 import { directOptions } from "@corral/domain/http/DirectConnection"
@@ -20,6 +20,8 @@ export interface EventSocketSource {
   readonly transport: Transport
   /** Path and query of the WebSocket. */
   readonly path: string
+  /** Parameter of the query in which the service takes a token where headers cannot be set. */
+  readonly tokenParameter?: string
   /** A request with the same authority. A refused WebSocket has no readable reason; this request has. */
   readonly probe: (signal: AbortSignal | undefined) => Promise<unknown>
 }
@@ -35,12 +37,12 @@ const closeErrors: ReadonlyMap<number, CorralError["code"]> = new Map([
 
 /** Frames of one connection. Returns whether it was opened, when it ends without an error. */
 async function* framesOf(
-  { path, transport }: EventSocketSource,
+  { path, tokenParameter, transport }: EventSocketSource,
   signal: AbortSignal | undefined,
   onOpen: () => void
 ): AsyncGenerator<ReadonlyArray<string>, void> {
   const address = (transport.options.url + path).replace(/^http/, "ws")
-  const socket = openSocket(address, await transport.authorization())
+  const socket = openSocket(address, await transport.authorization(), tokenParameter)
   let frames: Array<string> = []
   let end: { readonly error: CorralError | undefined } | undefined
   let wake = Promise.withResolvers<void>()
@@ -78,13 +80,20 @@ async function* framesOf(
   }
 }
 
-const openSocket = (address: string, headers: Readonly<Record<string, string>>): WebSocket => {
+const openSocket = (
+  address: string,
+  headers: Readonly<Record<string, string>>,
+  tokenParameter: string | undefined
+): WebSocket => {
   const direct = directOptions(address)
   if (Object.keys(headers).length === 0 && direct.dispatcher === undefined) return new WebSocket(address)
   try {
     // Node's WebSocket accepts headers, which the types of the web do not declare.
     return new WebSocket(address, { headers, ...direct } as unknown as Array<string>)
   } catch (cause) {
+    const token = headers["authorization"]?.slice("Bearer ".length)
+    if (tokenParameter !== undefined && token !== undefined)
+      return new WebSocket(`${address}?${tokenParameter}=${encodeURIComponent(token)}`)
     const message =
       "A browser cannot send a token on a WebSocket. Follow single runs, or use the cookie of the Hub."
     throw new CorralError("unauthorized", { message, status: 401, cause })

@@ -79,9 +79,9 @@ const LinkWorkspaceDialog = ({ onLinked, projectId, targets }: LinkWorkspaceDial
 export const ProjectWorkspacesTab = ({ project: { id, role } }: { readonly project: Project }) => {
   const messages = useMessages(projectMessages)
   const client = useQueryClient()
-  // Unknown at first: a page that loads does not say that there are none.
-  const loadedTargets = useQuery(targetsQuery(id)).data?.items
-  const targets = loadedTargets ?? []
+  // Undefined at first: a page that loads does not say that there are none.
+  const offered = useQuery(targetsQuery(id)).data?.items
+  const targets = offered ?? []
   const list = useList(["projects", "workspaces", id], ({ page, signal }) =>
     hubApi.projects.workspaces({ params: { id }, query: page, signal })
   )
@@ -98,7 +98,7 @@ export const ProjectWorkspacesTab = ({ project: { id, role } }: { readonly proje
           <LinkWorkspaceDialog projectId={id} targets={targets} onLinked={changed} />
         </div>
       )}
-      {isAdmin && loadedTargets?.length === 0 && (
+      {isAdmin && offered?.length === 0 && (
         <p className="page-hint">
           {messages.noTargets} <Link to="/devices">{messages.toDevices}</Link>
         </p>
@@ -110,7 +110,7 @@ export const ProjectWorkspacesTab = ({ project: { id, role } }: { readonly proje
             return (
               <li key={`${link.targetId}/${link.workspace}`} className="row">
                 <RowMain name={link.workspace}>
-                  {target?.name ?? (loadedTargets === undefined ? link.targetId : messages.goneDevice)}
+                  {target?.name ?? (offered === undefined ? link.targetId : messages.goneDevice)}
                 </RowMain>
                 <div className="row-side">
                   {target !== undefined && <StateBadge state={target.state} />}

@@ -4,8 +4,8 @@ import type { FileDiff } from "@corral/domain/edge-api/Diff"
 import { withErrorObject } from "@corral/domain/http/RequestContext"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { diffFolder } from "../run/RunDiff.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
+import { diffFolder } from "../workspace/DiffFolder.ts"
 import { Snapshots } from "../workspace/Snapshots.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
@@ -25,7 +25,7 @@ export const diffs = HttpApiBuilder.group(
     return handlers.handleAll({
       diff: Effect.fnUntraced(function* ({ params, query: { cursor, limit } }) {
         const runId = params.id
-        const root = yield* diffFolder({ runs, workspaces, worktrees }, runId)
+        const root = yield* diffFolder({ workspaces, worktrees }, yield* runs.get(runId))
         const totals = { additions: 0, deletions: 0 }
         const list = { principal: LOCAL_PRINCIPAL, filter: `diff ${runId}`, cursor, limit }
         const page = yield* pageOf(list, byPath, (position, limit) =>

@@ -1,7 +1,8 @@
 /**
  * What the Edge asks of every request and upgrade: its own Host, no foreign Origin, the token, and a JSON body of acceptable size. Only the
- * health pages are open without a token. Pure except for the token check.
+ * health pages, and preflights of allowed origins, are open without a token. Pure except for the token check.
  */
+import { isPreflight } from "@corral/service/http/CrossOrigin"
 import type { HttpRefusal } from "@corral/service/http/Refusal"
 import { isMetricsPage } from "@corral/service/http/MetricsPage"
 import {
@@ -44,6 +45,8 @@ const refusalOfToken = (
 ): HttpRefusal | undefined => {
   // The metrics page has its own token, which gives access to nothing else. The Edge's token does not open it.
   if (isMetricsPage(head.target)) return undefined
+  // A browser sends no credentials with it. Its Origin is a listed one: names are checked first.
+  if (isPreflight(head)) return undefined
   const token = tokenOf(head)
   const isAllowed =
     token === undefined ? head.method === "GET" && healthPaths.has(pathOfTarget(head.target)) : matches(token)

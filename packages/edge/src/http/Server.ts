@@ -5,6 +5,7 @@
  */
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import type { ConnectionHandlers } from "@corral/service/http/Connections"
+import { crossOrigin } from "@corral/service/http/CrossOrigin"
 import { endpointPaths } from "@corral/service/http/Unanswered"
 import { mountedLayer } from "@corral/service/http/Mounted"
 import { type HttpRefusal, refuseUpgrade } from "@corral/service/http/Refusal"
@@ -113,7 +114,7 @@ const policyOf = Effect.fnUntraced(function* (
   return edgeRequestPolicy({ hosts, allowedOrigins, matchesToken: matches })
 })
 
-const connectionsOf = Effect.fnUntraced(function* ({ requestsPerSecond }: EdgeConfig) {
+const connectionsOf = Effect.fnUntraced(function* ({ allowedOrigins, requestsPerSecond }: EdgeConfig) {
   const clock = yield* Clock.Clock
   const guard = yield* RequestGuard
   const runs = yield* RunSupervisor
@@ -131,6 +132,7 @@ const connectionsOf = Effect.fnUntraced(function* ({ requestsPerSecond }: EdgeCo
 
   const handlers: ConnectionHandlers = {
     paths: endpointPaths(EdgeApi),
+    crossOrigin: crossOrigin(EdgeApi, new Set(allowedOrigins)),
     refusalOf: (request, isUpgrade) => {
       const refusal = guard.refusalOfMessage(request, isUpgrade)
       const { headers, url: target = "" } = request

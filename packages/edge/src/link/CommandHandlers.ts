@@ -39,9 +39,9 @@ import { Attachments, type TurnAttachments } from "../attachment/Attachments.ts"
 import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { Previews } from "../preview/Previews.ts"
 import { attachmentNote } from "../attachment/AttachedFiles.ts"
-import { diffFolder } from "../run/RunDiff.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
+import { diffFolder } from "../workspace/DiffFolder.ts"
 import { FileSearch } from "../workspace/FileSearch.ts"
 import { Snapshots } from "../workspace/Snapshots.ts"
 import { listFolder, previewFile } from "../workspace/WorkspaceFiles.ts"
@@ -333,7 +333,7 @@ const readDiff = Effect.fn("CommandHandlers.readDiff")(function* (
   runId: RunId,
   requestId: RequestId
 ) {
-  const root = yield* diffFolder(services, runId)
+  const root = yield* diffFolder(services, yield* services.runs.get(runId))
   const found = yield* wholeDiff(services.snapshots, runId, root, MAX_ANSWER_BYTES)
   return { ...found, runId, nextCursor: null, requestId }
 })

@@ -52,22 +52,23 @@ import { damageOptions } from "../store/StoreDamage.ts"
 import { Snapshots } from "../workspace/Snapshots.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
-import { lateAnswerRefusal, repeatDecision } from "./LateDecision.ts"
-import { LiveRuns } from "./live/LiveRuns.ts"
-import { EdgeIdentity, endLostRun } from "./recovery/Recovery.ts"
-import type { AnswerSubmission } from "./actor/RunActor.ts"
-import { type AdoptionContext, adoptRun } from "./adoption/RunAdoption.ts"
-import { type AdmissionFailure, planModes } from "./start/RunAdmission.ts"
-import { createSupervisedRun, storeUnavailable } from "./start/RunCreation.ts"
-import type { DecideFailure, Decider } from "./kernel/RunMessage.ts"
+import { lateAnswerRefusal, repeatDecision } from "../approval/LateDecision.ts"
 import {
+  LiveRuns,
+  type RunServices,
   awaitEnd,
   endRuns,
   leaveRuns,
   makeStoppedRuns,
   runCounters,
   superviseRun
-} from "./live/RunSupervision.ts"
+} from "./live/LiveRuns.ts"
+import { EdgeIdentity, endLostRun } from "./recovery/Recovery.ts"
+import type { AnswerSubmission } from "./actor/RunActor.ts"
+import { adoptRun } from "./adoption/RunAdoption.ts"
+import { type AdmissionFailure, planModes } from "./start/RunAdmission.ts"
+import { createSupervisedRun, storeUnavailable } from "./start/RunCreation.ts"
+import type { DecideFailure, Decider } from "./kernel/RunMessage.ts"
 
 export type AnswerFailure =
   | NotFound
@@ -169,61 +170,53 @@ const CANCEL_MARGIN_MS = 10_000
 const make = Effect.fnUntraced(function* () {
   const config = yield* EdgeConfig
   const live = new LiveRuns(config)
-  const context = yield* makeContext(config, live)
+  const { left, services } = yield* makeServices(config, live)
   const patienceMs = config.times.cancel + STOP_MARGIN_MS
   const drain = leaveRuns(live, patienceMs)
   yield* Effect.addFinalizer(() => drain)
-  yield* adoptRuns(context)
+  yield* adoptRuns(services, left)
   // Before any run can continue a conversation of one that has ended.
   yield* (yield* RuntimeStates).recover(new Set(live.actors.keys()))
   removeLeftLists(config.home, new Set(live.actors.keys()))
   return RunSupervisor.of({
-    ...creation(context),
-    ...queries(context),
-    ...commands(context),
+    ...creation(services),
+    ...queries(services),
+    ...commands(services),
     drain,
     endAll: endRuns(live, patienceMs)
   })
 })
 
-interface SupervisorContext extends AdoptionContext {
-  /** Runs that the last Edge of this home left alive. */
-  readonly left: ReadonlyArray<Run>
-}
-
 /** Continues the runs of the last Edge. The holder forgets those whose end is stored. */
-const adoptRuns = (context: SupervisorContext): Effect.Effect<void, StoreFailed> =>
-  Effect.andThen(
-    Effect.forEach(
-      context.holder.found.filter(({ id }) => !context.left.some((run) => run.id === id)),
-      ({ id }) => Effect.ignore(Effect.flatMap(context.holder.open(id), ({ end }) => end)),
-      { discard: true }
-    ),
-    Effect.suspend(() => continueRuns(context))
+const adoptRuns = Effect.fnUntraced(function* (services: RunServices, left: ReadonlyArray<Run>) {
+  const { edgeId, holder, live, supervise } = services
+  yield* Effect.forEach(
+    holder.found.filter(({ id }) => !left.some((run) => run.id === id)),
+    ({ id }) => Effect.ignore(Effect.flatMap(holder.open(id), ({ end }) => end)),
+    { discard: true }
   )
-
-const continueRuns = (context: SupervisorContext): Effect.Effect<void, StoreFailed> =>
-  Effect.forEach(
-    context.left,
+  yield* Effect.forEach(
+    left,
     (run) =>
-      adoptRun(context, run).pipe(
+      adoptRun(services, run).pipe(
         Effect.matchEffect({
           onSuccess: (actor) =>
             Effect.sync(() => {
-              context.live.actors.set(run.id, actor)
-              context.supervise(actor, undefined)
+              live.actors.set(run.id, actor)
+              supervise(actor, undefined)
             }),
           onFailure: ({ message }) =>
             Effect.andThen(
               Effect.logWarning(`run ${run.id} could not be continued`, { cause: message }),
-              endLostRun(context, run)
+              endLostRun(edgeId, run)
             )
         })
       ),
     { concurrency: ADOPTED_AT_ONCE, discard: true }
   )
+})
 
-const makeContext = Effect.fnUntraced(function* (config: EdgeConfig, live: LiveRuns) {
+const makeServices = Effect.fnUntraced(function* (config: EdgeConfig, live: LiveRuns) {
   const store = yield* Store
   const log = yield* EdgeEventLog
   const metrics = yield* CurrentMetrics
@@ -247,12 +240,11 @@ const makeContext = Effect.fnUntraced(function* (config: EdgeConfig, live: LiveR
   const fibers = yield* FiberMap.make<RunId, void, StoreFailed>()
   // With the Edge's own context: a run that inherited the creating request's context would keep that request alive.
   const fork = yield* FiberMap.runtime(fibers)<never>()
-  const context: SupervisorContext = {
+  const services: RunServices = {
     config,
     store,
     log,
     live,
-    left,
     holder: yield* Holder,
     stopped,
     edgeId,
@@ -269,7 +261,7 @@ const makeContext = Effect.fnUntraced(function* (config: EdgeConfig, live: LiveR
     find: (id) => findKnown(store, live, id),
     supervise: (actor, span) => void fork(actor.run.id, superviseRun(supervision, actor, span))
   }
-  return context
+  return { services, left }
 })
 
 const knownRun = (store: Store["Service"], { actors }: LiveRuns, id: RunId): Run | undefined =>
@@ -281,10 +273,10 @@ const findKnown = (store: Store["Service"], live: LiveRuns, id: RunId): Effect.E
     return run === undefined ? Effect.fail(new NotFound()) : Effect.succeed(run)
   })
 
-const creation = (context: SupervisorContext): Pick<RunSupervisor["Service"], "start"> => ({
+const creation = (services: RunServices): Pick<RunSupervisor["Service"], "start"> => ({
   start: (request, keep = () => [], traceparent, id, attachments) =>
     Effect.suspend((): Effect.Effect<Run, AdmissionFailure | Overloaded> => {
-      const { live, store } = context
+      const { live, store } = services
       const existing = id === undefined ? undefined : knownRun(store, live, id)
       if (existing !== undefined) return Effect.succeed(existing)
       return live.admitting(
@@ -294,7 +286,7 @@ const creation = (context: SupervisorContext): Pick<RunSupervisor["Service"], "s
           if (failing !== undefined) return Effect.fail(storeUnavailable(failing))
           const damage = store.damage()
           if (damage !== undefined) return Effect.fail(new Overloaded(damageOptions(damage)))
-          return createSupervisedRun(context, { request, keep, traceparent, id, attachments })
+          return createSupervisedRun(services, { request, keep, traceparent, id, attachments })
         })
       )
     })
@@ -304,7 +296,7 @@ const queries = ({
   find,
   live,
   store
-}: SupervisorContext): Pick<
+}: RunServices): Pick<
   RunSupervisor["Service"],
   "get" | "list" | "result" | "liveRuns" | "lastingRuns" | "queuedRuns"
 > => ({
@@ -321,12 +313,12 @@ const queries = ({
 })
 
 const commands = (
-  context: SupervisorContext
+  services: RunServices
 ): Pick<
   RunSupervisor["Service"],
   "cancel" | "pause" | "resume" | "finish" | "decide" | "answer" | "input" | "announce"
 > => {
-  const { config, find, live, store } = context
+  const { config, find, live, store } = services
   const pauseCommand =
     (name: "pause" | "resume"): PauseCommand =>
     (id, by, reason) =>
@@ -361,8 +353,8 @@ const commands = (
         )
       })
     },
-    answer: (runId, inputId, submission) => answerInput(context, runId, inputId, submission),
-    finish: (id, by) => finishRun(context, id, by),
+    answer: (runId, inputId, submission) => answerInput(services, runId, inputId, submission),
+    finish: (id, by) => finishRun(services, id, by),
     input: (id, text, messageId, note, keep) =>
       Effect.suspend(() => {
         const actor = live.actors.get(id)
@@ -378,12 +370,12 @@ const commands = (
 }
 
 const answerInput = (
-  context: SupervisorContext,
+  services: RunServices,
   runId: RunId,
   inputId: InputRequestId,
   submission: AnswerSubmission
 ): Effect.Effect<InputRequest, AnswerFailure> => {
-  const { live, store } = context
+  const { live, store } = services
   const stored = Effect.suspend(() => {
     const input = findInput(store, inputId)
     return input === undefined || input.runId !== runId ? Effect.fail(new NotFound()) : Effect.succeed(input)
@@ -392,7 +384,7 @@ const answerInput = (
   return Effect.suspend((): Effect.Effect<InputRequest, AnswerFailure> => {
     const actor = live.actors.get(runId)
     if (actor === undefined) return refused
-    return checkPlanMode(context, actor.run, submission.answer).pipe(
+    return checkPlanMode(services, actor.run, submission.answer).pipe(
       Effect.andThen(actor.answer(inputId, submission)),
       Effect.andThen(stored),
       Effect.catchTags({ AnswerRefused: () => refused, RunGone: () => refused })
@@ -402,12 +394,12 @@ const answerInput = (
 
 /** Refuses an approval whose mode the Edge would not admit, before the plan is resolved. */
 const checkPlanMode = (
-  context: SupervisorContext,
+  services: RunServices,
   run: Run,
   answer: InputAnswer
 ): Effect.Effect<void, SchemaValidationFailed> =>
   "approve" in answer && answer.approve
-    ? Effect.flatMap(planModes(context, run), (offered) => {
+    ? Effect.flatMap(planModes(services, run), (offered) => {
         const issues = planModeIssues(answer, run.mode, offered)
         return issues.length === 0
           ? Effect.void
@@ -416,7 +408,7 @@ const checkPlanMode = (
     : Effect.void
 
 const finishRun = (
-  { config, find, live }: SupervisorContext,
+  { config, find, live }: RunServices,
   id: RunId,
   by: string
 ): Effect.Effect<Run, NotFound | Conflict> =>

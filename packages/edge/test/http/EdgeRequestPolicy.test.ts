@@ -168,6 +168,35 @@ describe("edgeRequestPolicy, Origin", () => {
     assert.strictEqual(verdict({ headers: [...headers, ["Sec-Fetch-Site", "cross-site"]] }), "token")
   })
 
+  it("lets a browser ask what the desktop shell's page may send, and no other", () => {
+    const asks = (origin: string, target = "/v1/runs", method = "OPTIONS") =>
+      verdict({
+        method,
+        target,
+        token: false,
+        headers: [
+          ["Origin", origin],
+          ["Access-Control-Request-Method", "POST"],
+          ["Sec-Fetch-Site", "cross-site"]
+        ]
+      })
+    assert.strictEqual(asks(desktop), "open")
+    for (const origin of ["https://evil.example", "null", "", `${desktop}.evil.example`, `${desktop}:1`])
+      assert.strictEqual(asks(origin), "permission_denied", origin)
+    // What is not a preflight wants the token.
+    for (const method of ["GET", "POST", "HEAD"])
+      assert.strictEqual(asks(desktop, "/v1/runs", method), "unauthorized", method)
+    const rebound = [
+      ["Host", `evil.example:${port}`],
+      ["Origin", desktop],
+      ["Access-Control-Request-Method", "POST"]
+    ] as const
+    assert.strictEqual(
+      verdict({ method: "OPTIONS", host: false, token: false, headers: rebound }),
+      "permission_denied"
+    )
+  })
+
   it("refuses what a browser says comes from another site", () => {
     for (const site of ["cross-site", "same-site", "nonsense"]) {
       const headers = [["Sec-Fetch-Site", site]] as const

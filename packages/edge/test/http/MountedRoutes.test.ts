@@ -111,6 +111,58 @@ describe("The Edge's routes in another program's server", { timeout: 60_000 }, (
     }).pipe(Effect.scoped)
   )
 
+  it.live("tell the shell's page what it may send and read at every endpoint, and no other page", () =>
+    Effect.gen(function* () {
+      const { ask, token } = yield* mounted
+      const authorization = `Bearer ${token}`
+      const preflightHeaders = {
+        "access-control-request-method": "POST",
+        "access-control-request-private-network": "true"
+      }
+      for (const { method, path } of operations) {
+        const preflight = yield* ask("OPTIONS", path, {
+          ...preflightHeaders,
+          origin: SHELL,
+          "sec-fetch-site": "cross-site"
+        })
+        assert.deepStrictEqual([path, preflight.status, preflight.text], [path, 204, ""])
+        const allowed = preflight.headers.get("access-control-allow-methods")?.split(", ")
+        assert.include(allowed ?? [], method, path)
+        assert.include(preflight.headers.get("access-control-allow-headers"), "idempotency-key")
+        assert.strictEqual(preflight.headers.get("access-control-allow-private-network"), "true")
+        for (const headers of [
+          {},
+          { authorization },
+          { authorization: "Bearer wrong" },
+          { authorization, host: "evil.example" }
+        ]) {
+          const answer = yield* ask(method, path, { origin: SHELL, ...headers })
+          assert.strictEqual(answer.headers.get("access-control-allow-origin"), SHELL, path)
+          assert.include(answer.headers.get("access-control-expose-headers"), "x-request-id")
+          assert.strictEqual(answer.headers.get("access-control-allow-credentials"), null)
+          assert.include(answer.headers.get("vary")?.toLowerCase(), "origin")
+        }
+        for (const origin of ["null", ORIGIN, "https://evil.example", `${SHELL}.evil`]) {
+          const refused = yield* ask("OPTIONS", path, { ...preflightHeaders, origin })
+          assert.deepStrictEqual([path, origin, refused.status], [path, origin, 403])
+          const names = [...refused.headers.keys()].filter((name) => name.startsWith("access-control"))
+          assert.deepStrictEqual(names, [])
+        }
+      }
+      // Without a listed Origin there is nothing to tell, but caches must know that there could be.
+      const plain = yield* ask("GET", "/v1/runs", { authorization })
+      assert.deepStrictEqual(
+        [plain.headers.get("access-control-allow-origin"), plain.headers.get("vary")],
+        [null, "Origin"]
+      )
+      const nowhere = yield* ask("OPTIONS", "/v1/nowhere", { ...preflightHeaders, origin: SHELL })
+      assert.deepStrictEqual([nowhere.status, nowhere.body["code"]], [404, "not_found"])
+      const metrics = yield* ask("OPTIONS", "/metrics", { ...preflightHeaders, origin: SHELL })
+      assert.notStrictEqual(metrics.status, 204)
+      assert.strictEqual(metrics.headers.get("access-control-allow-origin"), null)
+    }).pipe(Effect.scoped)
+  )
+
   it.live("refuse a token in the query, which only the event stream's upgrade takes", () =>
     Effect.gen(function* () {
       const { ask, token } = yield* mounted

@@ -4,7 +4,7 @@ import { countOperations } from "@corral/testing/time/CountedOperations"
 import { assert, describe, it } from "@effect/vitest"
 import type { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { makeEventEncoder } from "../../src/log/EventEncoder.ts"
-import { readLoggedRun } from "../../src/run/recovery/LoggedRun.ts"
+import { readLoggedRun } from "../../src/run/recovery/Recovery.ts"
 import { at, newRunId, runOf } from "../Samples.ts"
 
 /** A log with these events in one batch. */

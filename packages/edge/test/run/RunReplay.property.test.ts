@@ -15,7 +15,7 @@ import { tries } from "@corral/testing/time/Effort"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import type { JournaledCall, JournaledRequest } from "../../src/journal/RunJournal.ts"
-import { BudgetMeter } from "../../src/run/kernel/Budget.ts"
+import { BudgetMeter } from "../../src/run/kernel/KernelState.ts"
 import { OutputRedaction } from "../../src/run/kernel/OutputRedaction.ts"
 import { RunReplay } from "../../src/run/adoption/RunReplay.ts"
 

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type HeldClocks, RunTimeLimits } from "../../src/run/actor/RunHold.ts"
+import { type HeldClocks, RunTimeLimits } from "../../src/run/actor/RunSession.ts"
 import { newRunId, runOf } from "../Samples.ts"
 
 const CREATED = Date.parse("2026-11-01T00:00:00.000Z")

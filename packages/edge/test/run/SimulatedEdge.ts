@@ -12,12 +12,16 @@ import { appliedOutputs, readJournal } from "../../src/journal/RunJournal.ts"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { findRun } from "../../src/log/Runs.ts"
 import { Artifacts } from "../../src/artifact/Artifacts.ts"
-import { type RunActorOptions, noneElapsed } from "../../src/run/actor/RunSession.ts"
-import { BudgetMeter } from "../../src/run/kernel/Budget.ts"
-import { openedJournal, pendingRows, readLoggedRun } from "../../src/run/recovery/LoggedRun.ts"
+import {
+  type HeldClocks,
+  type RunActorOptions,
+  type RunHold,
+  noneElapsed
+} from "../../src/run/actor/RunSession.ts"
+import { BudgetMeter } from "../../src/run/kernel/KernelState.ts"
+import { openedJournal, pendingRows, readLoggedRun } from "../../src/run/recovery/Recovery.ts"
 import { OutputRedaction } from "../../src/run/kernel/OutputRedaction.ts"
 import { RunActor } from "../../src/run/actor/RunActor.ts"
-import type { HeldClocks, RunHold } from "../../src/run/actor/RunHold.ts"
 import { RunRecorder } from "../../src/run/kernel/RunRecorder.ts"
 import { RunReplay } from "../../src/run/adoption/RunReplay.ts"
 import { Store, type StoreFailed } from "../../src/store/Store.ts"

@@ -3,7 +3,7 @@
  * receives. It accepts each byte of stdin once, and keeps all that it has printed.
  */
 import type { RunChild, RunChildHandlers } from "../../src/process/RunChild.ts"
-import type { HeldClocks } from "../../src/run/actor/RunHold.ts"
+import type { HeldClocks } from "../../src/run/actor/RunSession.ts"
 
 /** One thing that the program does. It waits after a question, a plan and the end of a script. */
 export type ProgramStep = "ask" | "plan" | "secret" | "leave" | "askNext" | "work" | "endTurn" | "continue"

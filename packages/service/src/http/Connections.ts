@@ -9,6 +9,7 @@ import { Effect } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
+import type { CrossOrigin } from "./CrossOrigin.ts"
 import { isMetricsPage } from "./MetricsPage.ts"
 import { type NodeExchange, nodeExchange } from "./NodeExchange.ts"
 import { type HttpRefusal, refuseUpgrade, standardHeaders } from "./Refusal.ts"
@@ -58,6 +59,8 @@ export interface ConnectionHandlers {
   readonly onArrival?: (request: IncomingMessage) => void
   /** Why a request or an upgrade is refused before it is routed: the rate limit, then the guard. */
   readonly refusalOf: (request: IncomingMessage, isUpgrade: boolean) => HttpRefusal | undefined
+  /** What pages of other origins may do. Without it, their browsers let them read nothing. */
+  readonly crossOrigin?: CrossOrigin
   /** Called for each request that is routed. */
   readonly onRouted?: (request: IncomingMessage, response: ServerResponse) => void
   /** Receives admitted upgrades. Without it, the service has none. */
@@ -85,7 +88,8 @@ export const makeConnections = ({ handlers, idOf, serveMetrics, watch }: Connect
     handlers.onArrival?.(request)
     watch.onRequest(request, response)
     const id = idOf(request)
-    for (const [name, value] of Object.entries(standardHeaders(id))) response.setHeader(name, value)
+    const headers = { ...standardHeaders(id), ...handlers.crossOrigin?.headersOf(request) }
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
     // The routes read this id and not what a client claimed.
     request.headers["x-request-id"] = id
   },
@@ -98,6 +102,8 @@ export const makeConnections = ({ handlers, idOf, serveMetrics, watch }: Connect
       const refusal = handlers.refusalOf(request, false)
       if (refusal !== undefined) return refuseUnread(response, refusal, idOf(request))
       watch.onPassed(request, response)
+      const preflight = handlers.crossOrigin?.preflightOf(request)
+      if (preflight !== undefined) return Effect.succeed(preflight)
       if (isMetricsPage(request.url)) return serveMetrics(exchange, idOf(request))
       handlers.onRouted?.(request, response)
       return Effect.map(app, unbuffered)

@@ -44,10 +44,15 @@ const routesOf = <Id extends string, Groups extends HttpApiGroup.Constraint>(
     path: new RegExp(`^${path.replaceAll(/:[A-Za-z]+/g, "[^/]+")}$`)
   }))
 
-/** Methods of the path of a target. */
-const methodsAt = (served: ReadonlyArray<Route>, target: string): ReadonlyArray<string> => {
-  const path = target.split("?", 1)[0] ?? ""
-  return served.filter((route) => route.path.test(path)).map((route) => route.method)
+/** Methods of the path of a target, as a function of the target. */
+export const methodsOf = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>
+): ((target: string) => ReadonlyArray<string>) => {
+  const served = routesOf(api)
+  return (target) => {
+    const path = target.split("?", 1)[0] ?? ""
+    return served.filter((route) => route.path.test(path)).map((route) => route.method)
+  }
 }
 
 /** `not_found` also for a known path that was not routed: it contains an invalid escape. */
@@ -95,11 +100,11 @@ export const answerUnanswered = <Id extends string, Groups extends HttpApiGroup.
   api: HttpApi.HttpApi<Id, Groups>,
   refusalOfDefect: (defect: unknown) => HttpRefusal | undefined = () => undefined
 ) => {
-  const served = routesOf(api)
+  const methodsAt = methodsOf(api)
   return Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
     if (Cause.hasInterruptsOnly(cause)) return yield* Effect.interrupt
     const request = yield* HttpServerRequest.HttpServerRequest
-    const methods = methodsAt(served, request.url)
+    const methods = methodsAt(request.url)
     const refusal =
       recognizedIn(cause, refusalOfDefect) ?? refusalOf(Cause.squash(cause), methods, request.method)
     if (refusal.code === "internal") yield* Effect.logError("a request failed", cause)

@@ -4,10 +4,9 @@
  */
 import { isSettling } from "@corral/domain/run/RunMachine"
 import { Effect, type Scope } from "effect"
-import type { AdoptedRun, RunSession } from "./RunSession.ts"
-import type { IdleState } from "./IdleClocks.ts"
+import type { AdoptedRun, HeldClocks, RunSession } from "./RunSession.ts"
+import type { IdleState } from "./Clocks.ts"
 import type { RunProcess } from "./RunProcess.ts"
-import type { HeldClocks } from "./RunHold.ts"
 
 /** What the clocks follow. */
 export interface ClockState extends IdleState {

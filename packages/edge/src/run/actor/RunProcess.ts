@@ -10,14 +10,17 @@ import type { ChildEnd, RunChild, RunChildHandlers } from "../../process/RunChil
 import { Subprocess, type SubprocessSpec } from "../../process/Subprocess.ts"
 import { Freezer } from "../../process/Freezer.ts"
 import { removeTemporary } from "../../process/TemporaryFolder.ts"
-import * as ActiveClock from "./ActiveClock.ts"
+import {
+  type IdleClocks,
+  type SilenceClock,
+  makeActiveClock,
+  makeIdleClocks,
+  makeSilenceClock
+} from "./Clocks.ts"
 import { type AdoptedRun, type RunSession, noneElapsed } from "./RunSession.ts"
-import { type IdleClocks, makeIdleClocks } from "./IdleClocks.ts"
-import { WARN_AT } from "../kernel/Budget.ts"
+import { type KernelProgram, WARN_AT } from "../kernel/KernelState.ts"
 import { decodeOutput } from "./RuntimeOutput.ts"
-import type { KernelProgram } from "../kernel/KernelState.ts"
 import type { RunMessage } from "../kernel/RunMessage.ts"
-import * as SilenceClock from "./SilenceClock.ts"
 import type { FindSurvivors } from "../../process/SharedSearch.ts"
 
 // The sweep of a run's processes at its end. The termination needs it for what holds the pipes, and so does the run's last step.
@@ -66,12 +69,23 @@ class RunSweep {
   }
 }
 
-export interface RunProcess extends KernelProgram {
+interface ProcessParts {
   readonly child: RunChild
-  /** Kills remaining processes of the run and removes its temporary folder. Returns the number of searches that found any. */
-  readonly clear: Effect.Effect<number>
-  readonly ladder: Ladder.TerminationOptions
-  readonly silence: SilenceClock.SilenceClock
+  readonly sweep: RunSweep
+  /** Removes the temporary folder, if there is one. */
+  readonly remove: Effect.Effect<void>
+  readonly silence: SilenceClock
+  readonly activeClock: StoppableClock
+  readonly wallClock: StoppableClock | undefined
+  readonly idleClocks: IdleClocks
+  readonly freezer: Freezer | undefined
+  readonly opening: Fiber.Fiber<void>
+}
+
+/** A class: each waiting run holds one, and a literal with a getter takes the memory of a table. */
+export class RunProcess implements KernelProgram {
+  readonly child: RunChild
+  readonly silence: SilenceClock
   /** Lets the run's timeout pass, or stops its clock. */
   readonly activeClock: StoppableClock
   /** The same for the time budget, if there is one. */
@@ -81,9 +95,43 @@ export interface RunProcess extends KernelProgram {
   readonly freezer: Freezer | undefined
   /** Writes the protocol's opening once the workspace's snapshot is taken. */
   readonly opening: Fiber.Fiber<void>
+  readonly #session: RunSession
+  readonly #sweep: RunSweep
+  readonly #remove: Effect.Effect<void>
+
+  constructor(session: RunSession, parts: ProcessParts) {
+    this.child = parts.child
+    this.silence = parts.silence
+    this.activeClock = parts.activeClock
+    this.wallClock = parts.wallClock
+    this.idleClocks = parts.idleClocks
+    this.freezer = parts.freezer
+    this.opening = parts.opening
+    this.#session = session
+    this.#sweep = parts.sweep
+    this.#remove = parts.remove
+  }
+
+  get isGone(): boolean {
+    return this.child.isGone
+  }
+
+  get canFreeze(): boolean {
+    return this.freezer !== undefined
+  }
+
+  /** Kills remaining processes of the run and removes its temporary folder. Returns the number of searches that found any. */
+  get clear(): Effect.Effect<number> {
+    return Effect.tap(this.#sweep.all, () => this.#remove)
+  }
+
+  get ladder(): Ladder.TerminationOptions {
+    const { exited, options } = this.#session
+    return { child: this.child, sweep: this.#sweep.all, exited, grace: options.times.cancel }
+  }
 }
 
-type StoppableClock = Effect.Success<ReturnType<typeof ActiveClock.makeActiveClock>>
+type StoppableClock = Effect.Success<ReturnType<typeof makeActiveClock>>
 
 /** A bridge would start without its program, and hide that the program is gone. Without the bridge, the start fails. */
 const withoutIdleBridge = (command: SubprocessSpec): SubprocessSpec => {
@@ -120,18 +168,18 @@ const superviseProcess = Effect.fnUntraced(function* (
   command: SubprocessSpec,
   start: (handlers: RunChildHandlers) => RunChild
 ): Effect.fn.Return<RunProcess, never, Scope.Scope> {
-  const { exited, options, post } = session
+  const { options, post } = session
   const { adopted, hold, protocol, recorder, times } = options
   const { budget, id, timeoutMs } = recorder.run
   const elapsed = adopted?.elapsed ?? noneElapsed
   const { group, temporary } = command
-  const silence = yield* SilenceClock.makeSilenceClock(times)
+  const silence = yield* makeSilenceClock(times)
   const all: ProcessTarget = {
     mark: `${RUN_MARK}=${id}`,
     groups: group === undefined ? undefined : [group],
     isEnclosed: command.isConfined
   }
-  // Suspended, like `clear`: a waiting run does not hold the effects of its end.
+  // Suspended: a waiting run does not hold the effects of its end.
   const remove = Effect.suspend(() => (temporary === undefined ? Effect.void : removeTemporary(temporary)))
   const end = Deferred.makeUnsafe<ChildEnd>()
   // Alive at the end of the scope only if the run was interrupted or the store failed.
@@ -153,34 +201,29 @@ const superviseProcess = Effect.fnUntraced(function* (
     })
   )
   const opening = yield* Effect.forkScoped(open(session, child, command))
-  const ending = new RunSweep(child, all, options.find)
-  const activeClock = yield* ActiveClock.makeActiveClock(timeoutMs - elapsed.active, () =>
+  const activeClock = yield* makeActiveClock(timeoutMs - elapsed.active, () =>
     post({ _tag: "TimedOut", kind: "run", afterMs: timeoutMs })
   )
   if (adopted?.hasEnded !== true) yield* watchSilence(session, silence)
   const wallClock =
     adopted?.hasEnded === true ? undefined : yield* makeWallClock(session, budget, elapsed.wall)
-  return {
+  return new RunProcess(session, {
     child,
-    clear: Effect.suspend(() => Effect.tap(ending.all, () => remove)),
-    ladder: { child, sweep: ending.all, exited, grace: times.cancel },
+    sweep: new RunSweep(child, all, options.find),
+    remove,
     silence,
     activeClock,
     wallClock,
     idleClocks: yield* makeIdleClocks(session, elapsed.background),
     freezer: group === undefined ? undefined : new Freezer(group),
-    canFreeze: group !== undefined,
-    get isGone() {
-      return child.isGone
-    },
     opening
-  }
+  })
 })
 
 const spawn = (
   { exited, post, stdout }: RunSession,
   start: (handlers: RunChildHandlers) => RunChild,
-  silence: SilenceClock.SilenceClock,
+  silence: SilenceClock,
   end: Deferred.Deferred<ChildEnd>
 ): RunChild => {
   const child = start({
@@ -220,7 +263,7 @@ const open = (session: RunSession, child: RunChild, { stdin }: SubprocessSpec): 
     Effect.sync(() => session.stdin.open(child, stdin))
   )
 
-const watchSilence = Effect.fnUntraced(function* ({ post }: RunSession, silence: SilenceClock.SilenceClock) {
+const watchSilence = Effect.fnUntraced(function* ({ post }: RunSession, silence: SilenceClock) {
   const missed = silence.watch((silentMs) => post({ _tag: "Quiet", silentMs }))
   yield* Effect.forkScoped(Effect.map(missed, (limit) => post({ _tag: "TimedOut", ...limit })))
 })
@@ -234,7 +277,7 @@ const makeWallClock = Effect.fnUntraced(function* (
   const wallMs = budget?.wallMs
   if (wallMs === undefined) return undefined
   const spent = (used: number) =>
-    ActiveClock.makeActiveClock(used - elapsed, () => void post({ _tag: "Spent", limit: "wallMs", used }))
+    makeActiveClock(used - elapsed, () => void post({ _tag: "Spent", limit: "wallMs", used }))
   const warning = yield* spent(wallMs * WARN_AT)
   const end = yield* spent(wallMs)
   const both: StoppableClock = (run) => Effect.andThen(warning(run), end(run))

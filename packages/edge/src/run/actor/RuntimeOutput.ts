@@ -104,7 +104,9 @@ export class StdoutReader {
   })
 
   /** The reads, in order. */
-  readonly stream: Stream.Stream<Uint8Array> = Stream.fromPull(Effect.succeed(this.#pull))
+  get stream(): Stream.Stream<Uint8Array> {
+    return Stream.fromPull(Effect.succeed(this.#pull))
+  }
 
   /** Whether the decoder may pull: the run accepts output, and there are reads and no outputs wait, or stdout has ended. */
   get #hasNext(): boolean {

@@ -69,12 +69,14 @@ export class TurnLoop<Message, E, R> {
   }
 
   /** The fiber: performs what turns hand to it, until the loop is closed. Fails as a part of a turn does. */
-  readonly run: Effect.Effect<void, E, R> = Effect.suspend(() => {
-    this.#state = "idle"
-    this.#continue()
-    const perform = Effect.flatten(this.#next)
-    return Effect.whileLoop({ while: () => this.isOpen, body: () => perform, step: () => undefined })
-  }).pipe(Effect.ensuring(Effect.sync(() => this.close())))
+  get run(): Effect.Effect<void, E, R> {
+    return Effect.suspend(() => {
+      this.#state = "idle"
+      this.#continue()
+      const perform = Effect.flatten(this.#next)
+      return Effect.whileLoop({ while: () => this.isOpen, body: () => perform, step: () => undefined })
+    }).pipe(Effect.ensuring(Effect.sync(() => this.close())))
+  }
 
   /** Does a part of the turn in progress. What it throws ends the fiber, and reaches no one else. */
   attempt(part: () => void): void {
@@ -96,20 +98,22 @@ export class TurnLoop<Message, E, R> {
     this.#isBeginning = false
   }
 
-  readonly #take: Effect.Effect<Effect.Effect<unknown, E, R>> = Effect.sync(() => {
-    const work = this.#work
-    this.#work = undefined
-    return work ?? Effect.void
-  })
-
-  readonly #next: Effect.Effect<Effect.Effect<unknown, E, R>> = Effect.suspend(() =>
-    this.#work !== undefined
-      ? this.#take
-      : Effect.callback((resume) => {
-          this.#wake = () => resume(this.#take)
-          return Effect.sync(() => (this.#wake = undefined))
-        })
-  )
+  /** What a turn hands over. */
+  get #next(): Effect.Effect<Effect.Effect<unknown, E, R>> {
+    const take = Effect.sync(() => {
+      const work = this.#work
+      this.#work = undefined
+      return work ?? Effect.void
+    })
+    return Effect.suspend(() =>
+      this.#work !== undefined
+        ? take
+        : Effect.callback((resume) => {
+            this.#wake = () => resume(take)
+            return Effect.sync(() => (this.#wake = undefined))
+          })
+    )
+  }
 }
 
 const none: ReadonlyArray<never> = []

@@ -20,61 +20,58 @@ import { removeTemporary, temporaryFolderOf } from "../../process/TemporaryFolde
 import type { Store } from "../../store/Store.ts"
 import { adoptedProcess, type ReplayedRun, replayRun } from "./RunReplay.ts"
 import { assessRequest } from "../kernel/Requests.ts"
-import { BudgetMeter } from "../kernel/Budget.ts"
-import { type HoldContext, OpenHold, type RunStartState, decodeStartState } from "../start/HeldStart.ts"
-import { type LoggedRun, openedJournal, pendingRows, readLoggedRun } from "../recovery/LoggedRun.ts"
+import { BudgetMeter } from "../kernel/KernelState.ts"
+import { OpenHold, type RunStartState, decodeStartState } from "../start/HeldStart.ts"
+import { type LoggedRun, openedJournal, pendingRows, readLoggedRun } from "../recovery/Recovery.ts"
 import type { AdmittedRun } from "../start/RunAdmission.ts"
 import { RunActor } from "../actor/RunActor.ts"
-import { actorOptions, protectionOf, redactionOf, type RunCreationContext } from "../start/RunCreation.ts"
+import type { RunServices } from "../live/LiveRuns.ts"
+import { actorOptions, protectionOf, redactionOf } from "../start/RunCreation.ts"
 import { type PendingRows, RunRecorder } from "../kernel/RunRecorder.ts"
-
-export interface AdoptionContext extends RunCreationContext, HoldContext {
-  readonly store: Store["Service"]
-}
 
 /** Why a run cannot be adopted. */
 export class NotAdopted extends Data.TaggedError("NotAdopted")<{ readonly message: string }> {}
 
 /** Makes the actor of a run that the holder has. It is supervised by the caller. */
 export const adoptRun = Effect.fn("RunAdoption.adopt")(function* (
-  context: AdoptionContext,
+  services: RunServices,
   run: Run
 ): Effect.fn.Return<RunActor, NotAdopted> {
-  const connection = yield* context.holder
+  const connection = yield* services.holder
     .open(run.id)
     .pipe(Effect.mapError(({ message }) => new NotAdopted({ message })))
-  return yield* adoptFrom(context, run, connection).pipe(Effect.tapError(() => connection.end))
+  return yield* adoptFrom(services, run, connection).pipe(Effect.tapError(() => connection.end))
 })
 
 const adoptFrom = Effect.fnUntraced(function* (
-  context: AdoptionContext,
+  services: RunServices,
   run: Run,
   connection: HeldRunConnection
 ): Effect.fn.Return<RunActor, NotAdopted> {
   const startState = decodeStartState(connection.blob)
   if (startState === undefined) return yield* notAdopted("Another version of Corral started it.")
-  const admitted = yield* admittedAgain(context, run, startState)
-  const hold = new OpenHold(context, admitted, connection)
-  const logged = readLoggedRun(context.log, run)
+  const admitted = yield* admittedAgain(services, run, startState)
+  const hold = new OpenHold(services, admitted, connection)
+  const logged = readLoggedRun(services.log, run)
   const { opened } = connection
   if (opened.started === undefined) {
-    yield* removeLeftovers(context, run)
-    const recorder = recorderOf(run, logged, pendingRows(context.store, run), undefined)
-    return new RunActor(actorOptions(context, startState.request, admitted, recorder, { hold }))
+    yield* removeLeftovers(services, run)
+    const recorder = recorderOf(run, logged, pendingRows(services.store, run), undefined)
+    return new RunActor(actorOptions(services, startState.request, admitted, recorder, { hold }))
   }
   if (!opened.isWhole) return yield* notAdopted("Its output is too long to be read again.")
   const { journal, secrets } = yield* openedJournal(
-    context.store,
-    readJournal(context.store, run.id),
+    services.store,
+    readJournal(services.store, run.id),
     opened.keys
   ).pipe(Effect.mapError((message) => new NotAdopted({ message })))
-  const redaction = redactionOf(context.config, admitted)
+  const redaction = redactionOf(services.config, admitted)
   const budget = new BudgetMeter(run.budget, logged.notices)
   const { protocol } = admitted
   if (protocol.decode !== undefined) return yield* notAdopted("Its adapter cannot repeat what it decoded.")
   const replayed = yield* replayRun({
     connection,
-    home: context.config.home,
+    home: services.config.home,
     runId: run.id,
     options: {
       protocol,
@@ -82,10 +79,10 @@ const adoptFrom = Effect.fnUntraced(function* (
       budget,
       journal,
       secrets,
-      appliedOutputs: appliedOutputs(context.store, run.id, journal)
+      appliedOutputs: appliedOutputs(services.store, run.id, journal)
     }
   }).pipe(Effect.mapError((message) => new NotAdopted({ message })))
-  return restored(context, {
+  return restored(services, {
     run,
     startState,
     admitted,
@@ -113,10 +110,10 @@ interface Restoration {
 }
 
 /** The actor in the state of the one before. */
-const restored = (context: AdoptionContext, restoration: Restoration): RunActor => {
+const restored = (services: RunServices, restoration: Restoration): RunActor => {
   const { admitted, connection, hold, journal, startState, logged, redaction, replayed, run } = restoration
-  const { grants, clock } = context
-  const pending = pendingRows(context.store, run)
+  const { grants, clock } = services
+  const pending = pendingRows(services.store, run)
   const recorder = recorderOf(run, logged, pending, journal)
   const policy = grants.forRun(
     run,
@@ -138,19 +135,19 @@ const restored = (context: AdoptionContext, restoration: Restoration): RunActor 
   const connections = journal.requests.flatMap((one) => ("connection" in one ? [one] : []))
   const replies = new Map(connections.map((one) => [one, Deferred.makeUnsafe<ApprovalAnswer | undefined>()]))
   const actor = new RunActor(
-    actorOptions(context, startState.request, admitted, recorder, {
+    actorOptions(services, startState.request, admitted, recorder, {
       hold,
       policy,
       redaction,
-      protection: protectionOf(context, admitted, hold),
-      answers: answersOf(context.store, run, replies),
+      protection: protectionOf(services, admitted, hold),
+      answers: answersOf(services.store, run, replies),
       adopted: adoptedProcess({
         ...restoration,
         lostKeys: questions
           .filter(({ input }) => hasSecrets(input) && keys[input.id] === undefined)
           .map(({ input, key }) => ({ inputId: input.id, key })),
         now: clock.currentTimeMillisUnsafe(),
-        group: hold.group ?? context.containment.groupOf(context.edgeId, run.id)
+        group: hold.group ?? services.containment.groupOf(services.edgeId, run.id)
       })
     })
   )
@@ -208,7 +205,7 @@ const recorderOf = (
 
 /** What admission gave, without asking again. */
 const admittedAgain = Effect.fnUntraced(function* (
-  { runtimes }: AdoptionContext,
+  { runtimes }: RunServices,
   run: Run,
   { command, start }: RunStartState
 ): Effect.fn.Return<AdmittedRun, NotAdopted> {
@@ -230,7 +227,7 @@ const admittedAgain = Effect.fnUntraced(function* (
 })
 
 /** Folders of a start that was not completed. */
-const removeLeftovers = ({ config }: AdoptionContext, { id }: Run): Effect.Effect<void> => {
+const removeLeftovers = ({ config }: RunServices, { id }: Run): Effect.Effect<void> => {
   const folder = temporaryFolderOf(config.home, id)
   return Effect.forEach(["", ".net", ".copies"], (end) => removeTemporary(`${folder}${end}`), {
     discard: true

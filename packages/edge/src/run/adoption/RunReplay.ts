@@ -8,7 +8,7 @@
  */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { AdapterEvent, AdapterOutput, Protocol } from "@corral/domain/run/RuntimeAdapter"
-import type { BudgetMeter } from "../kernel/Budget.ts"
+import type { BudgetMeter } from "../kernel/KernelState.ts"
 import type { OutputRedaction } from "../kernel/OutputRedaction.ts"
 import type { JournaledCall, StoredJournal } from "../../journal/RunJournal.ts"
 import { OutputPosition } from "../../journal/OutputPosition.ts"
@@ -22,7 +22,7 @@ import type { HeldRunConnection } from "../../holder/HeldRunConnection.ts"
 import { holderPlaceOf } from "../../holder/HolderPlace.ts"
 import type { AdoptedRun, RunElapsed } from "../actor/RunSession.ts"
 import type { RunStartState } from "../start/HeldStart.ts"
-import { type LoggedRun, millisAt } from "../recovery/LoggedRun.ts"
+import { type LoggedRun, millisAt } from "../recovery/Recovery.ts"
 
 // The process of an adopted run: its raw output is replayed, then it is read where the replay ends.
 

@@ -4,8 +4,7 @@ import { draft } from "@corral/domain/run/RunEvent"
 import { withRefusal } from "../../confinement/KernelRefusals.ts"
 import { explainedFailure } from "../../confinement/StartHints.ts"
 import { admitQuestion, requestApproval, withdrawQuestion } from "./Requests.ts"
-import type { KernelState } from "./KernelState.ts"
-import { type BudgetNotice, budgetNoticeId } from "./Budget.ts"
+import { type BudgetNotice, type KernelState, budgetNoticeId } from "./KernelState.ts"
 import { relative, resolve, sep } from "node:path"
 
 // File paths as the log records them: relative to the run's folder, regardless of how the runtime wrote them.

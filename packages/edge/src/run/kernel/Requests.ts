@@ -25,7 +25,7 @@ import type { AdapterOutput, ApprovalAnswer, InputResponse } from "@corral/domai
 import { mint } from "@corral/service/Identifiers"
 import { hasSecrets, makeSealingKeys, secretTexts, shownAnswers } from "../../input/SecretAnswers.ts"
 import { type KernelState, isoTime } from "./KernelState.ts"
-import { cutText } from "./PayloadLimit.ts"
+import { cutText } from "../../log/PayloadLimit.ts"
 import { AnswerRefused, type DecideFailure, type RunMessageOf } from "./RunMessage.ts"
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { ApprovalAsker } from "../../approval/PendingRequests.ts"

@@ -25,7 +25,7 @@ import { putInput, replaceInput } from "../../input/Inputs.ts"
 import type { ResultRows } from "../../log/EdgeIdempotency.ts"
 import type { NewEvents } from "../../log/StoredBatch.ts"
 import { makeEventEncoder } from "../../log/EventEncoder.ts"
-import { cutText, fitPayload, mayExceed, wholeOutput } from "./PayloadLimit.ts"
+import { cutText, fitPayload, mayExceed, wholeOutput } from "../../log/PayloadLimit.ts"
 import { insertRun, updateRun } from "../../log/Runs.ts"
 import type { Write } from "../../store/Store.ts"
 

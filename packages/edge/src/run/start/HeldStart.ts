@@ -2,19 +2,15 @@
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { CreateRun } from "@corral/domain/run/Run"
 import { type Clock, Effect } from "effect"
-import type { EdgeConfig } from "../../config/EdgeConfig.ts"
-import type { Confinement } from "../../confinement/Confinement.ts"
-import type { Containment } from "../../process/Containment.ts"
 import type { HeldRunConnection } from "../../holder/HeldRunConnection.ts"
-import type { Holder } from "../../holder/Holder.ts"
 import { HeldProcess } from "../../holder/HeldProcess.ts"
 import type { RunChild, RunChildHandlers } from "../../process/RunChild.ts"
 import type { SubprocessSpec } from "../../process/Subprocess.ts"
 import { RUN_MARK } from "../../process/MarkSweep.ts"
-import { keyEntryOf } from "./KeyAdmission.ts"
-import type { LiveRuns } from "../live/LiveRuns.ts"
+import { keyEntryOf } from "../../runtime/KeyAdmission.ts"
+import type { LiveRuns, RunServices } from "../live/LiveRuns.ts"
 import type { AdmittedRun } from "./RunAdmission.ts"
-import { type HeldClocks, type RunHold, RunTimeLimits } from "../actor/RunHold.ts"
+import { type HeldClocks, type RunHold, RunTimeLimits } from "../actor/RunSession.ts"
 import type { RunStart } from "@corral/domain/run/RuntimeAdapter"
 
 // What the holder keeps of a run for the next Edge: everything that this Edge read from the request, the configuration and its environment.
@@ -50,18 +46,8 @@ export const decodeStartState = (bytes: Uint8Array): RunStartState | undefined =
 /** Bytes of stdout that are stored for the next Edge, for each run. A run that prints more ends with its Edge. */
 const MAX_OUTPUT = 67_108_864
 
-export interface HoldContext {
-  readonly containment: Containment["Service"]
-  readonly edgeId: string
-  readonly clock: Clock.Clock
-  readonly config: EdgeConfig
-  readonly confinement: Confinement["Service"]
-  readonly holder: Holder["Service"]
-  readonly live: LiveRuns
-}
-
 /** The decoder of an external adapter runs in a thread, at its own pace: what it was told, and when, cannot be repeated. */
-const canOutlive = ({ config, confinement }: HoldContext, { adapter, protocol, run }: AdmittedRun): boolean =>
+const canOutlive = ({ config, confinement }: RunServices, { adapter, protocol, run }: AdmittedRun): boolean =>
   config.orphanMs > 0 &&
   protocol.decode === undefined &&
   confinement.canOutlive(run.confinement, keyEntryOf(config, adapter.id) !== undefined)
@@ -75,17 +61,17 @@ export interface HeldOrNot {
 
 /** Registers a run at the holder, with everything that the next Edge needs. */
 export const holdRun = Effect.fn("HeldStart.hold")(function* (
-  context: HoldContext,
+  services: RunServices,
   request: CreateRun,
   admitted: AdmittedRun
 ): Effect.fn.Return<HeldOrNot> {
-  if (!canOutlive(context, admitted)) return { hold: undefined, isFallback: false }
+  if (!canOutlive(services, admitted)) return { hold: undefined, isFallback: false }
   const { command, run, start } = admitted
-  const { containment, edgeId, holder, live } = context
+  const { containment, edgeId, holder, live } = services
   const groups = live.queue.isFree ? containment.groupsOf(edgeId) : undefined
   return yield* holder.open(run.id, encodeStartState({ request, start, command }), groups).pipe(
     Effect.map((connection): HeldOrNot => ({
-      hold: new OpenHold(context, admitted, connection),
+      hold: new OpenHold(services, admitted, connection),
       isFallback: false
     })),
     Effect.catch(({ message }) =>
@@ -107,7 +93,7 @@ export class OpenHold implements RunHold {
   readonly #connection: HeldRunConnection
 
   constructor(
-    { clock, config, live }: HoldContext,
+    { clock, config, live }: RunServices,
     { run }: Pick<AdmittedRun, "run">,
     connection: HeldRunConnection
   ) {

@@ -7,9 +7,7 @@ import { Overloaded, type Overloaded as OverloadedFailure } from "@corral/domain
 import type { RunId } from "@corral/domain/identity/Ids"
 import { secretsOf } from "@corral/domain/redaction/Redaction"
 import type { CreateRun, Run, RunFailure } from "@corral/domain/run/Run"
-import type { TraceSpan, Traces } from "@corral/service/telemetry/Traces"
-import { type Clock, Effect, type Scope } from "effect"
-import type { Grants } from "../../approval/Grants.ts"
+import { Effect, type Scope } from "effect"
 import type { TurnAttachments } from "../../attachment/Attachments.ts"
 import { canWrite } from "../../confinement/ConfinedRoot.ts"
 import type { ConfinedRun } from "../../confinement/Confinement.ts"
@@ -20,22 +18,19 @@ import type { RunPolicy } from "../../approval/RunPolicy.ts"
 import type { EdgeConfig } from "../../config/EdgeConfig.ts"
 import type { NetworkUser } from "../../network/RunNetwork.ts"
 import { join } from "node:path"
-import type { AdoptedRun, RunActorOptions } from "../actor/RunSession.ts"
-import { type HoldContext, holdRun } from "./HeldStart.ts"
-import type { RunHold } from "../actor/RunHold.ts"
+import type { AdoptedRun, RunActorOptions, RunHold } from "../actor/RunSession.ts"
+import { holdRun } from "./HeldStart.ts"
+import type { LiveRuns, RunServices } from "../live/LiveRuns.ts"
 import type { ResultRows } from "../../log/EdgeIdempotency.ts"
-import type { Containment } from "../../process/Containment.ts"
 import { EDGE_MARK, RUN_MARK } from "../../process/MarkSweep.ts"
 import type { SubprocessSpec } from "../../process/Subprocess.ts"
 import { networkOf } from "../../runtime/OfferedAgent.ts"
 import type { StoreFailed } from "../../store/Store.ts"
 import { EdgeRefs } from "../../workspace/EdgeRefs.ts"
-import type { Snapshots } from "../../workspace/Snapshots.ts"
-import type { LiveRuns } from "../live/LiveRuns.ts"
-import { keyEntryOf, keyValues } from "./KeyAdmission.ts"
+import { keyEntryOf, keyValues } from "../../runtime/KeyAdmission.ts"
 import { OutputRedaction } from "../kernel/OutputRedaction.ts"
-import { ProjectFiles } from "./ProjectFiles.ts"
-import { type AdmittedRun, type RunAdmission, admitRun } from "./RunAdmission.ts"
+import { ProjectFiles } from "../../workspace/ProjectFiles.ts"
+import { type AdmittedRun, admitRun } from "./RunAdmission.ts"
 import { RunActor } from "../actor/RunActor.ts"
 import { RunRecorder } from "../kernel/RunRecorder.ts"
 import {
@@ -45,7 +40,6 @@ import {
   markRunStart,
   reviewRunChanges
 } from "../actor/RunWorkspace.ts"
-import type { StoppedRuns } from "../live/RunSupervision.ts"
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { draft } from "@corral/domain/run/RunEvent"
 import type { HostAnswer } from "../../network/HostDecisions.ts"
@@ -84,23 +78,6 @@ const networkUser = ({ actors }: Pick<LiveRuns, "actors">, id: RunId): NetworkUs
       ?.announce(draft("run.message.completed", { messageId, role: "system", channel: "text", text }))
 })
 
-/** Dependencies of the creation, the same for all runs of an Edge. */
-export interface RunCreationContext
-  extends
-    Pick<RunAdmission, "config" | "runtimes" | "workspaces" | "worktrees" | "confinement" | "find">,
-    HoldContext,
-    Pick<RunActorOptions, "log" | "artifacts" | "edgeId"> {
-  readonly grants: Grants["Service"]
-  readonly snapshots: Snapshots["Service"]
-  readonly containment: Containment["Service"]
-  readonly traces: Traces
-  readonly clock: Clock.Clock
-  readonly stopped: StoppedRuns
-  readonly live: LiveRuns
-  /** Runs the actor in a fiber of the supervisor. */
-  readonly supervise: (actor: RunActor, span: TraceSpan | undefined) => void
-}
-
 export interface RunCreation {
   readonly request: CreateRun
   /** Rows to commit together with the run. */
@@ -111,16 +88,16 @@ export interface RunCreation {
 }
 
 export const createSupervisedRun = Effect.fnUntraced(function* (
-  context: RunCreationContext,
+  services: RunServices,
   { attachments, id, keep, request, traceparent }: RunCreation
 ) {
-  const { clock, find, live, log, stopped, supervise, traces } = context
+  const { clock, find, live, log, stopped, supervise, traces } = services
   // The span of a run that is not admitted is never sent.
   const span = traces.start("run", "internal", traceparent, {
     "corral.run.agent": request.agentId,
     "corral.run.mode": request.mode
   })
-  const { config, confinement, runtimes, workspaces, worktrees } = context
+  const { config, confinement, runtimes, workspaces, worktrees } = services
   const admitted = yield* admitRun(request, {
     config,
     confinement,
@@ -136,13 +113,13 @@ export const createSupervisedRun = Effect.fnUntraced(function* (
   const { resumeSessionId } = admitted.start
   if (resumeSessionId !== undefined) yield* live.reserve(resumeSessionId)
   span?.put({ "corral.run.id": admitted.run.id })
-  const { hold, isFallback } = yield* holdRun(context, request, admitted)
+  const { hold, isFallback } = yield* holdRun(services, request, admitted)
   const life = isFallback ? { endsWithEdge: true as const } : {}
   const recorder = new RunRecorder({ ...admitted.run, ...life })
   recorder.apply({ _tag: "Created", payload: { ...admitted.created, ...life } })
   const batch = recorder.take()
   if (batch === undefined) return yield* Effect.die("a new run has nothing to write")
-  const actor = new RunActor(actorOptions(context, request, admitted, recorder, { hold }))
+  const actor = new RunActor(actorOptions(services, request, admitted, recorder, { hold }))
   // An interruption between the commit and the supervision would leave a run without an actor.
   yield* Effect.uninterruptible(
     Effect.gen(function* () {
@@ -177,7 +154,7 @@ export interface ActorLife {
 }
 
 export const protectionOf = (
-  { clock, config }: RunCreationContext,
+  { clock, config }: RunServices,
   { run, start }: Pick<AdmittedRun, "run" | "start">,
   hold: RunHold | undefined
 ): ProtectedWatch | undefined =>
@@ -209,21 +186,21 @@ export const redactionOf = (
 const isConfined = ({ confinement }: Run): boolean => confinement !== undefined && confinement.kind !== "none"
 
 export const actorOptions = (
-  context: RunCreationContext,
+  services: RunServices,
   request: CreateRun,
   admitted: AdmittedRun,
   recorder: RunRecorder,
   life: ActorLife
 ): RunActorOptions => {
   const { artifacts, config, containment, edgeId, grants, live, log, runtimes, snapshots, worktrees } =
-    context
+    services
   const { adapter, agent, protocol, run, start } = admitted
   const { adopted, hold } = life
   const { worktree } = run
   const folder: RunWorkspace = { runId: run.id, mode: request.mode, root: start.workspacePath, worktree }
   const command = { ...admitted.command, group: hold?.group ?? containment.groupOf(edgeId, run.id) }
   const snapshot = new StartSnapshot(snapshots.before(run.id, folder.root))
-  const protection = life.protection ?? protectionOf(context, admitted, hold)
+  const protection = life.protection ?? protectionOf(services, admitted, hold)
   const confined: ConfinedRun | undefined = isConfined(run)
     ? {
         ids: { run: run.id, workspace: run.workspace },
@@ -251,14 +228,14 @@ export const actorOptions = (
     adopted,
     prepare:
       adopted === undefined
-        ? prepareRun(context, request, { admitted, recorder, command, folder, confined, snapshot })
-        : continueRun(context, { command, confined, protection }),
+        ? prepareRun(services, request, { admitted, recorder, command, folder, confined, snapshot })
+        : continueRun(services, { command, confined, protection }),
     snapshot: Effect.all([snapshot.taken, protection?.start ?? Effect.void], {
       concurrency: 2,
       discard: true
     }),
     review: reviewRunChanges({ snapshots, worktrees }, folder, protection),
-    takeBackState: confined === undefined ? undefined : context.confinement.takeBackState(run.id),
+    takeBackState: confined === undefined ? undefined : services.confinement.takeBackState(run.id),
     commits: worktree === undefined ? undefined : new TurnCommits(worktrees, worktree),
     protection,
     policy: life.policy ?? grants.forRun(run, folder.root, agent.grants, start.attachmentFolder),
@@ -285,7 +262,7 @@ interface RunPreparation {
 
 /** The command of a run whose turn has come, when its folder exists. */
 const prepareRun = (
-  { confinement, edgeId, live, snapshots, worktrees }: RunCreationContext,
+  { confinement, edgeId, live, snapshots, worktrees }: RunServices,
   request: CreateRun,
   { admitted, command, confined, folder, recorder, snapshot }: RunPreparation
 ) => {
@@ -309,7 +286,7 @@ const prepareRun = (
 
 /** The command of a run whose process an earlier Edge started. */
 const continueRun = (
-  { confinement, live }: RunCreationContext,
+  { confinement, live }: RunServices,
   {
     command,
     confined,

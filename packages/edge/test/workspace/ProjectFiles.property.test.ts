@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import * as FastCheck from "fast-check"
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { ProjectFiles } from "../../src/run/start/ProjectFiles.ts"
+import { ProjectFiles } from "../../src/workspace/ProjectFiles.ts"
 import { effort } from "@corral/testing/time/Effort"
 import { temporaryFolder } from "../Folder.ts"
 

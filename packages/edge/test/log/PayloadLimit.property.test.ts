@@ -3,7 +3,7 @@ import { isTerminalType } from "@corral/domain/run/RunEnd"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { makeEventEncoder } from "../../src/log/EventEncoder.ts"
-import { cutText, fitPayload, mayExceed } from "../../src/run/kernel/PayloadLimit.ts"
+import { cutText, fitPayload, mayExceed } from "../../src/log/PayloadLimit.ts"
 import { approvalIdOf, at, request, runIdOf } from "../Samples.ts"
 import { tries } from "@corral/testing/time/Effort"
 

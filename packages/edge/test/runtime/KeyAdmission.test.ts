@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { makeEdgeConfig } from "../../src/config/EdgeConfig.ts"
 import type { KeyEntry } from "../../src/config/KeyEntries.ts"
-import { admitWithKeys, checkKeys } from "../../src/run/start/KeyAdmission.ts"
+import { admitWithKeys, checkKeys } from "../../src/runtime/KeyAdmission.ts"
 import { fromAdapter, type OfferedAgent } from "../../src/runtime/OfferedAgent.ts"
 
 const scripted = makeScripted({ node: "/usr/bin/node", program: "/nowhere/scripted.mjs" })

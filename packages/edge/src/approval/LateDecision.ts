@@ -1,4 +1,4 @@
-/** A decision that arrives after its approval was resolved. */
+/** A decision or an answer that arrives after its approval or its question was resolved. */
 import type { Approval } from "@corral/domain/approval/Approval"
 import {
   ApprovalAlreadyResolved,
@@ -9,10 +9,7 @@ import {
 } from "@corral/domain/errors/Failures"
 import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { Effect } from "effect"
-import type { DecideFailure } from "./kernel/RunMessage.ts"
 import type { InputRequest } from "@corral/domain/input/InputRequest"
-
-// An answer to a question that is no longer open.
 
 /** The refusal, with the state of the question and the name of the person who answered. */
 export const lateAnswerRefusal = ({
@@ -30,7 +27,7 @@ export const lateAnswerRefusal = ({
 export const repeatDecision = (
   approval: Approval,
   answer: ApprovalAnswer
-): Effect.Effect<Approval, DecideFailure | Overloaded> => {
+): Effect.Effect<Approval, ApprovalAlreadyResolved | ApprovalExpired | Overloaded> => {
   const wanted = { allow: "approved", deny: "denied", cancel: "cancelled" }[answer.decision]
   const isEdited = answer.updatedInput !== undefined || approval.edited === true
   if (approval.state === wanted && !isEdited) return Effect.succeed(approval)

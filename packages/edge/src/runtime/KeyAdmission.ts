@@ -3,10 +3,10 @@ import { PermissionDenied, RuntimeUnavailable } from "@corral/domain/errors/Fail
 import type { RunConfinement } from "@corral/domain/run/Confinement"
 import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Effect } from "effect"
-import type { EdgeConfig } from "../../config/EdgeConfig.ts"
-import type { KeyEntry } from "../../config/KeyEntries.ts"
-import { keysOfRun, keyVariables } from "../../network/KeyServices.ts"
-import type { OfferedAgent } from "../../runtime/OfferedAgent.ts"
+import type { EdgeConfig } from "../config/EdgeConfig.ts"
+import type { KeyEntry } from "../config/KeyEntries.ts"
+import { keysOfRun, keyVariables } from "../network/KeyServices.ts"
+import type { OfferedAgent } from "./OfferedAgent.ts"
 
 /** The setting for an adapter. */
 export const keyEntryOf = ({ proxyKeys }: EdgeConfig, adapterId: string): KeyEntry | undefined =>
