@@ -69,7 +69,7 @@ const oneLine = (text: string): string => text.replaceAll(/\s+/g, " ").trim()
 
 /** Statements that run once. */
 const migrations = oneLine(
-  globSync(`${root}/packages/*/src/store/migrations/*.ts`)
+  globSync(`${root}/packages/*/src/store/migrations{,/*}.ts`)
     .map((file) => readFileSync(file, "utf8"))
     .join("\n")
 )

@@ -21,7 +21,7 @@ import { Outbox } from "./Outbox.ts"
 import type { PromptMessage } from "./PromptContent.ts"
 import { PromptTurn, type TurnEnd } from "./PromptTurn.ts"
 import { RunUpdates } from "./RunUpdates.ts"
-import { paragraph, textBlock } from "./UpdateText.ts"
+import { paragraph, textBlock } from "./UpdateContent.ts"
 
 /** Messages of a session that an editor loads. */
 const MAX_HISTORY = 10_000

@@ -16,11 +16,17 @@ import { requestLines } from "../question/QuestionLines.ts"
 import { approvalLines } from "../run/ApprovalBlock.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 import type { EditorClient, NoAnswer } from "./EditorClient.ts"
-import { patchDiffs } from "./PatchDiffs.ts"
-import { decisionOf, permissionOptions } from "./PermissionOptions.ts"
-import { formAnswer, planAnswer, planDecisions, planForm, questionForm } from "./QuestionForm.ts"
+import { paragraph, patchDiffs, plainRows, textContent } from "./UpdateContent.ts"
+import {
+  decisionOf,
+  formAnswer,
+  permissionOptions,
+  planAnswer,
+  planDecisions,
+  planForm,
+  questionForm
+} from "./DialogForms.ts"
 import type { RunUpdates } from "./RunUpdates.ts"
-import { paragraph, plainRows, textContent } from "./UpdateText.ts"
 
 export interface DialogsOptions {
   readonly sessionId: string

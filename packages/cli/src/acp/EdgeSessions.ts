@@ -10,8 +10,7 @@ import { newSessionId } from "../chat/RunChain.ts"
 import { connectToChosenEdge, type EdgeApiClient } from "../edge/EdgeClient.ts"
 import type { EdgeChoice } from "../Flags.ts"
 import { edgeRunServer } from "../run/EdgeRunServer.ts"
-import type { RunServer } from "../run/RunServer.ts"
-import { hasEnded } from "../run/RunStates.ts"
+import { type RunServer, hasEnded } from "../run/RunServer.ts"
 import {
   agentFor,
   type EditorSessions,

@@ -10,7 +10,7 @@ import { MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS } from "@corral/domain/session/At
 import { Effect } from "effect"
 import { type LocalFile, localFile } from "../attachment/LocalFile.ts"
 import { type CommandFailed, refused } from "../CommandFailed.ts"
-import { codeBlock } from "./UpdateText.ts"
+import { codeBlock } from "./UpdateContent.ts"
 
 export interface PromptMessage {
   readonly text: string

@@ -1,9 +1,34 @@
 /**
- * Tool calls of one run as an editor shows them.
+ * Tool calls of one run as an editor shows them, with a kind that it shows as an icon.
  *
  * Guarantees: a call is announced before it is updated. Each update has the whole content of the call, which is bounded.
  */
-import type { SessionUpdate, ToolCallContent, ToolCallUpdate } from "@agentclientprotocol/sdk"
+import type { SessionUpdate, ToolCallContent, ToolCallUpdate, ToolKind } from "@agentclientprotocol/sdk"
+
+const kinds: ReadonlyArray<readonly [ToolKind, ReadonlyArray<string>]> = [
+  ["edit", ["write", "edit", "patch", "create", "replace"]],
+  ["delete", ["delete", "remove"]],
+  ["move", ["move", "rename"]],
+  ["search", ["search", "grep", "glob", "find", "list", "ls"]],
+  ["read", ["read", "view", "cat"]],
+  ["fetch", ["fetch", "web", "http", "browse"]],
+  ["execute", ["shell", "bash", "exec", "run", "command", "terminal"]],
+  ["think", ["think", "todo"]]
+]
+
+/** The words of a name: `apply_patch` and `ApplyPatch` have two. */
+const wordsOf = (tool: string): ReadonlyArray<string> =>
+  tool
+    .slice(0, 100)
+    .replaceAll(/([a-z])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^a-z]+/)
+
+/** Kinds of tool calls, which editors show as icons, by the names that programs use. */
+export const toolKindOf = (tool: string): ToolKind => {
+  const words = new Set(wordsOf(tool))
+  return kinds.find(([, names]) => names.some((name) => words.has(name)))?.[0] ?? "other"
+}
 
 /** What is known about a call. */
 export interface CallFields {

@@ -1,9 +1,9 @@
 /**
- * A file of this machine for a message, with the content that it had when the user named it.
+ * A file of this machine for a message, with the content that it had when the user named it, and text about files of messages.
  *
  * Guarantees: an image or a PDF document is recognized by its content, and other files are text. A failure names the file and says why.
  */
-import { type AttachmentMediaType, AttachmentName } from "@corral/domain/session/Attachment"
+import { type Attachment, type AttachmentMediaType, AttachmentName } from "@corral/domain/session/Attachment"
 import { MAX_ATTACHMENT_BYTES } from "@corral/domain/session/AttachmentRules"
 import { fileMediaType } from "@corral/domain/session/FileMediaType"
 import { fileReason } from "@corral/edge/store/FileReason"
@@ -12,6 +12,33 @@ import { readFile, stat } from "node:fs/promises"
 import { basename, resolve } from "node:path"
 import { type CommandFailed, refused } from "../CommandFailed.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
+import { type Row, wrapIndented } from "../terminal/WrapText.ts"
+
+/** A file of a message, also before it is uploaded. */
+export type NamedFile = Pick<Attachment, "name" | "bytes">
+
+const fileText = ({ bytes, name }: NamedFile): string =>
+  `${escapeLine(name)} (${bytes} ${bytes === 1 ? "byte" : "bytes"})`
+
+/** Names of the files, for one line. */
+export const fileNames = (files: ReadonlyArray<NamedFile>): string =>
+  files.map(({ name }) => escapeLine(name)).join(", ")
+
+/** A message in one line, with the names of its files. */
+export const textWithFiles = (text: string, files: ReadonlyArray<NamedFile>): string =>
+  files.length === 0 ? text : `${text} [${fileNames(files)}]`
+
+/** One row for each file. */
+export const fileRows = (files: ReadonlyArray<NamedFile>, columns: number): ReadonlyArray<Row> =>
+  files.flatMap((file) =>
+    wrapIndented(
+      [{ text: `file ${fileText(file)}`, style: "dim" }],
+      columns,
+      [{ text: "  " }],
+      [{ text: "    " }],
+      "anywhere"
+    )
+  )
 
 export interface LocalFile {
   readonly name: string

@@ -2,8 +2,7 @@
 import { userHome } from "@corral/service/UserHome"
 import { MAX_ATTACHMENTS } from "@corral/domain/session/AttachmentRules"
 import { join } from "node:path"
-import { fileNames } from "../attachment/FileText.ts"
-import type { LocalFile } from "../attachment/LocalFile.ts"
+import { type LocalFile, fileNames } from "../attachment/LocalFile.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 
 /** Path that a user typed, or that a terminal pasted: in quotes, with `\ ` for a space, or in the home `~`. */

@@ -14,21 +14,22 @@ import type {
   RunBlock,
   ToolBlock
 } from "@corral/domain/run/RunBlock"
-import { inputResolutionLine } from "../question/InputResolutionLine.ts"
-import { requestLines } from "../question/QuestionLines.ts"
+import { inputResolutionLine, requestLines } from "../question/QuestionLines.ts"
 import { approvalLines } from "../run/ApprovalBlock.ts"
-import { VALUE_INDENT } from "../terminal/Indent.ts"
-import { pauseLine } from "../run/PauseLine.ts"
-import { leftOutText, unknownChangesLine } from "../run/UnknownChangesLine.ts"
-import { protectedLine } from "../run/ProtectedLine.ts"
-import { repositoryLine } from "../run/RepositoryLine.ts"
-import { resolutionLine } from "../run/ResolutionLine.ts"
-import { contentLines } from "../run/ResultContent.ts"
-import { retryLine } from "../run/RetryLine.ts"
+import { type Row, type TextSpan, VALUE_INDENT, wrapIndented, wrapSpans } from "../terminal/WrapText.ts"
+import {
+  contentLines,
+  leftOutText,
+  pauseLine,
+  protectedLine,
+  repositoryLine,
+  resolutionLine,
+  retryLine,
+  unknownChangesLine
+} from "../run/EventLines.ts"
 import { fitColumns } from "../terminal/FitColumns.ts"
 import { ENDS_WITH_EDGE } from "@corral/domain/run/LifeText"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
-import { type Row, type TextSpan, wrapIndented, wrapSpans } from "../terminal/WrapText.ts"
 
 type Rows = ReadonlyArray<Row>
 

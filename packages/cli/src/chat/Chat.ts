@@ -6,19 +6,17 @@
 import type { ApprovalId, InputRequestId, RunId } from "@corral/domain/identity/Ids"
 import type { InputAnswer } from "@corral/domain/input/InputRequest"
 import { RunMode } from "@corral/domain/run/Run"
-import { fileNames } from "../attachment/FileText.ts"
-import type { LocalFile } from "../attachment/LocalFile.ts"
+import { type LocalFile, fileNames } from "../attachment/LocalFile.ts"
 import type { CommandFailed } from "../CommandFailed.ts"
 import type { DecisionRequest } from "../run/RunServer.ts"
 import { AttachedFiles, typedPath } from "./AttachedFiles.ts"
 import { type ChatCommandName, helpLines, parseLine } from "./ChatCommands.ts"
-import { backgroundText } from "../run/BackgroundText.ts"
-import { ChatDecision, type DecisionOutcome } from "./ChatDecision.ts"
+import { backgroundText } from "../run/EventLines.ts"
+import { ChatDecision, type DecisionOutcome, decisionQuestion } from "./ChatDecision.ts"
 import { ChatQuestion, type QuestionOutcome } from "./ChatQuestion.ts"
 import type { PendingQuestion } from "./ChatTurns.ts"
 import type { ChatThread, OutgoingMessage } from "./ChatThread.ts"
 import { ChatView } from "./ChatView.ts"
-import { decisionQuestion } from "./DecisionLine.ts"
 
 /** What a line of the user needs from the service. */
 export type ChatWork =

@@ -1,27 +1,77 @@
 /**
- * Chat at a terminal: draws, reads keys, and does what lines ask for, until the user leaves.
+ * Chat at a terminal, with its keyboard, signals and size, which it gives back at the end: draws, reads keys, and does what lines ask for, until
+ * the user leaves.
  *
  * Guarantees: the keyboard never waits for the service. Messages that no service accepted are printed at the end, and the text that was being
  * written is in the history.
  */
 import { newIdempotencyKey } from "@corral/client/http/Transport"
-import { type Clock, Effect, type FiberSet, Queue, type Scope } from "effect"
+import { Clock, Effect, FiberSet, Queue, type Scope } from "effect"
 import type { CommandFailed } from "../CommandFailed.ts"
-import type { Host } from "../terminal/Host.ts"
+import { textWithFiles } from "../attachment/LocalFile.ts"
+import { Host, receiveSignal } from "../terminal/Host.ts"
+import type { EditorListener, LineEditor } from "../terminal/LineEditor.ts"
 import { LiveArea } from "../terminal/LiveArea.ts"
-import type { LineEditor } from "../terminal/LineEditor.ts"
-import { makePaint, type Paint } from "../terminal/Paint.ts"
+import { type Paint, makePaint } from "../terminal/Paint.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 import { paintRow } from "../terminal/WrapText.ts"
 import { Chat, type ChatWork } from "./Chat.ts"
+import { completionsOf } from "./ChatCommands.ts"
 import type { ChatHistory } from "./ChatHistory.ts"
 import { ChatRequests } from "./ChatRequests.ts"
 import { screenRows } from "./ChatScreen.ts"
-import { type ChatSignal, keyboard } from "./ChatSignals.ts"
-import type { ChatThread } from "./ChatThread.ts"
-import { reportContinuation, reportUnsent } from "./Departure.ts"
+import type { ChatThread, ThreadUpdate } from "./ChatThread.ts"
+import type { ChatView } from "./ChatView.ts"
 
-export interface ChatLoopOptions {
+/** Prints messages that no service has, and adds them to the history. */
+const reportUnsent = (view: ChatView, history: ChatHistory): void => {
+  const unsent = [...view.outbox, ...view.queued.filter(({ state }) => state === "waiting")]
+  for (const { files, text } of unsent) {
+    view.notice(`Not sent: ${textWithFiles(text, files)}`, "yellow")
+    history.add(text)
+  }
+}
+
+/** Says what continues, and how the user returns. */
+const reportContinuation = (view: ChatView, thread: ChatThread, invocation: string): void => {
+  const queued = view.queued.filter(({ state }) => state === "queued").length
+  if (queued > 0)
+    view.notice(
+      `${queued === 1 ? "One message is" : `${queued} messages are`} queued. The agent receives what is queued.`
+    )
+  if (view.activeRuns.length > 0) view.notice("The agent continues its turn.")
+  const id = thread.id()
+  if (id !== undefined)
+    view.notice(`Continue with \`${invocation} chat --resume ${id}${thread.server.named}\``)
+}
+
+/** What a chat reacts to: keys of the user, and updates of the conversation. */
+type ChatSignal =
+  | { readonly kind: "update"; readonly update: ThreadUpdate }
+  | { readonly kind: "submit"; readonly text: string; readonly typedAt: number }
+  | { readonly kind: "interrupt" | "escape" | "end" | "redraw" | "draw" }
+
+/** Keys as signals. */
+const keyboard = (
+  signals: Queue.Enqueue<ChatSignal>,
+  history: ChatHistory,
+  clock: Clock.Clock
+): EditorListener => {
+  const offer = (signal: ChatSignal) => Queue.offerUnsafe(signals, signal)
+  return {
+    onChange: () => offer({ kind: "draw" }),
+    onSubmit: (text, typedAt) => offer({ kind: "submit", text, typedAt }),
+    onInterrupt: () => offer({ kind: "interrupt" }),
+    onEscape: () => offer({ kind: "escape" }),
+    onEnd: () => offer({ kind: "end" }),
+    onRedraw: () => offer({ kind: "redraw" }),
+    onHistory: (direction, text) => history.move(direction, text),
+    complete: completionsOf,
+    now: () => clock.currentTimeMillisUnsafe()
+  }
+}
+
+interface ChatLoopOptions {
   readonly thread: ChatThread
   /** Another conversation with the same agent, for `/new`. */
   readonly startNew: Effect.Effect<ChatThread, CommandFailed>
@@ -36,7 +86,7 @@ const MIN_COLUMNS = 20
 const HINT_FOR = "5100 millis"
 
 /** One chat until it ends. */
-export class ChatLoop {
+class ChatLoop {
   private readonly host: Host["Service"]
   private readonly options: ChatLoopOptions
   private readonly chat: Chat
@@ -229,3 +279,30 @@ export class ChatLoop {
     )
   }
 }
+
+const BEGIN_PASTE_MARKS = "\u001b[?2004h"
+const END_PASTE_MARKS = "\u001b[?2004l"
+
+/** One chat with the keyboard, signals and the size of the terminal, which it gives back at the end. Chats until the user leaves. */
+export const runChat = Effect.fn("ChatLoop.runChat")(function* (options: ChatLoopOptions) {
+  const host = yield* Host
+  const clock = yield* Clock.Clock
+  const scope = yield* Effect.scope
+  const signals = yield* Queue.unbounded<ChatSignal>()
+  const loop = new ChatLoop(options, host, clock, scope, signals, yield* FiberSet.make())
+  yield* Effect.acquireRelease(
+    Effect.sync(() => host.onResize(() => void Queue.offerUnsafe(signals, { kind: "draw" }))),
+    (stop) => Effect.sync(stop)
+  )
+  yield* receiveSignal("SIGINT", () => void Queue.offerUnsafe(signals, { kind: "interrupt" }))
+  yield* Effect.acquireRelease(
+    Effect.sync(() => host.write(BEGIN_PASTE_MARKS)),
+    () =>
+      Effect.sync(() => {
+        loop.close()
+        host.write(END_PASTE_MARKS)
+      })
+  )
+  yield* loop.run
+  yield* host.written
+}, Effect.scoped)

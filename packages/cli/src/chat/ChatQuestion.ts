@@ -10,7 +10,7 @@ import type { InputBlock } from "@corral/domain/run/RunBlock"
 import { AnswerDraft, type DraftStep } from "../question/AnswerDraft.ts"
 import { optionNumbers } from "../question/ReadAnswer.ts"
 import type { PendingQuestion } from "./ChatTurns.ts"
-import { READING_MS } from "./DecisionLine.ts"
+import { READING_MS } from "./ChatDecision.ts"
 
 /** What a line did. */
 export interface QuestionOutcome {

@@ -1,5 +1,5 @@
 /** Live rows of a chat: what is in progress, the question, the status, and the text that the user writes. */
-import { fileNames, type NamedFile } from "../attachment/FileText.ts"
+import { fileNames, type NamedFile } from "../attachment/LocalFile.ts"
 import { fitColumns } from "../terminal/FitColumns.ts"
 import type { LiveRows } from "../terminal/LiveArea.ts"
 import type { Paint } from "../terminal/Paint.ts"

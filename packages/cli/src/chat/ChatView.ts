@@ -1,16 +1,87 @@
 /**
- * What a chat shows: settled rows for the scrollback, and rows of what is in progress. Plain and synchronous.
+ * What a chat shows: settled rows for the scrollback, of messages and of runs, and rows of what is in progress. Plain and synchronous.
  *
  * Guarantees: each message and each row of a run settles once. No row is wider than the columns.
  */
 import type { RunId } from "@corral/domain/identity/Ids"
+import { type LocalFile, fileRows, textWithFiles } from "../attachment/LocalFile.ts"
+import { fitColumns } from "../terminal/FitColumns.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
-import { type Row, wrapSpans } from "../terminal/WrapText.ts"
+import { type Row, wrapIndented, wrapSpans } from "../terminal/WrapText.ts"
 import type { ThreadMessage, ThreadUpdate } from "./ChatThread.ts"
 import { ChatTurns, type IdleChatRun, type PendingDecision, type PendingQuestion } from "./ChatTurns.ts"
-import { answerRows, chatMessageRows, type Unsent, waitingRows } from "./MessageRows.ts"
+import { MarkdownRows } from "./MarkdownRows.ts"
 
 type Rows = ReadonlyArray<Row>
+
+/** A message that no service has accepted yet. */
+interface Unsent {
+  readonly key: string
+  readonly text: string
+  readonly files: ReadonlyArray<LocalFile>
+  readonly isInput: boolean
+  readonly state: "sending" | "unsent"
+}
+
+const MAX_WAITING_ROWS = 4
+
+const chatMessageRows = ({ author, files, state, text }: ThreadMessage, columns: number): Rows => {
+  const name = author === undefined ? "" : `${escapeLine(author)} `
+  const note = state === "note" ? "note " : ""
+  const rows = escapeControls(text)
+    .trimEnd()
+    .split("\n")
+    .flatMap((line, at) =>
+      wrapIndented(
+        [
+          { text: at === 0 ? `${name}${note}` : "", style: "dim" },
+          { text: line, style: "bold" }
+        ],
+        columns,
+        [{ text: at === 0 ? "› " : "  ", style: "green" }],
+        [{ text: "  " }]
+      )
+    )
+  return [...rows, ...fileRows(files, columns)]
+}
+
+/** Text of an answer whose run the chat did not follow. */
+const answerRows = ({ text }: ThreadMessage, columns: () => number): Rows => {
+  if (text === "") return []
+  const markdown = new MarkdownRows(columns)
+  const lines = escapeControls(text).trimEnd().split("\n")
+  return [...lines.flatMap((line) => markdown.line(line)), ...markdown.end()]
+}
+
+/** Messages without a run: those that the service has, then those that it has not accepted. */
+const waitingRows = (
+  queued: ReadonlyArray<ThreadMessage>,
+  unsent: ReadonlyArray<Unsent>,
+  columns: number
+): Rows => {
+  const rows = [
+    ...queued.map(
+      ({ author, files, isHeld, text }) =>
+        [
+          isHeld ? "held" : "queued",
+          `${author === undefined ? "" : `${author}: `}${textWithFiles(text, files)}`
+        ] as const
+    ),
+    ...unsent.map(
+      ({ files, state, text }) =>
+        [state === "sending" ? "sending" : "not sent", textWithFiles(text, files)] as const
+    )
+  ]
+  const shown = rows.slice(0, MAX_WAITING_ROWS).map(([label, text]): Row => {
+    const room = columns - label.length - 2
+    return [
+      { text: `${label}: `, style: label === "not sent" ? "red" : "yellow" },
+      { text: fitColumns(escapeLine(text), room), style: "dim" }
+    ]
+  })
+  const more = rows.length - shown.length
+  return more > 0 ? [...shown, [{ text: `and ${more} more`, style: "dim" }]] : shown
+}
 
 export class ChatView {
   connection: "live" | "lost" = "live"

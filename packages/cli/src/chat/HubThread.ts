@@ -1,25 +1,70 @@
 /**
- * Conversation of a chat as a session of a Hub.
+ * Conversation of a chat as a session of a Hub, and its messages as the chat shows them.
  *
  * A new session begins with the first message. Messages wait at the Hub for their turn, and for a device that is offline.
  */
 import { newIdempotencyKey } from "@corral/client/http/Transport"
 import type { RunId } from "@corral/domain/identity/Ids"
+import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { RunMode } from "@corral/domain/run/Run"
-import type { Message } from "@corral/domain/session/Message"
+import type { DeliveryState, Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
 import { Effect } from "effect"
-import { FileUploads } from "../attachment/FileUploads.ts"
 import type { CommandFailed } from "../CommandFailed.ts"
+import { FileUploads } from "../attachment/FileUploads.ts"
 import type { HubApiClient } from "../hub/HubClient.ts"
 import { userNaming } from "../hub/MemberNames.ts"
 import type { StoredSignIn } from "../hub/SignInFile.ts"
 import type { RunServer } from "../run/RunServer.ts"
-import type { AgentOption, ChatThread, OutgoingMessage, ThreadMessage, ThreadUpdate } from "./ChatThread.ts"
-import { threadMessage } from "./HubMessages.ts"
+import type {
+  AgentOption,
+  ChatThread,
+  OutgoingMessage,
+  ThreadMessage,
+  ThreadMessageState,
+  ThreadUpdate
+} from "./ChatThread.ts"
 import type { AgentPlace } from "./HubPlace.ts"
 import { HubSession } from "./HubSession.ts"
 import { SessionFeed } from "./SessionFeed.ts"
+
+interface MessageReaders {
+  /** The user of this terminal. */
+  readonly userId: string
+  readonly names: ReadonlyMap<string, string>
+  readonly agents: ReadonlyArray<AgentInstance>
+}
+
+const states: Readonly<Record<DeliveryState, ThreadMessageState>> = {
+  pending: "queued",
+  delivered: "delivered",
+  failed: "failed",
+  withdrawn: "withdrawn"
+}
+
+/** Messages of a session as a chat shows them. */
+const threadMessage = (message: Message, { agents, names, userId }: MessageReaders): ThreadMessage => {
+  const { attachments = [], author, delivery, error, id, runId, text, version, when } = message
+  const name =
+    author.kind === "agent"
+      ? (agents.find((agent) => agent.id === author.agentInstanceId)?.label ?? "agent")
+      : author.userId === userId
+        ? undefined
+        : (names.get(author.userId) ?? "another user")
+  return {
+    id,
+    version,
+    author: name,
+    text,
+    files: attachments,
+    state: author.kind === "agent" ? "answer" : delivery === undefined ? "note" : states[delivery.state],
+    isHeld: delivery?.held === true,
+    isInput: when === "now",
+    runId: delivery?.runId ?? runId,
+    problem: (delivery?.error ?? error)?.message,
+    hasTranscript: delivery?.context === "transcript"
+  }
+}
 
 export interface HubThreadOptions {
   readonly calls: HubApiClient

@@ -16,7 +16,7 @@ import type {
 import type { RunEvent } from "@corral/domain/run/RunEvent"
 import type { Step } from "@corral/domain/run/Steps"
 import { RunView } from "@corral/domain/run/RunView"
-import { hasEnded } from "../run/RunStates.ts"
+import { hasEnded } from "../run/RunServer.ts"
 import { fitColumns } from "../terminal/FitColumns.ts"
 import { changedStepRows } from "../run/StepRows.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"

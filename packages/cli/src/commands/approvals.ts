@@ -1,15 +1,81 @@
-/** `corral approvals`: approvals that need a decision, and decisions on them. */
-import type { Approval } from "@corral/domain/approval/Approval"
-import { Effect } from "effect"
-import { Command } from "effect/cli"
-import { jsonLines, runServerFlags } from "../Flags.ts"
+/** `corral approvals`, `corral approve` and `corral deny`: approvals that need a decision, and decisions on them. */
+import { type Approval, DecisionScope } from "@corral/domain/approval/Approval"
+import { editedLabel } from "@corral/domain/run/EditedLabel"
+import { Effect, Option, Schema } from "effect"
+import { Command, Flag } from "effect/cli"
+import { type RunServerChoice, jsonLines, jsonObject, runServerFlags } from "../Flags.ts"
+import { approvalArgument, resolveApprovalId } from "../run/IdArguments.ts"
+import type { DecisionRequest } from "../run/RunServer.ts"
 import { selectRunServer } from "../run/SelectRunServer.ts"
 import { Host } from "../terminal/Host.ts"
 import { formatItem } from "../terminal/ItemLines.ts"
-import { makePaint, type Paint } from "../terminal/Paint.ts"
+import { type Paint, makePaint } from "../terminal/Paint.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
-import { makeAllowCommand } from "./approve.ts"
-import { denyCommand } from "./deny.ts"
+
+/** Decision of one approval, shared by `approve` and `deny`. Sends the decision and prints the result. */
+const decideApproval = Effect.fnUntraced(function* (
+  choice: RunServerChoice,
+  approval: string,
+  decision: DecisionRequest,
+  json: boolean
+) {
+  const host = yield* Host
+  const server = yield* selectRunServer(choice)
+  const id = yield* resolveApprovalId(server)(approval)
+  const decided = yield* server.decide(id, decision)
+  const { allowedInput, request, state } = decided
+  const [title, edited] =
+    allowedInput === undefined
+      ? [request.title, ""]
+      : [editedLabel(request.title, request.input, allowedInput), " (edited)"]
+  host.write(json ? `${JSON.stringify(decided)}\n` : `${state}: ${escapeLine(title)}${edited}\n`)
+})
+
+const makeAllowCommand = <const Name extends string>(name: Name) =>
+  Command.make(
+    name,
+    {
+      ...runServerFlags,
+      scope: Flag.Literals("scope", DecisionScope.literals).pipe(
+        Flag.withDescription("once: this action; run: similar actions in this run; session, always: longer"),
+        Flag.withDefault("once" as const)
+      ),
+      input: Flag.String("input").pipe(
+        Flag.withDescription("JSON object that replaces the tool input, if the runtime supports it"),
+        Flag.withSchema(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown))),
+        Flag.optional
+      ),
+      json: jsonObject,
+      approval: approvalArgument
+    },
+    ({ scope, input, approval, json, ...choice }) =>
+      decideApproval(
+        choice,
+        approval,
+        { decision: "allow", scope, ...(Option.isSome(input) ? { updatedInput: input.value } : {}) },
+        json
+      )
+  ).pipe(Command.withDescription("Allow a requested action of a run"))
+
+export const approveCommand = makeAllowCommand("approve")
+
+/** `corral deny` and `corral approvals deny`: deny a requested action of a run. */
+export const denyCommand = Command.make(
+  "deny",
+  {
+    ...runServerFlags,
+    reason: Flag.String("reason").pipe(Flag.withDescription("Reason for the agent"), Flag.optional),
+    json: jsonObject,
+    approval: approvalArgument
+  },
+  ({ reason, approval, json, ...choice }) =>
+    decideApproval(
+      choice,
+      approval,
+      { decision: "deny", ...(Option.isSome(reason) ? { reason: reason.value } : {}) },
+      json
+    )
+).pipe(Command.withDescription("Deny a requested action; the run continues without it"))
 
 const riskTint = { low: "green", medium: "yellow", high: "red" } as const
 

@@ -6,7 +6,7 @@ import { hubFlag, jsonObject } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
 import { findProject } from "../run/HubRunServer.ts"
 import { makePaint } from "../terminal/Paint.ts"
-import { connectToSignedInHub } from "../hub/SignedInHub.ts"
+import { connectToSignedInHub } from "../hub/HubClient.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 
 const verify = Command.make(

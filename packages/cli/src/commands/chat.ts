@@ -79,7 +79,7 @@ export const chatCommand = Command.make(
     const request = { choice, flags: choice, resumption: resumptionOf(resume, continueLast, session) }
     // Loaded on demand: other commands start faster without the chat.
     const { ChatHistory, HISTORY_FILE } = yield* Effect.promise(() => import("../chat/ChatHistory.ts"))
-    const { runChat } = yield* Effect.promise(() => import("../chat/RunChat.ts"))
+    const { runChat } = yield* Effect.promise(() => import("../chat/ChatLoop.ts"))
     const opened = (yield* usesHub(choice))
       ? yield* (yield* Effect.promise(() => import("../chat/OpenHubChat.ts"))).openHubChat(request)
       : yield* (yield* Effect.promise(() => import("../chat/OpenEdgeChat.ts"))).openEdgeChat(request)

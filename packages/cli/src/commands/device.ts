@@ -1,23 +1,58 @@
-/** `corral device`: this machine as a device of a Hub. */
-import type { DeviceFile } from "@corral/edge/link/DeviceKey"
-import { newPrivateKey, publicKeyOf, readDevice, writeDevice } from "@corral/edge/link/DeviceKey"
+/** `corral device` and `corral devices`: this machine as a device of a Hub, and the devices at a Hub with their state. */
 import { hubUrlOf } from "@corral/edge/config/HubAddress"
-import { Effect, Option, Redacted } from "effect"
+import {
+  type DeviceFile,
+  newPrivateKey,
+  publicKeyOf,
+  readDevice,
+  writeDevice
+} from "@corral/edge/link/DeviceKey"
+import { Clock, Effect, Option, Redacted } from "effect"
 import { Command, Flag } from "effect/cli"
 import { randomUUID } from "node:crypto"
 import { readFileSync, rmSync } from "node:fs"
 import { hostname } from "node:os"
 import { join } from "node:path"
+import { readAllPages } from "../AllPages.ts"
 import { refused } from "../CommandFailed.ts"
-import { withTemporarySignIn } from "../hub/DeviceSignIn.ts"
-import { fetchEdgeHealth, connectToChosenEdge } from "../edge/EdgeClient.ts"
+import { edgeFlags, hubFlag, jsonLines, jsonObject, toggle } from "../Flags.ts"
+import { connectToChosenEdge, fetchEdgeHealth } from "../edge/EdgeClient.ts"
 import { corralHome, locateEdge } from "../edge/EdgeLocation.ts"
-import { edgeFlags, jsonObject, toggle } from "../Flags.ts"
-import { Host } from "../terminal/Host.ts"
-import { connectToHub } from "../hub/HubClient.ts"
+import { withTemporarySignIn } from "../hub/DeviceSignIn.ts"
+import { connectToHub, connectToSignedInHub } from "../hub/HubClient.ts"
 import { thisDevice } from "../hub/ThisDevice.ts"
-import { localTime } from "../terminal/ShownTime.ts"
+import { Host } from "../terminal/Host.ts"
+import { formatItem } from "../terminal/ItemLines.ts"
+import { makePaint } from "../terminal/Paint.ts"
+import { listedTime, localTime } from "../terminal/ShownTime.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
+
+const tints = { online: "green", offline: "dim", revoked: "red" } as const
+
+/** `corral devices`: lists devices at a Hub with their state. */
+export const devicesCommand = Command.make(
+  "devices",
+  { ...hubFlag, json: jsonLines },
+  Effect.fn(function* ({ hub, json }) {
+    const host = yield* Host
+    const { calls } = yield* connectToSignedInHub(hub)
+    const { items } = yield* readAllPages((query) => calls.devices.list({ query }))
+    const paint = makePaint(host.colours)
+    const now = yield* Clock.currentTimeMillis
+    for (const device of items) {
+      const { id, lastSeenAt, name, state } = device
+      const seen = lastSeenAt === undefined ? "never seen" : `seen ${listedTime(lastSeenAt, host.width, now)}`
+      const parts = [
+        { text: state.padEnd(7), style: tints[state] },
+        { text: escapeLine(name) },
+        ...(state === "online" ? [] : [{ text: seen, style: "dim" } as const])
+      ]
+      host.write(json ? `${JSON.stringify(device)}\n` : formatItem(id, parts, paint, host.width))
+    }
+    if (!json && items.length === 0)
+      host.write("No devices yet. Add this machine with `corral device join`.\n")
+  })
+).pipe(Command.withDescription("List your devices at the Hub"))
 
 const deviceFile = Effect.map(corralHome, (home) => join(home, "device.json"))
 

@@ -4,8 +4,7 @@ import { Command } from "effect/cli"
 import { exitCodes, exitWith } from "../CommandFailed.ts"
 import { edgeFlags, jsonObject, toggle } from "../Flags.ts"
 import { VERSION } from "@corral/service/Version"
-import { formatUpgrade } from "../doctor/UpgradeReport.ts"
-import { formatDiagnosis } from "../doctor/DiagnosisReport.ts"
+import { formatDiagnosis, formatUpgrade } from "../doctor/DiagnosisReport.ts"
 import { Host } from "../terminal/Host.ts"
 import { makePaint } from "../terminal/Paint.ts"
 
@@ -15,7 +14,7 @@ const upgrade = toggle("upgrade", "Say whether the live runs of this home contin
 
 const checkUpgrade = Effect.fn(function* (json: boolean) {
   const host = yield* Host
-  const { findHolder } = yield* Effect.promise(() => import("../doctor/Upgrade.ts"))
+  const { findHolder } = yield* Effect.promise(() => import("../doctor/Diagnosis.ts"))
   const found = yield* findHolder
   host.write(
     json
@@ -28,7 +27,7 @@ const checkUpgrade = Effect.fn(function* (json: boolean) {
 const testConfinement = Effect.fn(function* (json: boolean) {
   const host = yield* Host
   const { findEscapes } = yield* Effect.promise(() => import("../doctor/Escapes.ts"))
-  const { outcomeCount, formatEscapes } = yield* Effect.promise(() => import("../doctor/EscapeReport.ts"))
+  const { outcomeCount, formatEscapes } = yield* Effect.promise(() => import("../doctor/Escapes.ts"))
   const attempts = yield* findEscapes
   const notHeld = outcomeCount(attempts, "not_held")
   const counts = {

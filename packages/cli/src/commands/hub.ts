@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { exitCodes, exitWith } from "../CommandFailed.ts"
-import { formatInspection } from "../doctor/DatabaseReport.ts"
+import { formatInspection } from "../doctor/DiagnosisReport.ts"
 import { jsonObject } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
 import { makePaint } from "../terminal/Paint.ts"

@@ -6,7 +6,7 @@ import { Host } from "../terminal/Host.ts"
 import { readAllPages } from "../AllPages.ts"
 import { formatItem } from "../terminal/ItemLines.ts"
 import { makePaint } from "../terminal/Paint.ts"
-import { connectToSignedInHub } from "../hub/SignedInHub.ts"
+import { connectToSignedInHub } from "../hub/HubClient.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 
 export const projectsCommand = Command.make(

@@ -1,16 +1,56 @@
-/** `corral run`: starts a run and follows it. The exit code is the outcome of the run. */
+/**
+ * `corral run` and `corral attach`: starts a run, or takes an existing one, and follows it. The exit code of `run` is the outcome of the run. In
+ * `attach`, Ctrl-C detaches; the run continues.
+ */
+import { After } from "@corral/domain/http/EventStream"
 import { AgentId, type RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { RunMode } from "@corral/domain/run/Run"
 import { Effect, Queue, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitCodes, exitWith, refused } from "../CommandFailed.ts"
-import { DurationText } from "../Duration.ts"
-import { runServerFlags, toggle } from "../Flags.ts"
-import { followInTerminal } from "../run/Follow.ts"
-import { idStart } from "../run/IdArguments.ts"
-import { Host, receiveSignal } from "../terminal/Host.ts"
+import { DurationText, runServerFlags, toggle } from "../Flags.ts"
+import { followInTerminal, stillRunningMessage } from "../run/Follow.ts"
+import { idStart, resolveRunId, runArgument } from "../run/IdArguments.ts"
 import type { RunServer } from "../run/RunServer.ts"
+import { selectRunServer } from "../run/SelectRunServer.ts"
 import { startRun } from "../run/StartRun.ts"
+import { Host, receiveSignal } from "../terminal/Host.ts"
+
+/** `corral attach`: follows an existing run. Ctrl-C detaches; the run continues. */
+export const attachCommand = Command.make(
+  "attach",
+  {
+    ...runServerFlags,
+    after: Flag.Int("after").pipe(
+      Flag.withDescription("Show only events after this seq"),
+      Flag.withSchema(After),
+      Flag.withDefault(0)
+    ),
+    json: toggle("json", "Print events as JSON lines"),
+    noInput: toggle("no-input", "Never prompt for approvals and answers"),
+    run: runArgument
+  },
+  Effect.fn(function* ({ after, json, noInput, run, ...choice }) {
+    const host = yield* Host
+    const server = yield* selectRunServer(choice)
+    const runId = yield* resolveRunId(server)(run)
+    yield* server.run(runId)
+    const asks = !noInput && !json && host.interactive
+    yield* Effect.raceFirst(
+      followInTerminal({ place: server, runId, after, json, asks }),
+      leaveOnCtrlC(server, runId)
+    )
+  })
+).pipe(Command.withDescription("Follow a run to its end"))
+
+const leaveOnCtrlC = Effect.fnUntraced(function* (server: RunServer, runId: RunId) {
+  const host = yield* Host
+  const presses = yield* Queue.unbounded<void>()
+  yield* receiveSignal("SIGINT", () => Queue.offerUnsafe(presses, undefined))
+  yield* Queue.take(presses)
+  host.warn(`\n${stillRunningMessage(host, server, runId)}\n`)
+  return yield* exitWith(exitCodes.cancelled)
+}, Effect.scoped)
 
 const flags = {
   ...runServerFlags,

@@ -8,7 +8,7 @@ import { randomUUID } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { exitCodes, exitWith, refused } from "../CommandFailed.ts"
 import { hubFlag, jsonObject, optionalText, toggle } from "../Flags.ts"
-import { connectToSignedInHub } from "../hub/SignedInHub.ts"
+import { connectToSignedInHub } from "../hub/HubClient.ts"
 import type { StoredSignIn } from "../hub/SignInFile.ts"
 import { idStart } from "../run/IdArguments.ts"
 import { Host } from "../terminal/Host.ts"
@@ -89,7 +89,7 @@ export const sayCommand = Command.make(
     // Before a session begins: a file that is refused leaves no empty session.
     const attachments = yield* upload(signIn, attach)
     // Loaded on demand: other commands start faster.
-    const { findSession } = yield* Effect.promise(() => import("../say/SaySession.ts"))
+    const { findSession } = yield* Effect.promise(() => import("../say/SayMessage.ts"))
     const choice = { hub, project: place.project, url: Option.none(), tokenFile: Option.none() }
     const { agent, sessionId } = yield* findSession(calls, { choice, flags: place, session, isNew })
     const message = yield* calls.sessions.addMessage({
@@ -110,7 +110,7 @@ export const sayCommand = Command.make(
     else host.write(`${message.id}\n`)
     if (!json && Option.isNone(session)) host.warn(`session ${sessionId}\n`)
     if (!wait) return
-    const { awaitAnswer } = yield* Effect.promise(() => import("../say/AwaitAnswer.ts"))
+    const { awaitAnswer } = yield* Effect.promise(() => import("../say/SayMessage.ts"))
     const answer = yield* awaitAnswer(calls, message)
     if (json) host.write(`${JSON.stringify(answer)}\n`)
     else if (answer.text !== "") host.write(`${escapeControls(answer.text).trimEnd()}\n`)

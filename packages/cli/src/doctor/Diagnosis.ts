@@ -1,31 +1,86 @@
-/** Diagnosis of `corral doctor`: this program, the Edge, its files, the Hub and the agents of this machine. */
+/**
+ * Diagnosis of `corral doctor`: this program, the Edge, its files, the holder of its runs, the Hub and the agents of this machine. Loaded on
+ * demand.
+ */
 import type {
   ConfigReadiness,
   ConfinementReadiness,
   EdgeReadiness,
   GitFound,
   HealthProblem,
-  LinkReadiness
+  LinkReadiness,
+  RuntimeReadiness
 } from "@corral/domain/http/Health"
-import { edgeDefaults, EdgeConfig } from "@corral/edge/config/EdgeConfig"
-import { VERSION } from "@corral/service/Version"
+import type { Agent, Runner } from "@corral/domain/run/Agent"
 import { readEdgeConfig } from "@corral/edge/EdgeSettings"
+import { EdgeConfig, edgeDefaults } from "@corral/edge/config/EdgeConfig"
 import { Confinement } from "@corral/edge/confinement/Confinement"
-import { Containment } from "@corral/edge/process/Containment"
-import { diskOf, findGit, LOW_DISK_BYTES } from "@corral/edge/runtime/Machine"
-import { Runtimes } from "@corral/edge/runtime/Runtimes"
+import { type HolderFound, inquireHolder } from "@corral/edge/holder/HolderInquiry"
 import { examineStore } from "@corral/edge/log/StoreExamination"
+import { Containment } from "@corral/edge/process/Containment"
+import { LOW_DISK_BYTES, diskOf, findGit } from "@corral/edge/runtime/Machine"
+import { Runtimes } from "@corral/edge/runtime/Runtimes"
+import { VERSION } from "@corral/service/Version"
 import { Effect, Layer, Result } from "effect"
 import { statSync } from "node:fs"
 import { join } from "node:path"
-import { agentStatus, type AgentStatus, runnerStatus, type RunnerStatus } from "./AgentStatus.ts"
-import { fetchEdgeHealth, connectToEdge } from "../edge/EdgeClient.ts"
-import { corralHome, locateEdge } from "../edge/EdgeLocation.ts"
+import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
 import type { EdgeChoice } from "../Flags.ts"
-import { Host } from "../terminal/Host.ts"
+import { connectToEdge, fetchEdgeHealth } from "../edge/EdgeClient.ts"
+import { corralHome, locateEdge } from "../edge/EdgeLocation.ts"
+import { RESTING_FILE, SIGN_IN_FILE, readSignIn } from "../hub/SignInFile.ts"
 import { LOCAL_DEVICE_FILE } from "../hub/ThisDevice.ts"
-import { inspectHub, type HubStatus } from "./HubHealth.ts"
-import { readSignIn, RESTING_FILE, SIGN_IN_FILE } from "../hub/SignInFile.ts"
+import { Host } from "../terminal/Host.ts"
+import { type HubStatus, inspectHub } from "./HubHealth.ts"
+
+/** An adapter, or a profile if `runtime` is another id. */
+export type AgentStatus = Pick<
+  Agent,
+  "id" | "label" | "runtime" | "available" | "version" | "signedIn" | "modes" | "reason" | "hint"
+> &
+  Pick<RuntimeReadiness, "path" | "drift">
+
+export type RunnerStatus = Pick<Runner, "id" | "label" | "command" | "available" | "reason" | "hint">
+
+/** Combines an agent of `/v1/agents` with its runtime health. */
+const agentStatus = (agent: Agent, readiness: ReadonlyArray<RuntimeReadiness>): AgentStatus => {
+  const { id, label, runtime, available, version, signedIn, modes, reason, hint } = agent
+  const { path, drift } = readiness.find((runtime) => runtime.id === id) ?? {}
+  return {
+    id,
+    label,
+    runtime,
+    available,
+    ...(path === undefined ? {} : { path }),
+    ...(version === undefined ? {} : { version }),
+    ...(signedIn === undefined ? {} : { signedIn }),
+    ...(modes === undefined ? {} : { modes }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(hint === undefined ? {} : { hint }),
+    ...(drift === undefined ? {} : { drift })
+  }
+}
+
+const runnerStatus = ({ id, label, command, available, reason, hint }: Runner): RunnerStatus => ({
+  id,
+  label,
+  command,
+  available,
+  ...(reason === undefined ? {} : { reason }),
+  ...(hint === undefined ? {} : { hint })
+})
+
+/** The holder of this home's runs, for `corral doctor --upgrade`. Loaded on demand. */
+export const findHolder: Effect.Effect<HolderFound | undefined, CommandFailed, Host> = Effect.gen(
+  function* () {
+    const { environment } = yield* Host
+    const { home } = yield* Effect.mapError(readEdgeConfig(environment), ({ message }) => refused(message))
+    return yield* Effect.mapError(
+      inquireHolder(home),
+      ({ message }) => new CommandFailed({ message, exitCode: exitCodes.failed })
+    )
+  }
+)
 
 export type EdgeStatus =
   | {

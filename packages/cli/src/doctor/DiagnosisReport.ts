@@ -1,12 +1,76 @@
-/** Text of `corral doctor`: one line per finding, with a mark before it and a hint after it. */
-import { isReady } from "@corral/domain/offer/Offer"
+/**
+ * Texts of `corral doctor`, `corral doctor --upgrade` and `corral hub doctor`: one line per finding, with a mark before it and a hint after it,
+ * and a heading per part of the database.
+ */
 import type { ConfinementReadiness, HealthProblem, LinkReadiness } from "@corral/domain/http/Health"
+import { isReady } from "@corral/domain/offer/Offer"
+import type { HolderFound } from "@corral/edge/holder/HolderInquiry"
+import type { DatabaseFinding } from "@corral/hub/inspection/DatabaseFinding"
+import type { InspectedPart } from "@corral/hub/inspection/Inspection"
 import type { Paint } from "../terminal/Paint.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
-import type { AgentStatus, RunnerStatus } from "./AgentStatus.ts"
-import type { Diagnosis } from "./Diagnosis.ts"
+import type { AgentStatus, Diagnosis, RunnerStatus } from "./Diagnosis.ts"
 import type { HubStatus } from "./HubHealth.ts"
-import { type ReportStyle, styleOf } from "./ReportStyle.ts"
+
+/** Marks and hints of a report, with or without colours. */
+interface ReportStyle {
+  readonly paint: Paint
+  readonly mark: (isGood: boolean) => string
+  /** Mark of something that is missing but not required. */
+  readonly optional: string
+  /** Dimmed hint with a leading space. Empty if all parts are undefined. */
+  readonly hint: (...parts: ReadonlyArray<string | undefined>) => string
+}
+
+const styleOf = (paint: Paint): ReportStyle => ({
+  paint,
+  mark: (isGood) => (isGood ? paint("green", "✓") : paint("red", "✗")),
+  optional: paint("yellow", "–"),
+  hint: (...parts) => {
+    const text = parts.filter((part) => part !== undefined).join(": ")
+    return text === "" ? "" : ` ${paint("dim", escapeLine(text))}`
+  }
+})
+
+const headings: Readonly<Record<InspectedPart["part"], string>> = {
+  server: "Server",
+  schema: "Schema",
+  replication: "Replication",
+  statements: "Statements",
+  tables: "Tables"
+}
+
+const lineOf = (style: ReportStyle, { hint, message, state }: DatabaseFinding): string => {
+  const mark = state === "unknown" ? style.optional : style.mark(state === "good")
+  return `  ${mark} ${escapeLine(message)}${style.hint(hint)}\n`
+}
+
+/**
+ * Text of `corral hub doctor`: a heading per part of the database, and one line per finding with a mark before it and a hint after it. The last
+ * line ends with a newline.
+ */
+export const formatInspection = (parts: ReadonlyArray<InspectedPart>, paint: Paint): string => {
+  const style = styleOf(paint)
+  return parts
+    .filter(({ findings }) => findings.length > 0)
+    .map(
+      ({ findings, part }) =>
+        `${headings[part]}\n${findings.map((finding) => lineOf(style, finding)).join("")}`
+    )
+    .join("")
+}
+
+const countOf = (runs: number): string => (runs === 1 ? "1 live run" : `${runs} live runs`)
+
+/** Text of `corral doctor --upgrade`: whether the live runs of this home continue under this version. */
+export const formatUpgrade = (found: HolderFound | undefined, version: string): string => {
+  if (found === undefined || found.runs === 0)
+    return `No run is live. Corral ${version} can be started instead of a running one.\n`
+  const { build, isCompatible, runs } = found
+  return isCompatible
+    ? `${countOf(runs)} of Corral ${build} ${runs === 1 ? "continues" : "continue"} under Corral ${version}. Stop the running Corral, then start this one.\n`
+    : `Corral ${version} cannot continue ${countOf(runs)} of Corral ${build}. Let ${runs === 1 ? "it" : "them"} end, or cancel ${runs === 1 ? "it" : "them"}, before you start this version.\n`
+}
 
 type Lines = ReadonlyArray<string>
 

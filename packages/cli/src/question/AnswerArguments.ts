@@ -12,7 +12,7 @@ import type {
   RequestedInput
 } from "@corral/domain/input/InputRequest"
 import { endsWithPlan, type RunMode } from "@corral/domain/approval/RunMode"
-import { answerFlags } from "./AnswerFlagsText.ts"
+import { answerFlags } from "./QuestionLines.ts"
 import { optionNamed, readText, type ReadAnswer } from "./ReadAnswer.ts"
 
 export interface AnswerArguments {

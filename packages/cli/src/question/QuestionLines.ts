@@ -1,12 +1,34 @@
 /**
- * Text of an input request at a terminal: its questions with numbered options, its plan or its address, whole and as the program wrote it.
+ * Text of an input request at a terminal: its questions with numbered options, its plan or its address, whole and as the program wrote it; the
+ * commands that answer it from another terminal; and how it ended.
  *
  * Does not: select anything in advance.
  */
 import type { Question, RequestedInput } from "@corral/domain/input/InputRequest"
-import { VALUE_INDENT } from "../terminal/Indent.ts"
+import type { InputResolution } from "@corral/domain/run/Resolution"
+import { type Row, VALUE_INDENT, paintRow } from "../terminal/WrapText.ts"
+import { originTexts } from "../terminal/OriginTexts.ts"
+import type { Paint } from "../terminal/Paint.ts"
+import { localTime } from "../terminal/ShownTime.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
-import type { Row } from "../terminal/WrapText.ts"
+
+const quoted = (text: string): string =>
+  /^[\w.-]+$/u.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+
+const flagOfOnly = ({ allowsOther, kind, secret }: Question): ReadonlyArray<string> => {
+  if (kind === "choice") return ["--option 1", ...(allowsOther === true ? ["--text '…'"] : [])]
+  if (secret === true) return ["--text -"]
+  return [kind === "boolean" ? "--text yes" : kind === "number" ? "--text 1" : "--text '…'"]
+}
+
+/** Flags of `corral answer` that fit a request, as examples for people. One element for each way to answer. */
+export const answerFlags = ({ kind, questions = [] }: RequestedInput): ReadonlyArray<string> => {
+  if (kind === "plan") return ["--approve", "--return --comment '…'"]
+  const [only, ...more] = questions
+  if (only === undefined) return ["--done", "--decline"]
+  if (more.length === 0) return [...flagOfOnly(only), "--decline"]
+  return [questions.map(({ id }) => `--value ${quoted(id)}=…`).join(" "), "--decline"]
+}
 
 type Rows = ReadonlyArray<Row>
 
@@ -92,5 +114,95 @@ export const requestLines = ({ kind, plan, questions = [], title, url }: Request
     // Corral never opens it.
     ...(url === undefined ? [] : indented(url, VALUE_INDENT)),
     ...questions.flatMap((question, at) => questionRows(question, questions.length > 1 ? at + 1 : undefined))
+  ]
+}
+
+interface InputBlockOptions {
+  readonly inputId: string
+  readonly request: RequestedInput
+  readonly expiresAt: string | undefined
+  readonly invocation: string
+  /** Flags that select the server of the run, each after a space. */
+  readonly named: string
+  readonly paint: Paint
+}
+
+/**
+ * Text of a question, a form or a plan in the output of a run: the whole request, and the commands that answer it from another terminal. Formats
+ * the block. The last line ends with a newline.
+ */
+export const inputBlock = ({
+  expiresAt,
+  inputId,
+  invocation,
+  named,
+  paint,
+  request
+}: InputBlockOptions): string => {
+  const expiry = expiresAt === undefined ? "" : `, expires ${localTime(expiresAt)}`
+  const ways = answerFlags(request).map(
+    (flags) => `    ${invocation} answer ${inputId}${named} ${escapeLine(flags)}`
+  )
+  return [
+    ...requestLines(request).map((line) => paintRow(line, paint)),
+    paint("dim", `  ${inputId}${expiry}`),
+    paint("dim", ["  from another terminal:", ...ways].join("\n")),
+    ""
+  ].join("\n")
+}
+
+const states: Readonly<Record<InputResolution["state"], string>> = {
+  pending: "open",
+  answered: "answered",
+  declined: "skipped",
+  expired: "expired without an answer",
+  withdrawn: "no longer asked",
+  self_answered: "the agent continued without an answer",
+  cancelled: "closed without an answer"
+}
+
+const stateText = ({ approved, mode, state }: InputResolution): string => {
+  if (approved === undefined) return states[state]
+  return approved ? `plan approved${mode === undefined ? "" : `, to work in ${mode}`}` : "plan sent back"
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null
+
+/** One value as the person gave it. A secret has no text. */
+const valueText = (value: unknown, labels: ReadonlyMap<string, string>): string => {
+  if (Array.isArray(value)) return value.map((each) => valueText(each, labels)).join(", ")
+  if (typeof value === "string") return labels.get(value) ?? value
+  if (typeof value === "boolean") return value ? "yes" : "no"
+  if (isObject(value)) return typeof value["other"] === "string" ? value["other"] : "(hidden)"
+  return String(value)
+}
+
+/** Answers in the order of the questions, with the labels of options. */
+const answerTexts = (
+  request: RequestedInput | undefined,
+  answers: InputResolution["answers"]
+): ReadonlyArray<string> =>
+  Object.entries(answers ?? {}).map(([id, value]) => {
+    const question = request?.questions?.find((each) => each.id === id)
+    const options = question?.kind === "choice" ? (question.options ?? []) : []
+    const labels = new Map(options.map((option) => [option.id, option.label]))
+    const name = (request?.questions?.length ?? 0) > 1 ? `${question?.header ?? question?.text ?? id}: ` : ""
+    return escapeLine(`${name}${valueText(value, labels)}`)
+  })
+
+/** Line of text about the end of a question, a form or a plan: how it ended, by whom, where, and what was answered. */
+export const inputResolutionLine = (
+  request: RequestedInput | undefined,
+  resolution: Omit<InputResolution, "resolvedAt">,
+  nameOf: (user: string) => string
+): Row => {
+  const { answeredBy, answers, comment, origin, state } = resolution
+  const who = answeredBy === undefined ? "" : ` by ${escapeLine(nameOf(answeredBy))}`
+  const where = origin === undefined ? "" : originTexts[origin]
+  const what = [...answerTexts(request, answers), ...(comment === undefined ? [] : [escapeLine(comment)])]
+  return [
+    { text: stateText(resolution), style: state === "answered" ? "green" : "yellow" },
+    { text: `${who}${where}${what.length === 0 ? "" : `: ${what.join("; ")}`}` }
   ]
 }

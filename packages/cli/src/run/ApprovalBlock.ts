@@ -1,14 +1,56 @@
 /**
- * Text of an approval: the complete request, and the commands that decide it from another terminal.
+ * Text of an approval: the complete request, and the commands that decide it from another terminal; and its prompt, with the answers that it
+ * accepts.
  *
  * Guarantees: no text of an agent begins a line of the block. Lines of a longer text are indented further than the labels.
  */
-import { VALUE_INDENT } from "../terminal/Indent.ts"
-import type { ApprovalRequest } from "@corral/domain/approval/Approval"
+import type { ApprovalRequest, DecideApproval } from "@corral/domain/approval/Approval"
+import type { ApprovalId } from "@corral/domain/identity/Ids"
+import { Effect } from "effect"
+import type { Host } from "../terminal/Host.ts"
+import { type Row, VALUE_INDENT, paintRow } from "../terminal/WrapText.ts"
 import type { Paint } from "../terminal/Paint.ts"
+import { type PromptQueue, promptLine } from "../terminal/PromptQueue.ts"
 import { localTime } from "../terminal/ShownTime.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
-import { paintRow, type Row } from "../terminal/WrapText.ts"
+
+export type TerminalAnswer = Pick<DecideApproval, "decision" | "scope">
+
+const answersByKey: Readonly<Record<string, TerminalAnswer>> = {
+  y: { decision: "allow", scope: "once" },
+  a: { decision: "allow", scope: "run" },
+  n: { decision: "deny", scope: "once" },
+  c: { decision: "cancel", scope: "once" }
+}
+
+/** Parses typed text. Returns undefined if this approval does not accept the answer. */
+export const parseAnswer = (typed: string, request: ApprovalRequest): TerminalAnswer | undefined => {
+  const answer = answersByKey[typed.trim().toLowerCase().charAt(0)]
+  return answer?.scope === "run" && !request.scopes.includes("run") ? undefined : answer
+}
+
+export const formatQuestion = (request: ApprovalRequest): string => {
+  const forRun = request.scopes.includes("run") ? " · [a]llow for this run" : ""
+  return `Allow? [y]es${forRun} · [n]o · [c]ancel run: `
+}
+
+/** Asks about an approval. Passes the answer to `decide`, which handles its own failures. `open`: the answer did not arrive, so it asks again. */
+export const askApproval = (
+  queue: PromptQueue,
+  host: Host["Service"],
+  approvalId: ApprovalId,
+  request: ApprovalRequest,
+  decide: (answer: TerminalAnswer) => Effect.Effect<"settled" | "open">
+): Effect.Effect<void> => {
+  const line = promptLine(
+    host,
+    () => ({ text: formatQuestion(request) }),
+    (typed) => parseAnswer(typed, request),
+    queue.area
+  )
+  const answered = Effect.repeat(Effect.flatMap(line, decide), { while: (outcome) => outcome === "open" })
+  return queue.ask(approvalId, Effect.asVoid(answered))
+}
 
 export interface ApprovalBlockOptions {
   readonly approvalId: string

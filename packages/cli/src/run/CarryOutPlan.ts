@@ -1,20 +1,27 @@
 /**
- * Next run after an approved plan at an Edge alone: it continues the conversation in the chosen mode.
+ * Next run after an approved plan at an Edge alone: it continues the conversation in the chosen mode, with a message that says so.
  *
  * Guarantees: one plan starts one run, from whichever terminal. The key of the start is the id of the plan.
+ *
  * Does not: start anything at a Hub, which sends the message itself.
  */
 import { endsWithPlan } from "@corral/domain/approval/RunMode"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { InputRequest } from "@corral/domain/input/InputRequest"
 import { cannotContinue } from "@corral/domain/run/Continuation"
 import type { Run } from "@corral/domain/run/Run"
 import { Effect, Schedule } from "effect"
 import type { CommandFailed } from "../CommandFailed.ts"
-import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import type { RunServer, StartRun } from "./RunServer.ts"
-import { hasEnded } from "./RunStates.ts"
-import { planMessage } from "../question/PlanMessage.ts"
+import { type RunServer, type StartRun, hasEnded } from "./RunServer.ts"
+
+/** Message that carries an approved plan out in the next run. A runtime that does not remember the plan receives it as a text. */
+export const planMessage = (comment: string | undefined, plan?: string): string =>
+  [
+    "The plan was approved. Carry it out.",
+    ...(comment === undefined ? [] : [comment]),
+    ...(plan === undefined ? [] : ["The plan:", plan])
+  ].join("\n\n")
 
 const LOOK_EVERY = "100 millis"
 

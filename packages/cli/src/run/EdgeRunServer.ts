@@ -1,6 +1,6 @@
 /** Run server of the local Edge. */
 import type { CreateRun } from "@corral/domain/run/Run"
-import { isHubStatus } from "./RunStates.ts"
+import { type RunServer, isHubStatus, textRequest } from "./RunServer.ts"
 import { Effect, Option, Schedule, Stream } from "effect"
 import { randomUUID } from "node:crypto"
 import { refused } from "../CommandFailed.ts"
@@ -8,8 +8,6 @@ import { connectToEdge, type EdgeApiClient } from "../edge/EdgeClient.ts"
 import { locateEdge } from "../edge/EdgeLocation.ts"
 import type { EdgeChoice } from "../Flags.ts"
 import { readAllPages } from "../AllPages.ts"
-import { textRequest } from "./TextRequest.ts"
-import type { RunServer } from "./RunServer.ts"
 
 /** Creates a run. Retries are safe because the idempotency key is the same. */
 const createRun = Effect.fnUntraced(function* (calls: EdgeApiClient, payload: CreateRun, key: string) {

@@ -12,14 +12,13 @@ import type { RunMode } from "@corral/domain/approval/RunMode"
 import { Deferred, Effect, Exit, Fiber, FiberSet, Schedule, Stream } from "effect"
 import { carryOutPlan } from "./CarryOutPlan.ts"
 import { promptInput } from "../question/InputPrompt.ts"
-import { askApproval, type TerminalAnswer } from "./ApprovalPrompt.ts"
+import { askApproval, type TerminalAnswer } from "./ApprovalBlock.ts"
 import { CommandFailed, exitCodes, exitWith, type ExitCode } from "../CommandFailed.ts"
 import { tail, type TailedEvent } from "./EventTail.ts"
 import { Host, receiveSignal } from "../terminal/Host.ts"
 import { openPromptQueue } from "../terminal/PromptQueue.ts"
-import type { RunServer } from "./RunServer.ts"
+import { type RunServer, hasEnded } from "./RunServer.ts"
 import { Renderer } from "./Render.ts"
-import { hasEnded } from "./RunStates.ts"
 
 export interface FollowOptions {
   readonly place: RunServer

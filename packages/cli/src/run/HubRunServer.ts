@@ -1,25 +1,35 @@
 /**
- * Run server of a Hub. A run starts as a task of a project, on a device with the workspace. A project or device that is not named is
- * selected if there is only one.
+ * Run server of a Hub. A run starts as a task of a project, on a device with the workspace. A project or device that is not named is selected if
+ * there is only one. Secret answers are sealed for the Edge that runs the agent.
  */
+import { CorralError } from "@corral/client/http/CorralError"
+import { sealSecrets } from "@corral/client/run/sealSecrets"
 import type { Device } from "@corral/domain/device/Device"
+import type { InputAnswer, InputRequest } from "@corral/domain/input/InputRequest"
 import type { Project } from "@corral/domain/project/Project"
 import type { Task } from "@corral/domain/task/Task"
 import { Effect, Option, Schedule, Stream } from "effect"
 import { randomUUID } from "node:crypto"
-import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
-import { textRequest } from "./TextRequest.ts"
-import type { RunServerChoice } from "../Flags.ts"
-import type { HubApiClient } from "../hub/HubClient.ts"
-import { Host } from "../terminal/Host.ts"
 import { readAllPages } from "../AllPages.ts"
-import type { RunServer, StartRun } from "./RunServer.ts"
-import { withProgress } from "../terminal/Progress.ts"
+import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
+import type { RunServerChoice } from "../Flags.ts"
+import { type HubApiClient, connectToSignedInHub } from "../hub/HubClient.ts"
 import { memberNames, userNaming } from "../hub/MemberNames.ts"
-import { connectToSignedInHub } from "../hub/SignedInHub.ts"
+import { Host } from "../terminal/Host.ts"
+import { withProgress } from "../terminal/Progress.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
-import { sealAnswer } from "../question/SealSecrets.ts"
+import { type RunServer, type StartRun, textRequest } from "./RunServer.ts"
 import { selectByName } from "./SelectByName.ts"
+
+/** The answer, with each plain text of a secret question sealed. */
+const sealAnswer = (request: InputRequest, answer: InputAnswer): Effect.Effect<InputAnswer, CommandFailed> =>
+  Effect.tryPromise({
+    try: () => sealSecrets(request, answer),
+    catch: (error) =>
+      refused(
+        error instanceof CorralError ? error.message : "The secret could not be sealed. Nothing was sent."
+      )
+  })
 
 /** Finds the named project, or the only one. */
 export const findProject = (

@@ -15,20 +15,22 @@ import { approvalResolution, inputResolution } from "@corral/domain/run/Resoluti
 import type { RequestedInput } from "@corral/domain/input/InputRequest"
 import type { Step } from "@corral/domain/run/Steps"
 import { withoutTrailing } from "@corral/domain/text/Trailing"
-import { inputBlock } from "../question/InputBlock.ts"
-import { inputResolutionLine } from "../question/InputResolutionLine.ts"
+import { inputBlock, inputResolutionLine } from "../question/QuestionLines.ts"
 import { approvalBlock } from "./ApprovalBlock.ts"
-import { backgroundText } from "./BackgroundText.ts"
+import {
+  backgroundText,
+  contentLines,
+  failureLines,
+  leftOutText,
+  pauseLine,
+  protectedLine,
+  repositoryLine,
+  resolutionLine,
+  retryLine,
+  unknownChangesLine
+} from "./EventLines.ts"
 import type { TailedEvent } from "./EventTail.ts"
-import { failureLines } from "./FailureLines.ts"
 import { makePaint, type Paint } from "../terminal/Paint.ts"
-import { pauseLine } from "./PauseLine.ts"
-import { leftOutText, unknownChangesLine } from "./UnknownChangesLine.ts"
-import { protectedLine } from "./ProtectedLine.ts"
-import { repositoryLine } from "./RepositoryLine.ts"
-import { resolutionLine } from "./ResolutionLine.ts"
-import { contentLines } from "./ResultContent.ts"
-import { retryLine } from "./RetryLine.ts"
 import { changedStepRows } from "./StepRows.ts"
 import { ENDS_WITH_EDGE } from "@corral/domain/run/LifeText"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"

@@ -1,18 +1,32 @@
 /**
- * Server of runs as commands use it: the Edge of this machine, or the Hub that the user is signed in to.
+ * Server of runs as commands use it: the Edge of this machine, or the Hub that the user is signed in to, with the states of their runs.
  *
  * Commands depend on this interface only. `SelectRunServer.ts` chooses the implementation.
  */
 import type { Approval, DecideApproval } from "@corral/domain/approval/Approval"
-import type { Artifact } from "@corral/domain/run/Artifact"
 import type { Diff } from "@corral/domain/edge-api/Diff"
 import type { HubApproval, HubInput, HubRun, HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import type { ApprovalId, ArtifactId, InputRequestId, RunId } from "@corral/domain/identity/Ids"
 import type { InputAnswer, InputRequest } from "@corral/domain/input/InputRequest"
+import type { Artifact } from "@corral/domain/run/Artifact"
 import type { CreateRun, Run } from "@corral/domain/run/Run"
+import { isTerminal } from "@corral/domain/run/RunEnd"
 import type { Effect, Stream } from "effect"
+import { randomUUID } from "node:crypto"
 import type { CommandFailed } from "../CommandFailed.ts"
 import type { StreamEndpoint } from "./EventTail.ts"
+
+/** Whether only a Hub has this state. */
+export const isHubStatus = (state: HubRunStatus): state is "queued" => state === "queued"
+
+export const hasEnded = (state: HubRunStatus): boolean => !isHubStatus(state) && isTerminal(state)
+
+/** Request that sends a text to a run, the same at an Edge and at a Hub, with a key of its request only. */
+export const textRequest = (id: RunId, text: string) => ({
+  params: { id },
+  headers: { "idempotency-key": randomUUID() },
+  payload: { text }
+})
 
 /** Parameters of a new run. Only a Hub supports `target` and `queue`. */
 export interface StartRun extends Pick<

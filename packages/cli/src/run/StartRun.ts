@@ -1,16 +1,43 @@
-/** Start of a run from the command line: its server, what the flags leave open, and the run that it continues. */
+/**
+ * Start of a run from the command line: its server, what the flags leave open, and the run that it continues. A failure that names an unknown
+ * agent or workspace lists those that there are, at an Edge and at a Hub.
+ */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { AgentId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { Run, RunMode } from "@corral/domain/run/Run"
 import { Effect, Option } from "effect"
 import { CommandFailed, refused } from "../CommandFailed.ts"
-import { durationMs } from "../Duration.ts"
+import { durationMs } from "../Flags.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
 import { resolveRunId } from "./IdArguments.ts"
-import type { RunServer, StartRun } from "./RunServer.ts"
-import { hasEnded } from "./RunStates.ts"
-import { selectRunServer } from "./SelectRunServer.ts"
-import { withChoices } from "./WithChoices.ts"
-import { onlyChoice, selectStartServer, type StartServerChoice } from "./SelectStartServer.ts"
+import { type RunChoices, type RunServer, type ServerCall, type StartRun, hasEnded } from "./RunServer.ts"
+import { type StartServerChoice, onlyChoice, selectRunServer, selectStartServer } from "./SelectRunServer.ts"
+
+const lists: ReadonlyMap<string | undefined, readonly [label: string, of: keyof RunChoices]> = new Map([
+  ["invalid_agent_id", ["Available agents", "agents"]],
+  ["workspace_outside_allowlist", ["Available workspaces", "workspaces"]]
+])
+
+/**
+ * Start of a run that names an unknown agent or workspace: the failure lists those that there are, at an Edge and at a Hub. Adds the list to a
+ * failure. Nothing is added where the list can't be read.
+ */
+export const withChoices = ({ choices }: Pick<RunServer, "choices">) => {
+  const explained = Effect.fnUntraced(function* (refusal: CommandFailed) {
+    const [label, of] = lists.get(refusal.code) ?? []
+    const all = yield* Effect.orElseSucceed(choices, () => undefined)
+    if (label === undefined || of === undefined || all === undefined) return refusal
+    const names = all[of].map(escapeLine).join(", ") || "none"
+    return new CommandFailed({ ...refusal, message: `${refusal.message} ${label}: ${names}.` })
+  })
+  return <A>(start: ServerCall<A>): ServerCall<A> =>
+    start.pipe(
+      Effect.catchIf(
+        ({ code }) => lists.has(code),
+        (refusal) => Effect.flatMap(explained(refusal), Effect.fail)
+      )
+    )
+}
 
 export interface StartRequest extends StartServerChoice {
   readonly agent: Option.Option<AgentId>

@@ -6,6 +6,9 @@
 import { columnsOfCharacter } from "./FitColumns.ts"
 import type { Paint } from "./Paint.ts"
 
+/** Indentation of values below their label. */
+export const VALUE_INDENT = "    "
+
 type Style = Parameters<Paint>[0]
 
 /** Text of one style. */

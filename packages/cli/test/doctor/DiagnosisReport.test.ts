@@ -2,10 +2,30 @@ import { builtIn } from "@corral/adapters/Registry"
 import type { AgentId } from "@corral/domain/identity/Ids"
 import { presets } from "@corral/edge/runtime/presets"
 import { assert, describe, it } from "@effect/vitest"
-import type { AgentStatus } from "../../src/doctor/AgentStatus.ts"
-import type { Diagnosis } from "../../src/doctor/Diagnosis.ts"
-import { formatDiagnosis } from "../../src/doctor/DiagnosisReport.ts"
+import type { AgentStatus, Diagnosis } from "../../src/doctor/Diagnosis.ts"
+import { formatDiagnosis, formatUpgrade } from "../../src/doctor/DiagnosisReport.ts"
 import { makePaint } from "../../src/terminal/Paint.ts"
+
+const holder = { runs: 2, build: "1.0.0", isCompatible: true }
+
+describe("formatUpgrade", () => {
+  it("says that nothing is live", () => {
+    const text = "No run is live. Corral 2.0.0 can be started instead of a running one.\n"
+    assert.strictEqual(formatUpgrade(undefined, "2.0.0"), text)
+    assert.strictEqual(formatUpgrade({ ...holder, runs: 0 }, "2.0.0"), text)
+  })
+
+  it("says in one sentence what continues, or cannot", () => {
+    assert.strictEqual(
+      formatUpgrade(holder, "2.0.0"),
+      "2 live runs of Corral 1.0.0 continue under Corral 2.0.0. Stop the running Corral, then start this one.\n"
+    )
+    assert.strictEqual(
+      formatUpgrade({ ...holder, runs: 1, isCompatible: false }, "2.0.0"),
+      "Corral 2.0.0 cannot continue 1 live run of Corral 1.0.0. Let it end, or cancel it, before you start this version.\n"
+    )
+  })
+})
 
 const adapters = builtIn({ node: "node", scriptedProgram: "scripted.js" })
 

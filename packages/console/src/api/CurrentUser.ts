@@ -1,7 +1,21 @@
-/** Signed-in user. */
-import { useSuspenseQuery, queryOptions } from "@tanstack/react-query"
+/** Signed-in user, and the end of the user's sign-in in this browser. */
+import { queryOptions, useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
 import { accountStorage } from "./AccountStorage.ts"
 import { hubApi } from "./Hub.ts"
+
+/** Sign-out: ends the sign-in of this browser and removes all data of the user for the next one. */
+export const useSignOut = (): (() => void) => {
+  const client = useQueryClient()
+  const { mutate } = useMutation({
+    mutationFn: () => hubApi.auth.logout(),
+    onSettled: async () => {
+      accountStorage.release()
+      await client.resetQueries({ queryKey: ["auth"] })
+      client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "auth" })
+    }
+  })
+  return () => mutate()
+}
 
 export const currentUserQuery = queryOptions({
   queryKey: ["auth", "me"],

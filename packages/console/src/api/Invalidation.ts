@@ -3,11 +3,56 @@
  *
  * Guarantees: what is shown was read after the change. The cache does not repeat a first read that is in progress, whose answer may be older
  * than the change; such data is read again as soon as it is there. The present state, with which a connection begins, reads nothing again that
- * contains it.
+ * contains it: the lists of a page that has just opened. A list without a resource is taken as older than the hint, but for a device: a list of
+ * a project has only those that are shared with it.
  */
 import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
 import type { QueryClient, QueryFilters } from "@tanstack/react-query"
-import { isReflected } from "./PresentState.ts"
+
+/** A device, approval, question or run in cached data. */
+interface Row {
+  readonly id?: unknown
+  readonly state?: unknown
+  readonly lastSeenAt?: unknown
+  readonly pendingApprovals?: ReadonlyArray<unknown>
+  readonly pendingInputs?: ReadonlyArray<unknown>
+}
+
+/** Rows of a list, a page, several pages, or one resource. */
+const rowsOf = (data: unknown): ReadonlyArray<Row> => {
+  if (Array.isArray(data)) return data
+  if (typeof data !== "object" || data === null) return []
+  if ("pages" in data && Array.isArray(data.pages)) return data.pages.flatMap(rowsOf)
+  return "items" in data && Array.isArray(data.items) ? data.items : [data]
+}
+
+/** Whether a row is the resource in the same state, or its run that waits for it. */
+const isSameState = (row: Row, hint: ChangeHint): boolean => {
+  switch (hint.kind) {
+    case "device":
+      // With the same heartbeat, the device has reported nothing since.
+      return row.id === hint.id && row.state === hint.state && row.lastSeenAt === hint.lastSeenAt
+    case "approval":
+    case "input": {
+      if (hint.state !== "pending") return false
+      const waiting = hint.kind === "approval" ? row.pendingApprovals : row.pendingInputs
+      return row.id === hint.id ? row.state === hint.state : waiting?.includes(hint.id) === true
+    }
+    default:
+      return false
+  }
+}
+
+const isSaidBy = (hint: ChangeHint, data: unknown): boolean =>
+  rowsOf(data).some((row) => isSameState(row, hint))
+
+/** Whether cached data contain what a hint of the change feed says. `others`: cached data of the same group. */
+const isReflected = (hint: ChangeHint, data: unknown, others: ReadonlyArray<unknown> = []): boolean =>
+  isSaidBy(hint, data) ||
+  (hint.kind === "device" &&
+    data !== undefined &&
+    !rowsOf(data).some(({ id }) => id === hint.id) &&
+    others.some((other) => isSaidBy(hint, other)))
 
 /** Groups of the contract whose lists change with a hint of this kind. */
 const groupsByKind: { readonly [K in ChangeHint["kind"]]: ReadonlyArray<string> } = {

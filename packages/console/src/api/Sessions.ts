@@ -1,4 +1,4 @@
-/** Sessions of the user: lists that load as they scroll and stay current, single sessions, and their changes. */
+/** Sessions of the user: lists that load as they scroll and stay current, single sessions, their titles, and their changes. */
 import type { ProjectId, SessionId } from "@corral/domain/identity/Ids"
 import type { Session, SessionItem, UpdateSession } from "@corral/domain/session/Session"
 import { type QueryClient, queryOptions, useQuery, useQueryClient } from "@tanstack/react-query"
@@ -109,4 +109,19 @@ export const useUpdateSession = () => {
     takeUp(client, await hubApi.sessions.update({ params: { id }, payload }))
     await client.invalidateQueries({ queryKey: ["sessions"] })
   }
+}
+
+/** Title of a session: of a loaded list, or read alone for a session beyond it. `undefined` without a session, and until it is read. */
+export const useSessionTitle = (id: SessionId | undefined): string | undefined => {
+  const { isLoading, items } = useSessions({ state: "active" })
+  const listed = items.find((session) => session.id === id)?.title
+  const { data } = useQuery({
+    // Not a key of `sessions`: hints about messages must not read all titles again.
+    queryKey: ["session-title", id],
+    queryFn: async ({ signal }) =>
+      id === undefined ? "" : (await hubApi.sessions.get({ params: { id }, signal })).title,
+    enabled: id !== undefined && listed === undefined && !isLoading,
+    staleTime: 300_000
+  })
+  return listed ?? data
 }

@@ -3,8 +3,18 @@
  *
  * Guarantees: a newer query cancels the request of an older one, whose results stay until the newer ones are there.
  */
-import { keepPreviousData, type QueryKey, skipToken, useQuery } from "@tanstack/react-query"
-import { useSettled } from "../text/useSettled.ts"
+import { type QueryKey, keepPreviousData, skipToken, useQuery } from "@tanstack/react-query"
+import { useEffect, useState } from "react"
+
+/** A value that is typed, once no key has changed it for a while. */
+const useSettled = <A>(value: A, pauseMs: number): A => {
+  const [settled, setSettled] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), pauseMs)
+    return () => clearTimeout(timer)
+  }, [value, pauseMs])
+  return settled
+}
 
 const PAUSE_MS = 120
 

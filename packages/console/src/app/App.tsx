@@ -1,12 +1,55 @@
-/** Root component: providers, sign-in gate and routes. */
-import { QueryClientProvider } from "@tanstack/react-query"
+/** Root component: providers, the gate that shows the pages to signed-in users and the sign-in page to others, and routes. */
+import { CorralError } from "@corral/client/http/CorralError"
+import { pathOf } from "@corral/client/http/Endpoints"
+import { hubPaths } from "@corral/client/hubPaths"
+import { QueryClientProvider, useQuery } from "@tanstack/react-query"
 import { RouterProvider } from "@tanstack/react-router"
-import { LanguageProvider } from "../text/Language.tsx"
+import type { ReactNode } from "react"
 import { followAccount } from "../api/AccountStorage.ts"
+import { currentUserQuery } from "../api/CurrentUser.ts"
 import { queryClient } from "../api/QueryClient.ts"
-import { SignInGate } from "./SignInGate.tsx"
+import { LanguageProvider, useMessages } from "../text/Language.tsx"
+import { Loading } from "../ui/Loading.tsx"
+import { Mark } from "../ui/Mark.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { showStoredTheme } from "../ui/Theme.ts"
 import { router } from "./Router.tsx"
+import { appMessages } from "./messages.ts"
+
+/** Address of the sign-in, which returns to the current URL. */
+const loginAddress = (): string => {
+  const { hash, pathname, search } = globalThis.location
+  return pathOf(hubPaths.signIn.login[1], { query: { returnTo: pathname + search + hash } })
+}
+
+const SignInPage = () => {
+  const messages = useMessages(appMessages)
+  return (
+    <main className="gate">
+      <div className="gate-card">
+        <Mark />
+        <h1>Corral</h1>
+        <p>{messages.tagline}</p>
+        <a className="button primary" href={loginAddress()}>
+          {messages.signIn}
+        </a>
+        <p className="quiet">{messages.signInHint}</p>
+      </div>
+    </main>
+  )
+}
+
+/** Sign-in gate: shows the pages to signed-in users and the sign-in page to others. */
+const SignInGate = ({ children }: { readonly children: ReactNode }) => {
+  const { data, error, refetch } = useQuery(currentUserQuery)
+  if (error instanceof CorralError && error.code === "unauthorized") return <SignInPage />
+  if (data !== undefined) return children
+  return (
+    <main className="gate">
+      {error === null ? <Loading /> : <RefusalNote error={error} again={() => void refetch()} />}
+    </main>
+  )
+}
 
 showStoredTheme()
 followAccount()

@@ -1,5 +1,11 @@
-/** Routes of the console: one record per page. Page code loads on demand. */
+/**
+ * Routes of the console: one record per page, and the pages for an unknown address and for a page that failed to render. Page code loads on
+ * demand.
+ */
+import { CorralError } from "@corral/client/http/CorralError"
 import {
+  type ErrorComponentProps,
+  Link,
   createRootRoute,
   createRoute,
   createRouter,
@@ -7,11 +13,48 @@ import {
   useParams,
   useSearch
 } from "@tanstack/react-router"
+import { useMessages } from "../text/Language.tsx"
 import { Loading } from "../ui/Loading.tsx"
+import { PageFrame } from "../ui/PageFrame.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { pickSearchParams } from "../ui/searchParams.ts"
-import { ErrorPage } from "./ErrorPage.tsx"
-import { NotFoundPage } from "./NotFoundPage.tsx"
 import { Shell } from "./Shell.tsx"
+import { appMessages } from "./messages.ts"
+
+/** Error page for a page that failed to render. The app shell remains. */
+const ErrorPage = ({ error, reset }: ErrorComponentProps) => {
+  const messages = useMessages(appMessages)
+  return (
+    <PageFrame title={messages.broken}>
+      {error instanceof CorralError ? (
+        <RefusalNote error={error} />
+      ) : (
+        <p className="page-hint">{messages.brokenHint}</p>
+      )}
+      <div className="form-actions">
+        <button type="button" className="button primary" onClick={reset}>
+          {messages.again}
+        </button>
+        <Link to="/" className="button">
+          {messages.toHome}
+        </Link>
+      </div>
+    </PageFrame>
+  )
+}
+
+/** Page for unknown URLs. */
+const NotFoundPage = () => {
+  const messages = useMessages(appMessages)
+  return (
+    <PageFrame title={messages.notFound}>
+      <p className="page-hint">{messages.notFoundHint}</p>
+      <Link to="/" className="button primary">
+        {messages.toHome}
+      </Link>
+    </PageFrame>
+  )
+}
 
 const ProjectPage = lazyRouteComponent(() => import("../project/ProjectPage.tsx"), "ProjectPage")
 const SessionPage = lazyRouteComponent(() => import("../session/SessionPage.tsx"), "SessionPage")

@@ -7,7 +7,7 @@
  * the page has moved.
  */
 import { useEffect } from "react"
-import { DIALOGS } from "../keys/useTextInProgress.ts"
+import { DIALOGS } from "../keys/TextKey.ts"
 
 /** Time in which a page or a dialog that closes moves the focus itself, in milliseconds. */
 const SETTLE_MS = 100

@@ -1,26 +1,157 @@
 /**
- * Pending approvals above the composer, one at a time, oldest first.
+ * Pending approvals above the composer, one at a time, oldest first, and a menu item that allows all of one kind in a turn, after it has listed
+ * them.
  *
- * Guarantees: a new approval takes no focus, and reacts to no key in its first 500 ms. After a decision here, the focus goes to the next approval,
- * or to the text field below. Another person's decision stays readable.
+ * Guarantees: a new approval takes no focus, and reacts to no key in its first 500 ms. After a decision here, the focus goes to the next
+ * approval, or to the text field below. Another person's decision stays readable. High risk and long commands are never allowed together with
+ * others.
  */
+import { Dialog } from "@base-ui/react/dialog"
+import { Menu } from "@base-ui/react/menu"
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
+import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { type RefObject, useEffect, useRef, useState } from "react"
-import { visibleLine } from "../markdown/visible.ts"
+import { useCurrentUser } from "../api/CurrentUser.ts"
+import { hubApi } from "../api/Hub.ts"
+import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
+import { isVisibleLine, visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
-import { AllowAllDialog, AllowAllItem, ofSameKind, useAllowAll } from "./AllowAll.tsx"
+import { Icon } from "../ui/Icon.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { uiMessages } from "../ui/messages.ts"
+import { useAction } from "../ui/useAction.ts"
+import { ApprovalOutcome } from "./ApprovalOutcome.tsx"
 import { Countdown } from "./Countdown.tsx"
-import { DecidedNote } from "./DecidedNote.tsx"
 import { DecisionForm } from "./DecisionForm.tsx"
 import { DecisionNote } from "./DecisionNote.tsx"
 import { RequestView } from "./RequestView.tsx"
-import { TargetNote } from "./TargetNote.tsx"
-import { Requester } from "./Requester.tsx"
-import { isPageItself, useDecisionKeys } from "./useDecisionKeys.ts"
-import { useSeenWhole } from "./useSeenWhole.ts"
+import { Requester, TargetNote } from "./TargetNote.tsx"
 import { approvalMessages } from "./messages.ts"
 import { useDecide } from "./useDecide.ts"
+import { isPageItself, useDecisionKeys } from "./DecisionKeys.ts"
+import { useSeenWhole } from "./useSeenWhole.ts"
 import "./approval.css"
+
+/** Most characters of a command in the list. */
+const MOST = 2_000
+
+/** Approvals of the same turn and kind as the first, without those of high risk or a command that the list would cut, and the number of these. */
+const ofSameKind = (approvals: ReadonlyArray<HubApproval>) => {
+  const [first] = approvals
+  const same = approvals.filter(
+    ({ request, runId }) => runId === first?.runId && request.action === first.request.action
+  )
+  const allowable = same.filter(
+    ({ request }) => request.risk !== "high" && isVisibleLine(request.command ?? "", MOST)
+  )
+  return { allowable, skipped: same.length - allowable.length }
+}
+
+/** State of the dialog. It belongs to the dock, because the menu closes before the dialog opens. */
+const useAllowAll = (approvals: ReadonlyArray<HubApproval>, onDecided: (id: HubApproval["id"]) => void) => {
+  const client = useQueryClient()
+  const keyOf = useIdempotencyKey()
+  const action = useAction()
+  const allow = async (): Promise<void> => {
+    try {
+      for (const { id } of ofSameKind(approvals).allowable) {
+        const payload = { decision: "allow", scope: "once" } as const
+        onDecided(id)
+        await hubApi.approvals.decide({ params: { id }, headers: keyOf({ id, ...payload }), payload })
+      }
+    } finally {
+      await client.invalidateQueries({ queryKey: ["approvals"] })
+    }
+  }
+  return { ...action, allow: () => action.run(allow) }
+}
+
+type AllowAllState = ReturnType<typeof useAllowAll>
+
+const AllowAllItem = ({ count, state }: { readonly count: number; readonly state: AllowAllState }) => {
+  const messages = useMessages(approvalMessages)
+  return (
+    <Menu.Item className="menu-item" onClick={() => state.setOpen(true)}>
+      {messages.allowAll(count)}
+    </Menu.Item>
+  )
+}
+
+interface OfSameKindProps {
+  readonly approvals: ReadonlyArray<HubApproval>
+  readonly state: AllowAllState
+}
+
+const AllowAllDialog = ({ approvals, state }: OfSameKindProps) => {
+  const messages = useMessages(approvalMessages)
+  const ui = useMessages(uiMessages)
+  const { allowable, skipped } = ofSameKind(approvals)
+  return (
+    <Dialog.Root open={state.open} onOpenChange={state.setOpen}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="backdrop" />
+        <Dialog.Popup className="dialog">
+          <Dialog.Title className="dialog-title">{messages.allowAllTitle(allowable.length)}</Dialog.Title>
+          <Dialog.Description>{messages.allowAllText}</Dialog.Description>
+          <ul className="allow-all">
+            {allowable.map(({ id, request }) => (
+              <li key={id}>
+                <span className={`risk risk-${request.risk}`}>{messages.risks[request.risk]}</span>{" "}
+                <code>{visibleLine(request.command ?? request.title, MOST)}</code>
+              </li>
+            ))}
+          </ul>
+          {skipped > 0 && <p className="quiet">{messages.allowAllSkipped(skipped)}</p>}
+          <RefusalNote error={state.error} />
+          <div className="dialog-actions">
+            <Dialog.Close className="button">{ui.cancel}</Dialog.Close>
+            <button
+              type="button"
+              className="button primary"
+              disabled={state.busy}
+              onClick={() => void state.allow()}
+            >
+              {messages.allowAllConfirm(allowable.length)}
+            </button>
+          </div>
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  )
+}
+
+interface DecidedNoteProps {
+  readonly approval: HubApproval
+  readonly onDismiss: () => void
+}
+
+/** Note that a shown approval was decided by someone else, or expired. */
+const DecidedNote = ({ approval: { id, projectId, request }, onDismiss }: DecidedNoteProps) => {
+  const messages = useMessages(approvalMessages)
+  const { data } = useQuery({
+    queryKey: ["approvals", "one", id],
+    queryFn: ({ signal }) => hubApi.approvals.get({ params: { id }, signal })
+  })
+  const { user } = useCurrentUser()
+  // The user knows an own decision, and the run shows why a request was withdrawn.
+  const isShown =
+    data !== undefined && data.state !== "pending" && data.state !== "cancelled" && data.decidedBy !== user.id
+  return (
+    <div className={isShown ? "decided-note" : "hidden"} role="status">
+      {isShown && (
+        <>
+          <span>
+            {messages.decidedNote(visibleLine(request.title, 80))}{" "}
+            <ApprovalOutcome resolution={data} projectId={projectId} />
+          </span>
+          <button type="button" className="icon-button" aria-label={messages.dismiss} onClick={onDismiss}>
+            <Icon name="close" />
+          </button>
+        </>
+      )}
+    </div>
+  )
+}
 
 /** Time in which a new approval reacts to no key. */
 const DEAF_MS = 500
@@ -76,11 +207,11 @@ const DockCard = ({ approval, approvals, card, onDecided }: CardProps) => {
   )
 }
 
-interface Props {
+interface ApprovalDockProps {
   readonly approvals: ReadonlyArray<HubApproval>
 }
 
-export const ApprovalDock = ({ approvals }: Props) => {
+export const ApprovalDock = ({ approvals }: ApprovalDockProps) => {
   const dock = useRef<HTMLDivElement>(null)
   const card = useRef<HTMLElement>(null)
   const decidedHere = useRef(new Set<HubApproval["id"]>())

@@ -1,24 +1,148 @@
-/** Page of open questions and pending approvals, oldest first, with one approval open. A decided approval stays open until the user selects another. */
+/**
+ * Page of open questions and pending approvals, oldest first, with one approval open: its request, the session that it belongs to, and its
+ * decision form or outcome. A decided approval stays open until the user selects another.
+ */
+import { CorralError } from "@corral/client/http/CorralError"
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
 import { type ReactNode, useEffect, useRef, useState } from "react"
-import { CorralError } from "@corral/client/http/CorralError"
 import { hubApi } from "../api/Hub.ts"
-import { useCanDecide } from "../api/ProjectsAndTargets.ts"
+import { useLatestRuns } from "../api/LatestRuns.ts"
 import { type List, useList } from "../api/Lists.ts"
 import { oldestFirst } from "../api/OldestFirst.ts"
+import { useCanDecide } from "../api/ProjectsAndTargets.ts"
+import { useSessionTitle } from "../api/Sessions.ts"
+import { visibleLine } from "../markdown/visible.ts"
+import { WorkLink } from "../runs/WorkLink.tsx"
 import { sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
+import { ListMore } from "../ui/ListMore.tsx"
 import { Loading } from "../ui/Loading.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { Time } from "../ui/Time.tsx"
 import { UnsentText } from "../ui/UnsentText.ts"
 import { useKeptTexts } from "../ui/useKeptTexts.tsx"
-import { ApprovalCard } from "./ApprovalCard.tsx"
-import { PendingApprovals } from "./PendingApprovals.tsx"
+import { ApprovalOutcome } from "./ApprovalOutcome.tsx"
+import { Countdown } from "./Countdown.tsx"
+import { DecidedRequest } from "./DecidedRequest.tsx"
+import { DecisionForm } from "./DecisionForm.tsx"
+import { DecisionNote } from "./DecisionNote.tsx"
+import { RequestView } from "./RequestView.tsx"
+import { Requester, TargetNote } from "./TargetNote.tsx"
 import { approvalMessages } from "./messages.ts"
-import { useDecisionKeys } from "./useDecisionKeys.ts"
+import { useDecide } from "./useDecide.ts"
+import { useDecisionKeys } from "./DecisionKeys.ts"
+import { useSeenWhole } from "./useSeenWhole.ts"
 import "./approval.css"
+
+/** One approval: the request, the session that it belongs to, and its decision form or outcome. */
+const ApprovalCard = ({ approval }: { readonly approval: HubApproval }) => {
+  const messages = useMessages(approvalMessages)
+  const decide = useDecide(approval.id)
+  const seen = useSeenWhole()
+  const { id, projectId, request, runId, state } = approval
+  const sessionId = useLatestRuns().find((run) => run.id === runId)?.sessionId
+  const session = useSessionTitle(sessionId)
+  return (
+    <article className={`approval approval-${state}`} aria-labelledby={`title-${id}`}>
+      <h2 id={`title-${id}`}>
+        {state === "pending" && <span aria-hidden="true">◆ </span>}
+        <bdi>
+          {request.command === undefined ? visibleLine(request.title) : messages.kinds[request.action]}
+        </bdi>
+        {state === "pending" && (
+          <span className="dock-meta">
+            <Countdown until={approval.expiresAt} />
+          </span>
+        )}
+      </h2>
+      <Requester approval={approval} />
+      <p className="quiet approval-facts">
+        <Time at={approval.requestedAt} /> ·{" "}
+        <WorkLink {...{ runId, sessionId }} className="">
+          <bdi>{session === undefined ? messages.toRun : visibleLine(session, 120)}</bdi>
+        </WorkLink>
+      </p>
+      {state === "pending" ? (
+        <>
+          <RequestView ref={seen.ref} request={request} />
+          <TargetNote approval={approval} />
+          <DecisionForm {...{ decide, projectId, request, seen }} expiresAt={approval.expiresAt} />
+        </>
+      ) : (
+        <>
+          <p>
+            <ApprovalOutcome resolution={approval} projectId={projectId} />
+          </p>
+          <DecidedRequest request={request} allowedInput={approval.allowedInput} />
+        </>
+      )}
+      <DecisionNote error={decide.error} />
+    </article>
+  )
+}
+
+interface PendingApprovalsProps {
+  readonly list: List<HubApproval>
+  /** Id of the open approval. */
+  readonly open: string | undefined
+}
+
+const PendingApproval = ({
+  approval,
+  isOpen
+}: {
+  readonly approval: HubApproval
+  readonly isOpen: boolean
+}) => {
+  const messages = useMessages(approvalMessages)
+  const { id, request, requestedAt, runId, workspace } = approval
+  const session = useSessionTitle(useLatestRuns().find((run) => run.id === runId)?.sessionId)
+  return (
+    <li>
+      <Link
+        to="/approvals/$approvalId"
+        params={{ approvalId: id }}
+        aria-current={isOpen ? "true" : undefined}
+      >
+        <bdi className="approvals-title">{visibleLine(request.title, 120)}</bdi>{" "}
+        <bdi className="approvals-work">
+          {[session === undefined ? undefined : visibleLine(session, 120), workspace]
+            .filter((part) => part !== undefined)
+            .join(" · ")}
+        </bdi>{" "}
+        <span className="approvals-facts">
+          <span className={`risk risk-${request.risk}`}>{messages.risks[request.risk] ?? request.risk}</span>{" "}
+          <Time at={requestedAt} />
+        </span>
+      </Link>
+    </li>
+  )
+}
+
+/** List of pending approvals: title, session, workspace, risk and time of each. */
+const PendingApprovals = ({ list, open }: PendingApprovalsProps) => {
+  const messages = useMessages(approvalMessages)
+  return (
+    <nav className="approvals-list" aria-label={messages.list}>
+      <ul>
+        {list.items.map((approval) => (
+          <PendingApproval key={approval.id} approval={approval} isOpen={approval.id === open} />
+        ))}
+      </ul>
+      <ListMore
+        list={list}
+        empty={
+          <>
+            <p>{messages.none}</p>
+            <p className="quiet">{messages.noneHint}</p>
+          </>
+        }
+      />
+    </nav>
+  )
+}
 
 /** Missing and forbidden approvals look the same, and an address may contain anything. */
 const isUnknown = (error: Error | null): boolean =>
@@ -31,13 +155,13 @@ const usePendingApprovals = (): List<HubApproval> => {
   return { ...list, items: oldestFirst(list.items) }
 }
 
-interface Props {
+interface ApprovalsPageProps {
   readonly approvalId?: string
   /** What else waits, above the list. */
   readonly above?: ReactNode
 }
 
-export const ApprovalsPage = ({ above, approvalId }: Props) => {
+export const ApprovalsPage = ({ above, approvalId }: ApprovalsPageProps) => {
   const messages = useMessages(approvalMessages)
   const { language } = useLanguage()
   const navigate = useNavigate()

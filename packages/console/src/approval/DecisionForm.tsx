@@ -1,25 +1,131 @@
 /**
- * Form of a decision: allow with an offered scope, deny with or without a reason, or edit.
+ * Form of a decision: allow with an offered scope, deny with or without a reason, or edit the input. It has a note of the lines that were not on
+ * the screen yet, with a button that shows the whole request in a dialog.
  *
  * *Does not:* show the outcome; that is up to the caller. A key never decides by itself: keys move the focus, Enter presses the focused button.
  */
-import { firstCharacters } from "@corral/domain/text/Cut"
+import { Dialog } from "@base-ui/react/dialog"
 import { Menu } from "@base-ui/react/menu"
-import { isJsonObject } from "@corral/domain/text/JsonObject"
 import type { ApprovalRequest, DecisionScope } from "@corral/domain/approval/Approval"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import { firstCharacters } from "@corral/domain/text/Cut"
+import { isJsonObject } from "@corral/domain/text/JsonObject"
 import { type FormEvent, type ReactNode, useState } from "react"
 import { useCanDecide } from "../api/ProjectsAndTargets.ts"
+import { visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { useUnsentText } from "../ui/UnsentText.ts"
+import { uiMessages } from "../ui/messages.ts"
 import { useRemainingTime } from "./Countdown.tsx"
-import { type EditedTexts, EditForm } from "./EditForm.tsx"
-import { FullRequest } from "./FullRequest.tsx"
+import { RequestView } from "./RequestView.tsx"
+import { approvalMessages } from "./messages.ts"
 import type { DecisionMutation } from "./useDecide.ts"
 import type { SeenWhole } from "./useSeenWhole.ts"
-import { approvalMessages } from "./messages.ts"
 import "./approval.css"
+
+type Input = Readonly<Record<string, unknown>>
+/** Texts of the fields that the user has changed. */
+type EditedTexts = Readonly<Record<string, string>>
+
+interface EditFormProps {
+  readonly input: Input
+  readonly edited: EditedTexts
+  readonly busy: boolean
+  readonly onEdit: (edited: EditedTexts) => void
+  readonly onSend: (updated: Record<string, unknown>) => void
+  readonly onBack: () => void
+}
+
+const textOf = (value: unknown): string =>
+  typeof value === "string" ? value : JSON.stringify(value, null, 2)
+
+/** Form for the edited tool input: text fields as text, other values as JSON. */
+const EditForm = ({ busy, edited, input, onBack, onEdit, onSend }: EditFormProps) => {
+  const messages = useMessages(approvalMessages)
+  const [broken, setBroken] = useState<string>()
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const updated: Record<string, unknown> = { ...input }
+    for (const [name, text] of Object.entries(edited)) {
+      if (typeof input[name] === "string") updated[name] = text
+      else
+        try {
+          updated[name] = JSON.parse(text)
+        } catch {
+          return setBroken(name)
+        }
+    }
+    setBroken(undefined)
+    return onSend(updated)
+  }
+  return (
+    <form className="decision-form" onSubmit={submit} aria-label={messages.editTitle}>
+      {Object.entries(input).map(([name, value], at) => {
+        const text = edited[name] ?? textOf(value)
+        return (
+          <label key={name}>
+            {typeof value === "string" ? visibleText(name) : messages.editJson(visibleText(name))}
+            <textarea
+              // The user has just opened this form.
+              autoFocus={at === 0}
+              spellCheck={false}
+              rows={Math.min(16, text.split("\n").length + 1)}
+              value={text}
+              onChange={({ target }) => onEdit({ ...edited, [name]: target.value })}
+            />
+            {visibleText(text) !== text.replaceAll(/\r\n?/g, "\n") && (
+              <span className="segment-why">⚠ {messages.editInvisible}</span>
+            )}
+          </label>
+        )
+      })}
+      {broken !== undefined && <p role="alert">{messages.editBroken(broken)}</p>}
+      <div className="decision-buttons">
+        <button type="submit" className="button primary" disabled={busy}>
+          {messages.editSend}
+        </button>
+        <button type="button" className="button" onClick={onBack}>
+          {messages.goBack}
+        </button>
+      </div>
+    </form>
+  )
+}
+
+interface FullRequestProps {
+  readonly request: ApprovalRequest
+  readonly seen: SeenWhole
+}
+
+/**
+ * Note of the lines of a request that were not on the screen yet, and the button that shows the whole request in a dialog. The request counts as
+ * seen when the dialog closes: until then the dialog covers the answers.
+ */
+const FullRequest = ({ request, seen }: FullRequestProps) => {
+  const messages = useMessages(approvalMessages)
+  const ui = useMessages(uiMessages)
+  return (
+    <Dialog.Root onOpenChange={(isOpen) => !isOpen && seen.seeAll()}>
+      <p className="hidden-lines" role="status">
+        {messages.hiddenLines(seen.hiddenLines)}
+      </p>
+      <Dialog.Trigger className="button" data-key="a" aria-keyshortcuts="a y">
+        {messages.showWhole}
+      </Dialog.Trigger>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="backdrop" />
+        <Dialog.Popup className="dialog full-request">
+          <Dialog.Title className="dialog-title">{messages.wholeRequest}</Dialog.Title>
+          <RequestView request={request} isWhole />
+          <div className="dialog-actions">
+            <Dialog.Close className="button">{ui.close}</Dialog.Close>
+          </div>
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  )
+}
 
 interface StepProps {
   readonly decide: DecisionMutation
@@ -160,7 +266,7 @@ const DenyForm = ({ decide, isBusy, onBack, onReason, reason }: DenyProps) => {
   )
 }
 
-interface Props {
+interface DecisionFormProps {
   readonly decide: DecisionMutation
   readonly projectId: HubRun["projectId"] | undefined
   readonly request: ApprovalRequest
@@ -172,7 +278,7 @@ interface Props {
 }
 
 /** The answer that the user is writing. Its texts go to `UnsentText` if the request ends, however it ends. */
-const OpenDecision = ({ decide, more, projectId, request, seen }: Props) => {
+const OpenDecision = ({ decide, more, projectId, request, seen }: DecisionFormProps) => {
   const messages = useMessages(approvalMessages)
   const mayDecide = useCanDecide(projectId)
   const [step, setStep] = useState<"choose" | "deny" | "edit">("choose")
@@ -207,7 +313,7 @@ const OpenDecision = ({ decide, more, projectId, request, seen }: Props) => {
   )
 }
 
-export const DecisionForm = (props: Props) => {
+export const DecisionForm = (props: DecisionFormProps) => {
   const isExpired = useRemainingTime(props.expiresAt) <= 0
   return isExpired && !props.decide.isPending ? null : <OpenDecision {...props} />
 }

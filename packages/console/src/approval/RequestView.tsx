@@ -1,4 +1,4 @@
-/** Requested action: risk, command, files, URL and other available fields. */
+/** Requested action: risk, command with its segments as the Edge parsed them, files, URL and other available fields. */
 import type { ApprovalRequest, CommandSegment } from "@corral/domain/approval/Approval"
 import type { Ref } from "react"
 import { Patch } from "../diff/Patch.tsx"
@@ -6,15 +6,44 @@ import { Clipped } from "../markdown/Clipped.tsx"
 import { markdownMessages } from "../markdown/messages.ts"
 import { visibleLine, visibleText } from "../markdown/visible.ts"
 import { sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
-import { Segments } from "./Segments.tsx"
+import { phone, useMedia } from "../ui/useMedia.ts"
 import { approvalMessages } from "./messages.ts"
 import "./approval.css"
+
+const MOST = 100
+
+/** Segments of a command as parsed by the Edge: each program, and each part that can't be determined in advance. */
+const Segments = ({ segments }: { readonly segments: ReadonlyArray<CommandSegment> }) => {
+  const messages = useMessages(approvalMessages)
+  const isPhone = useMedia(phone)
+  // On a phone the command has the room. What can't be read in advance is never folded.
+  const isOpen = !isPhone || segments.some(({ opaque }) => opaque !== undefined)
+  return (
+    <details className="segments-fold" open={isOpen}>
+      <summary>{messages.segments(segments.length)}</summary>
+      <ol className="segments">
+        {segments.slice(0, MOST).map(({ opaque, program, text }, at) => (
+          <li key={at} className={opaque === undefined ? "" : "segment-opaque"}>
+            <code>{visibleLine(text, 1_000)}</code>
+            {program !== undefined && !text.startsWith(`${program} `) && text !== program && (
+              <span className="quiet"> {messages.program(visibleLine(program, 100))}</span>
+            )}
+            {opaque !== undefined && (
+              <p className="segment-why">⚠ {messages.opaque(visibleLine(opaque, 300))}</p>
+            )}
+          </li>
+        ))}
+      </ol>
+      {segments.length > MOST && <p>… {segments.length}</p>}
+    </details>
+  )
+}
 
 /** A single plain command is the command itself. */
 const isWorthReading = (segments: ReadonlyArray<CommandSegment>): boolean =>
   segments.length > 1 || segments.some(({ opaque }) => opaque !== undefined)
 
-interface Props {
+interface RequestViewProps {
   readonly request: ApprovalRequest
   /** Whether the request is decided. The text is then in the past tense. */
   readonly isDecided?: boolean
@@ -24,7 +53,7 @@ interface Props {
 }
 
 /** Where the action happens, what it touches, and why the agent wants it. */
-const RequestFacts = ({ request }: Pick<Props, "request">) => {
+const RequestFacts = ({ request }: Pick<RequestViewProps, "request">) => {
   const messages = useMessages(approvalMessages)
   const { command, cwd, files, patch, reason, tool, url } = request
   return (
@@ -77,7 +106,7 @@ const RequestFacts = ({ request }: Pick<Props, "request">) => {
   )
 }
 
-export const RequestView = ({ isDecided = false, isWhole = false, ref, request }: Props) => {
+export const RequestView = ({ isDecided = false, isWhole = false, ref, request }: RequestViewProps) => {
   const messages = useMessages(approvalMessages)
   const { copyCommand } = useMessages(markdownMessages)
   const { language } = useLanguage()

@@ -1,22 +1,127 @@
-/** Audit page: records of a project for its admins, or the user's own records, as sentences or as a table. The filter is in the URL. */
-import { auditActionNames } from "@corral/domain/access/AuditAction"
-import type { ProjectId } from "@corral/domain/identity/Ids"
-import { useNavigate } from "@tanstack/react-router"
+/**
+ * Audit page: records of a project for its admins, or the user's own records, as sentences or as a table. The filter is in the URL. A button
+ * verifies the hash chain of a project's log.
+ */
 import { pathOf } from "@corral/client/http/Endpoints"
 import { hubPaths } from "@corral/client/hubPaths"
+import type { AuditRecord, DecisionDetails } from "@corral/domain/access/Audit"
+import { auditActionNames } from "@corral/domain/access/AuditAction"
+import type { ProjectId } from "@corral/domain/identity/Ids"
+import { useMutation } from "@tanstack/react-query"
+import { Link, useNavigate } from "@tanstack/react-router"
 import { hubApi } from "../api/Hub.ts"
-import { isAtLeast, useProjects } from "../api/ProjectsAndTargets.ts"
 import { useList } from "../api/Lists.ts"
-import { pickSearchParams } from "../ui/searchParams.ts"
-import { useMessages } from "../text/Language.tsx"
+import { isAtLeast, useProjects } from "../api/ProjectsAndTargets.ts"
+import { approvalMessages } from "../approval/messages.ts"
+import { useMessages, usePunctuation } from "../text/Language.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { ShortId } from "../ui/ShortId.tsx"
+import { StateBadge } from "../ui/StateBadge.tsx"
+import { Time } from "../ui/Time.tsx"
+import { pickSearchParams } from "../ui/searchParams.ts"
 import { AuditList } from "./AuditList.tsx"
-import { AuditTable } from "./AuditTable.tsx"
-import { VerifyChain } from "./VerifyChain.tsx"
 import { auditMessages } from "./messages.ts"
 import "./audit.css"
+
+/** Summary of an audited decision: decision, scope, edit and origin. */
+const DecisionSummary = ({ details }: { readonly details: DecisionDetails }) => {
+  const messages = useMessages(auditMessages)
+  const approval = useMessages(approvalMessages)
+  const { approvalId, decision, edited, origin, scope } = details
+  const { comma } = usePunctuation()
+  return (
+    <span className="quiet">
+      <strong>{messages.decisions[decision]}</strong>
+      {edited && <> {approval.edited}</>}
+      {decision === "allow" && `${comma}${approval.remembered[scope]}`}
+      {origin !== "policy" && `${comma}${approval.origins[origin]}`}
+      {" · "}
+      <Link to="/approvals/$approvalId" params={{ approvalId }}>
+        {messages.toApproval}
+      </Link>
+    </span>
+  )
+}
+
+/** Table of audit records. On a narrow screen it scrolls sideways, also by keyboard. */
+const AuditTable = ({ records }: { readonly records: ReadonlyArray<AuditRecord> }) => {
+  const messages = useMessages(auditMessages)
+  if (records.length === 0) return null
+  return (
+    <div className="table-frame cut-sideways" role="region" aria-label={messages.caption} tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{messages.time}</th>
+            <th scope="col">{messages.action}</th>
+            <th scope="col">{messages.outcome}</th>
+            <th scope="col">{messages.actor}</th>
+            <th scope="col">{messages.resource}</th>
+            <th scope="col">{messages.request}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {records.map(({ action, actor, at, code, details, id, outcome, requestId, resource }) => (
+            <tr key={id}>
+              <td>
+                <Time at={at} />
+              </td>
+              <td>
+                <span title={action}>{messages.actions[action] ?? action}</span>
+                {details !== undefined && (
+                  <>
+                    <br />
+                    <DecisionSummary details={details} />
+                  </>
+                )}
+              </td>
+              <td>
+                <StateBadge state={outcome} /> {code !== null && <code>{code}</code>}
+              </td>
+              <td>
+                <ShortId id={actor} />
+              </td>
+              <td>
+                <ShortId id={resource} />
+              </td>
+              <td>
+                <ShortId id={requestId} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+/** Button that verifies the hash chain of a project's audit log and shows the result. */
+const VerifyChain = ({ projectId }: { readonly projectId: ProjectId }) => {
+  const messages = useMessages(auditMessages)
+  const verify = useMutation({ mutationFn: () => hubApi.audit.verify({ query: { projectId } }) })
+  const { data } = verify
+  return (
+    <>
+      <button type="button" className="button" disabled={verify.isPending} onClick={() => verify.mutate()}>
+        {messages.verify}
+      </button>
+      <span
+        role="status"
+        className={data === undefined ? "hidden" : data.ok ? "verdict good" : "verdict bad"}
+      >
+        {data === undefined
+          ? ""
+          : data.ok
+            ? messages.verified(data.checked)
+            : messages.broken(data.brokenAtSeq ?? data.checked)}
+      </span>
+      <RefusalNote error={verify.error} />
+    </>
+  )
+}
 
 interface Filter {
   readonly projectId?: string

@@ -7,8 +7,15 @@
 import type { AuditRecord } from "@corral/domain/access/Audit"
 import { visibleLine } from "../markdown/visible.ts"
 import type { Language } from "../text/Language.tsx"
-import { type NameMention, type Sentence, sentence } from "./Sentence.ts"
-import { type AuditPhrase, type AuditTexts, auditTexts, type AuditSubject } from "./auditTexts.ts"
+import {
+  type AuditPhrase,
+  type AuditSubject,
+  type AuditTexts,
+  type NameMention,
+  type Sentence,
+  auditTexts,
+  sentence
+} from "./auditTexts.ts"
 
 /** Names that the reader can see. */
 export interface AuditNames {

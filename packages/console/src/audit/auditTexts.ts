@@ -1,9 +1,39 @@
-/** Texts of audit sentences in both languages, one phrase for each audited action. */
+/**
+ * Texts of audit sentences in both languages, one phrase for each audited action: plain text, and mentions of people and things, whose names
+ * were written by others. Pure.
+ */
 import type { AuditOutcome } from "@corral/domain/access/Audit"
 import type { AuditAction } from "@corral/domain/access/AuditAction"
 import type { Decision, DecisionScope } from "@corral/domain/approval/Approval"
 import { bilingual } from "../text/Language.tsx"
-import { type NameMention, type Sentence, sentence } from "./Sentence.ts"
+
+/** Name of a person or a thing. A page isolates and emphasizes it. */
+export interface NameMention {
+  readonly name: string
+  /** Whether it is what a person wrote, such as a reason. A quote is not emphasized. */
+  readonly isQuote?: true
+}
+
+/** Sentence of parts: plain text, and mentions of people and things, whose names were written by others. Pure. */
+export type Sentence = ReadonlyArray<string | NameMention>
+
+/** Template of a sentence. Parts are mentions, other sentences or text. */
+export const sentence = (
+  texts: TemplateStringsArray,
+  ...parts: ReadonlyArray<Sentence | NameMention | string>
+): Sentence =>
+  texts
+    .flatMap((text, at) => {
+      const part = parts[at]
+      return [text, ...(part === undefined ? [] : isSentence(part) ? part : [part])]
+    })
+    .filter((part) => part !== "")
+
+const isSentence = (part: Sentence | NameMention | string): part is Sentence => Array.isArray(part)
+
+/** The sentence as plain text. */
+export const sentenceText = (parts: Sentence): string =>
+  parts.map((part) => (typeof part === "string" ? part : part.name)).join("")
 
 /** What an action was for, with the names that the reader can see. */
 export interface AuditSubject {

@@ -1,7 +1,13 @@
-/** What the last events of a run say: its latest line, and the counts of its changes. Pure. */
+/** What the last events of a run say: its latest line, and the counts of its changes. A run in progress is read again every few seconds. */
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { Envelope } from "@corral/domain/run/RunEvent"
+import { queryOptions, useQuery } from "@tanstack/react-query"
+import { hubApi } from "../api/Hub.ts"
 import { plainLine } from "../markdown/plainLine.ts"
+import { isInProgress } from "../status/SessionStatus.ts"
+import { useMessages } from "../text/Language.tsx"
 import { type ActionKind, kindOfTool, targetOfLabel } from "../thread/ActionKind.ts"
+import { threadMessages } from "../thread/messages.ts"
 
 export interface RunTail {
   readonly line: string | undefined
@@ -97,4 +103,34 @@ export const runTail = (events: ReadonlyArray<Envelope>): RunTail => {
         ? undefined
         : { additions: countIn(diff.payload, "additions"), deletions: countIn(diff.payload, "deletions") }
   }
+}
+
+const EVENTS = 60
+const EVERY_MS = 4_000
+
+const runTailQuery = ({ id, lastSeq, state }: HubRun) =>
+  queryOptions({
+    // Not of the group `runs`: each card would be read again with every change of any run.
+    queryKey: ["runTail", id, state],
+    queryFn: async ({ signal }): Promise<RunTail> => {
+      const params = { id }
+      const last = isInProgress(state) ? (await hubApi.runs.get({ params, signal })).lastSeq : lastSeq
+      const query = { after: Math.max(0, last - EVENTS), limit: EVENTS }
+      return runTail((await hubApi.runs.events({ params, query, signal })).items)
+    },
+    staleTime: isInProgress(state) ? EVERY_MS : Number.POSITIVE_INFINITY,
+    refetchInterval: isInProgress(state) && state !== "queued" ? EVERY_MS : false
+  })
+
+const unknownTail: RunTail = { line: undefined, changes: undefined }
+
+/**
+ * Latest line and change counts of a run, from the end of the log that the Hub has. A run in progress is read again every few seconds. Latest
+ * line: the call in progress in words, else what the run said last. And the counts of its changes.
+ */
+export const useRunTail = (run: HubRun): Pick<RunTail, "line" | "changes"> => {
+  const { verbs } = useMessages(threadMessages)
+  const { changes, currentCall, line } = useQuery(runTailQuery(run)).data ?? unknownTail
+  if (currentCall === undefined || !isInProgress(run.state)) return { changes, line }
+  return { changes, line: `${verbs[currentCall.kind].doing} ${currentCall.target}`.trimStart() }
 }

@@ -1,7 +1,14 @@
-/** A choice below the text of a composer: a small button with the current value, and a menu with the others. */
+/**
+ * A choice below the text of a composer: a small button with the current value, and a menu with the others. On a phone, several choices are rows
+ * of a sheet behind one button.
+ */
+import { Dialog } from "@base-ui/react/dialog"
 import { Menu } from "@base-ui/react/menu"
 import type { ReactNode } from "react"
+import { useMessages } from "../text/Language.tsx"
 import { Icon, type IconName } from "../ui/Icon.tsx"
+import { phone, useMedia } from "../ui/useMedia.ts"
+import { composerMessages } from "./messages.ts"
 import "./composer.css"
 
 interface ChipProps {
@@ -101,3 +108,38 @@ export const ChipAction = ({
     </Menu.Item>
   </>
 )
+
+interface ChipSheetProps {
+  /** What is chosen, in the order of its weight. */
+  readonly summary: ReadonlyArray<string | undefined>
+  /** Whether a choice needs attention. */
+  readonly isWarning?: boolean
+  readonly children: ReactNode
+}
+
+/** Chips of a composer: in its row, or on a phone behind one button that names the main ones, as rows of a sheet. */
+export const ChipSheet = ({ children, isWarning = false, summary }: ChipSheetProps) => {
+  const messages = useMessages(composerMessages)
+  const isPhone = useMedia(phone)
+  const text = summary.filter((part) => part !== undefined).join(" · ")
+  if (!isPhone || text === "") return children
+  return (
+    <Dialog.Root>
+      <Dialog.Trigger
+        className={`${chipClass(false, isWarning)} chip-summary`}
+        aria-label={`${messages.settings}: ${text}`}
+      >
+        <Icon name="options" size={14} />
+        <bdi className="chip-text">{text}</bdi>
+      </Dialog.Trigger>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="backdrop" />
+        <Dialog.Popup className="chip-sheet">
+          <Dialog.Title className="chip-sheet-title">{messages.settings}</Dialog.Title>
+          {children}
+          <Dialog.Close className="button primary">{messages.done}</Dialog.Close>
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  )
+}

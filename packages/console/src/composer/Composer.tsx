@@ -1,30 +1,162 @@
 /**
- * Composer of a session: text, files, and what applies to the next message.
+ * Composer of a session: text, files, what applies to the next message, the answer to an open question, and Escape twice, which stops the agent.
  *
- * Guarantees: the draft is kept until the Hub has the message.
+ * Guarantees: the draft is kept until the Hub has the message. Only a click sends the text as an answer.
  */
 import type { Session } from "@corral/domain/session/Session"
-import { type RefObject, useEffect, useRef } from "react"
-import { useCanWork } from "../api/ProjectsAndTargets.ts"
+import { type RefObject, useEffect, useEffectEvent, useRef, useState } from "react"
+import { useCanWork, useTargets } from "../api/ProjectsAndTargets.ts"
+import { leaveForText } from "../approval/leaveForText.ts"
+import { AnswerNote } from "../input/AnswerNote.tsx"
+import { type TextQuestion, textAnswer } from "../input/FormDraft.ts"
+import { inputMessages } from "../input/messages.ts"
+import { useAnswer } from "../input/useAnswer.ts"
+import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { uiMessages } from "../ui/messages.ts"
+import { useAction } from "../ui/useAction.ts"
 import { useMedia } from "../ui/useMedia.ts"
-import type { TextQuestion } from "../input/openTextQuestion.ts"
-import { AnswerWithText } from "./AnswerWithText.tsx"
-import { AttachButton } from "./AttachButton.tsx"
-import { useStoredDraft } from "./Draft.ts"
-import { DropArea } from "./DropArea.tsx"
-import { FileChips } from "./FileChips.tsx"
+import { AddAgentDialog } from "./AddAgentDialog.tsx"
+import { AttachButton, DropArea, FileChips } from "./AttachedFiles.tsx"
+import { ChipAction, ChipChoices, ChipMenu, type ChipOption, ChipSheet } from "./ChipMenu.tsx"
+import { type Draft, useDraftReadiness, useSessionDraft, useStoredDraft } from "./Draft.ts"
 import { MessageField } from "./MessageField.tsx"
+import { ModeChip, ModelChip } from "./ModeAndModelChips.tsx"
 import { SendButton } from "./SendButton.tsx"
-import { SessionChips } from "./SessionChips.tsx"
-import { useEscapeTwice } from "./useEscapeTwice.ts"
-import { choiceFields, type Recipient, useRecipient } from "./useRecipient.ts"
-import { useSendMessage } from "./useSendMessage.ts"
-import { useSessionDraft } from "./useSessionDraft.ts"
 import { composerMessages } from "./messages.ts"
+import { type Recipient, choiceFields, useRecipient } from "./useRecipient.ts"
+import { useSendMessage } from "./useSendMessage.ts"
 import "./composer.css"
+
+interface AnswerWithTextProps extends TextQuestion {
+  readonly draft: Draft
+}
+
+/** Button that sends the text of the composer as the answer to the open question. Nothing but a click on it does that. */
+const AnswerWithText = ({ draft, input, question }: AnswerWithTextProps) => {
+  const messages = useMessages(inputMessages)
+  const sent = useRef("")
+  const answer = useAnswer(input, { onSent: () => draft.removeSent(sent.current, []) })
+  const isReady = useDraftReadiness(draft) === "ready" && draft.files.list().length === 0
+  const send = () => {
+    sent.current = draft.text()
+    answer.mutate({ answers: { [question.id]: textAnswer(question, sent.current.trim()) } })
+  }
+  if (!isReady) return null
+  return (
+    <>
+      <button
+        type="button"
+        className="button composer-button composer-answer"
+        title={messages.withThisTextHint(visibleLine(question.text, 200))}
+        disabled={answer.isPending}
+        onClick={send}
+        onKeyDown={leaveForText}
+      >
+        {messages.withThisText}
+      </button>
+      <AnswerNote error={answer.error} />
+    </>
+  )
+}
+
+interface SessionChipsProps {
+  readonly session: Session
+  readonly recipient: Recipient
+}
+
+const PEOPLE = "people"
+
+/** Chips of a session's composer: who receives the next message, in which mode and with which model. */
+const SessionChips = ({ recipient, session }: SessionChipsProps) => {
+  const messages = useMessages(composerMessages)
+  const targets = useTargets(session.projectId)
+  const adding = useAction()
+  const { agent, chooseAgent, chooseMode, chooseModel, mode, model, modes, offered } = recipient
+  const people: ChipOption = { value: PEOPLE, name: messages.people, detail: messages.peopleHint }
+  const options = session.agents.map(({ id, label, targetId, workspace }): ChipOption => ({
+    value: id,
+    name: label,
+    detail: `${targets.find((target) => target.id === targetId)?.name ?? targetId} · ${workspace}`
+  }))
+  const { modes: names } = useMessages(uiMessages)
+  const models = [offered?.model, ...session.agents.map((each) => each.model)]
+  return (
+    <>
+      <ChipSheet
+        summary={[
+          agent?.label ?? messages.people,
+          mode === undefined || agent === undefined ? undefined : names[mode]
+        ]}
+        isWarning={mode === "full_access"}
+      >
+        <ChipMenu label={messages.agent} icon="agent" isCompact text={agent?.label ?? messages.people}>
+          <ChipChoices
+            label={messages.recipient}
+            value={agent?.id ?? PEOPLE}
+            options={[...options, people]}
+            onChoose={(value) =>
+              chooseAgent(
+                value === PEOPLE ? PEOPLE : (session.agents.find(({ id }) => id === value)?.id ?? PEOPLE)
+              )
+            }
+          />
+          <ChipAction onClick={() => adding.setOpen(true)}>{messages.addAnother}</ChipAction>
+        </ChipMenu>
+        {agent !== undefined && (
+          <>
+            <ModeChip mode={mode} modes={modes} onChoose={chooseMode} />
+            <ModelChip
+              model={model}
+              usual={offered?.model}
+              models={[...new Set(models.filter((each) => each !== undefined))]}
+              onChoose={chooseModel}
+            />
+          </>
+        )}
+      </ChipSheet>
+      <AddAgentDialog session={session} action={adding} onAdded={chooseAgent} />
+    </>
+  )
+}
+
+/** Time for the second press. */
+const ARMED_MS = 4_000
+
+/** Places where Escape closes something. */
+const CLOSABLE = "[role=dialog], [role=alertdialog], [role=menu], [aria-expanded=true][role=combobox]"
+
+/**
+ * Stop by Escape, twice: Escape also closes menus and lists, and one press too many must not stop an agent. Returns whether a first Escape was
+ * pressed. Without `onStop` there is nothing to stop.
+ */
+const useEscapeTwice = (onStop: (() => void) | undefined): boolean => {
+  const [armed, setArmed] = useState(false)
+  const isArmed = armed && onStop !== undefined
+  const onKey = useEffectEvent((event: KeyboardEvent) => {
+    const { defaultPrevented, isComposing, key, keyCode, target } = event
+    if (isComposing || keyCode === 229) return
+    const closes = target instanceof Element && target.closest(CLOSABLE) !== null
+    if (key !== "Escape" || defaultPrevented || closes) return setArmed(false)
+    if (isArmed) onStop()
+    setArmed(!isArmed)
+  })
+  const isListening = onStop !== undefined
+  useEffect(() => {
+    if (!isListening) return undefined
+    const listener = (event: KeyboardEvent) => onKey(event)
+    document.addEventListener("keydown", listener)
+    return () => document.removeEventListener("keydown", listener)
+  }, [isListening])
+  useEffect(() => {
+    if (!armed) return undefined
+    const timer = setTimeout(() => setArmed(false), ARMED_MS)
+    return () => clearTimeout(timer)
+  }, [armed])
+  return isArmed
+}
 
 interface ComposerControl {
   readonly isPaused: boolean
@@ -33,7 +165,7 @@ interface ComposerControl {
   readonly onStop: () => void
 }
 
-interface Props {
+interface ComposerProps {
   readonly session: Session
   /** Whether a turn of the default agent is in progress. */
   readonly isWorking: boolean
@@ -71,7 +203,12 @@ const useOpeningFocus = (): RefObject<HTMLTextAreaElement | null> => {
   return field
 }
 
-const OpenComposer = ({ control: { isPaused, onPause, onStop }, isWorking, question, session }: Props) => {
+const OpenComposer = ({
+  control: { isPaused, onPause, onStop },
+  isWorking,
+  question,
+  session
+}: ComposerProps) => {
   const messages = useMessages(composerMessages)
   const draft = useSessionDraft(session.id)
   const field = useOpeningFocus()
@@ -138,7 +275,7 @@ const OpenComposer = ({ control: { isPaused, onPause, onStop }, isWorking, quest
   )
 }
 
-export const Composer = (props: Props) => {
+export const Composer = (props: ComposerProps) => {
   const messages = useMessages(composerMessages)
   const mayWork = useCanWork(props.session.projectId)
   if (props.session.state !== "active") return <p className="composer-closed">{messages.readOnly}</p>

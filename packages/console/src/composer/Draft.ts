@@ -3,7 +3,9 @@
  *
  * Guarantees: the draft is stored shortly after each change, and when the page is left.
  */
+import type { SessionId } from "@corral/domain/identity/Ids"
 import { useEffect, useSyncExternalStore } from "react"
+import { useCurrentUser } from "../api/CurrentUser.ts"
 import { DraftFiles } from "./DraftFiles.ts"
 import { readDraft, storeDraft } from "./StoredDrafts.ts"
 
@@ -104,3 +106,6 @@ export const useStoredDraft = ({ store }: Draft): void =>
       store()
     }
   }, [store])
+
+/** The draft of the signed-in user in a session. */
+export const useSessionDraft = (id: SessionId): Draft => Draft.of(`${useCurrentUser().user.id}.${id}`)

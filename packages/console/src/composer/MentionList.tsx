@@ -1,17 +1,143 @@
-/** Entries that complete a path, as the list of a combobox. The field keeps the focus. */
+/**
+ * Completion of a path in a message field: its state, and its entries as the list of a combobox, above the composer or below it. The field keeps
+ * the focus.
+ */
 import { CorralError } from "@corral/client/http/CorralError"
-import { type RefObject, useEffect, useRef } from "react"
+import type { FileEntry } from "@corral/domain/device/Workspace"
+import {
+  type CSSProperties,
+  type KeyboardEvent,
+  type RefObject,
+  useEffect,
+  useEffectEvent,
+  useLayoutEffect,
+  useRef,
+  useState
+} from "react"
 import { createPortal } from "react-dom"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
-import { useErrorSentence } from "../ui/errorSentence.ts"
 import { Icon } from "../ui/Icon.tsx"
+import { useErrorSentence } from "../ui/errorSentence.ts"
+import { type Mention, mentionAt } from "./Mention.ts"
 import { composerMessages } from "./messages.ts"
-import type { OpenMention } from "./useMention.ts"
-import { usePlacement } from "./usePlacement.ts"
+import { type MentionPlace, useFoundFiles } from "./useFoundFiles.ts"
 import "./composer.css"
 
-interface Props {
+export interface OpenMention {
+  readonly place: MentionPlace | "loading"
+  readonly entries: ReadonlyArray<FileEntry>
+  /** Index of the selected entry. */
+  readonly selected: number
+  readonly isSearching: boolean
+  readonly error: Error | null
+}
+
+interface Selection {
+  /** What was typed when the entry was selected. */
+  readonly query: string
+  readonly index: number
+}
+
+/**
+ * State of the completion in a message field: the mention at the caret, its entries and the selected one. `caret` is undefined while the field
+ * has no focus. `onChoose` completes the path.
+ */
+export const useMention = (
+  text: string,
+  caret: number | undefined,
+  place: MentionPlace | "loading" | undefined,
+  onChoose: (mention: Mention, entry: FileEntry) => void
+) => {
+  const [selection, setSelection] = useState<Selection>({ query: "", index: 0 })
+  /** What was typed when a key chose the best match of a search without an answer yet. */
+  const [awaited, setAwaited] = useState<string>()
+  /** Position of the mention that was closed with Escape. */
+  const [closedAt, setClosedAt] = useState<number>()
+  const found = place === undefined || caret === undefined ? undefined : mentionAt(text, caret)
+  const mention = found?.start === closedAt ? undefined : found
+  const { error, isSearching, items: entries } = useFoundFiles(place, mention?.query)
+  if (found === undefined && closedAt !== undefined) setClosedAt(undefined)
+
+  const query = mention?.query ?? ""
+  const selected = selection.query === query ? Math.min(selection.index, Math.max(entries.length - 1, 0)) : 0
+  const select = (index: number) => setSelection({ query, index })
+  const choose = (index: number) => {
+    const entry = entries[index]
+    if (mention !== undefined && entry !== undefined) onChoose(mention, entry)
+  }
+  const chooseAwaited = useEffectEvent(() => {
+    if (awaited === query) choose(0)
+    setAwaited(undefined)
+  })
+  useEffect(() => {
+    if (awaited !== undefined && !isSearching) chooseAwaited()
+  }, [awaited, isSearching])
+  const state: OpenMention | undefined =
+    mention === undefined || place === undefined
+      ? undefined
+      : { place, entries, selected, isSearching, error }
+
+  /** Returns whether the key was for the completion. */
+  const onKey = ({ key }: Pick<KeyboardEvent, "key">): boolean => {
+    if (mention === undefined) return false
+    if (key === "Escape") {
+      setClosedAt(mention.start)
+      return true
+    }
+    const isChoice = key === "Enter" || key === "Tab"
+    if (isChoice && isSearching) {
+      setAwaited(query)
+      return true
+    }
+    if (entries.length === 0) return false
+    if (key === "ArrowDown" || key === "ArrowUp") {
+      const step = key === "ArrowDown" ? 1 : -1
+      select((selected + step + entries.length) % entries.length)
+      return true
+    }
+    if (!isChoice) return false
+    choose(selected)
+    return true
+  }
+  return { state, onKey, choose, select }
+}
+
+const GAP = 4
+const MAX_HEIGHT = 288
+
+const placementAt = (composer: Element): CSSProperties => {
+  const { bottom, left, top, width } = composer.getBoundingClientRect()
+  return top < innerHeight / 2
+    ? { left, width, top: bottom + GAP, maxHeight: Math.min(MAX_HEIGHT, innerHeight - bottom - 2 * GAP) }
+    : { left, width, bottom: innerHeight - top + GAP, maxHeight: Math.min(MAX_HEIGHT, top - 2 * GAP) }
+}
+
+/**
+ * Place of a list that floats at a composer: above it, or below it in the upper half of the window. A scrolling ancestor does not cut it.
+ * Follows the box of the composer that contains the field.
+ */
+const usePlacement = (field: RefObject<Element | null>): CSSProperties => {
+  const [placement, setPlacement] = useState<CSSProperties>({})
+  useLayoutEffect(() => {
+    const composer = field.current?.closest(".composer")
+    if (composer == null) return undefined
+    const place = () => setPlacement(placementAt(composer))
+    place()
+    const sizes = new ResizeObserver(place)
+    sizes.observe(composer)
+    addEventListener("resize", place)
+    addEventListener("scroll", place, true)
+    return () => {
+      sizes.disconnect()
+      removeEventListener("resize", place)
+      removeEventListener("scroll", place, true)
+    }
+  }, [field])
+  return placement
+}
+
+interface MentionListProps {
   readonly id: string
   readonly field: RefObject<Element | null>
   readonly mention: OpenMention
@@ -21,7 +147,9 @@ interface Props {
 
 export const optionId = (id: string, index: number): string => `${id}-${index}`
 
-const MentionNote = ({ mention: { entries, error, isSearching, place } }: Pick<Props, "mention">) => {
+const MentionNote = ({
+  mention: { entries, error, isSearching, place }
+}: Pick<MentionListProps, "mention">) => {
   const messages = useMessages(composerMessages)
   const textOf = useErrorSentence()
   const note =
@@ -41,7 +169,7 @@ const MentionNote = ({ mention: { entries, error, isSearching, place } }: Pick<P
   )
 }
 
-export const MentionList = ({ field, id, mention, onChoose, onSelect }: Props) => {
+export const MentionList = ({ field, id, mention, onChoose, onSelect }: MentionListProps) => {
   const messages = useMessages(composerMessages)
   const list = useRef<HTMLUListElement>(null)
   const placement = usePlacement(field)

@@ -1,14 +1,23 @@
-/** Agents that a device could offer: what to run there to sign in to a program, or to install one. */
+/**
+ * Agents that a device could offer: what to run there to sign in to a program, or to install one. The command comes from the hint of the Edge.
+ */
 import { Dialog } from "@base-ui/react/dialog"
 import type { Agent } from "@corral/domain/run/Agent"
 import { useRef } from "react"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
-import { CopyLine } from "../ui/CopyLine.tsx"
+import { CopyLine } from "../ui/Copy.tsx"
 import { uiMessages } from "../ui/messages.ts"
 import { composerMessages } from "./messages.ts"
-import { setupCommand } from "./SetupCommand.ts"
 import "./composer.css"
+
+/** The command in a hint of an Edge, such as "Install Codex: npm install -g @openai/codex". Pure. `undefined` if the hint names none. */
+export const setupCommand = (hint: string | undefined): string | undefined => {
+  const marked = hint?.split("`", 3)[1]
+  if (marked !== undefined && marked.trim() !== "" && hint?.split("`").length !== 2) return marked.trim()
+  const at = hint?.indexOf("npm install ") ?? -1
+  return hint === undefined || at === -1 ? undefined : hint.slice(at).trim()
+}
 
 /** Agents that need an installation or a sign-in. */
 export const missingAgents = (agents: ReadonlyArray<Agent>): ReadonlyArray<Agent> =>
@@ -40,14 +49,14 @@ const AgentGroup = ({ agents, label }: { readonly agents: ReadonlyArray<Agent>; 
     </section>
   )
 
-interface Props {
+interface MissingAgentsProps {
   readonly agents: ReadonlyArray<Agent>
   readonly device: string
   readonly open: boolean
   readonly onOpenChange: (open: boolean) => void
 }
 
-export const MissingAgents = ({ agents, device, onOpenChange, open }: Props) => {
+export const MissingAgents = ({ agents, device, onOpenChange, open }: MissingAgentsProps) => {
   const messages = useMessages(composerMessages)
   const { close } = useMessages(uiMessages)
   const heading = useRef<HTMLHeadingElement>(null)

@@ -1,29 +1,145 @@
-/** Messages that no agent has yet, above the composer: queued, waiting for their device, or failed. */
+/**
+ * Messages that no agent has yet, above the composer: queued, waiting for their device, failed, or held until a user sends them. A withdrawn
+ * text comes back into the composer.
+ */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
+import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
+import { useCurrentUser } from "../api/CurrentUser.ts"
+import { hubApi, messageLimit } from "../api/Hub.ts"
+import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
+import { useMemberName } from "../api/MemberName.ts"
 import { useTargets } from "../api/ProjectsAndTargets.ts"
-import { visibleText } from "../markdown/visible.ts"
+import { visibleLine, visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
-import { useFinish } from "./useFinish.ts"
 import { Icon, type IconName } from "../ui/Icon.tsx"
-import { useErrorSentence } from "../ui/errorSentence.ts"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { AttachmentList } from "./AttachmentList.tsx"
+import { useErrorSentence } from "../ui/errorSentence.ts"
+import { AttachmentList } from "./AttachedFiles.tsx"
+import { copiesOf } from "./DraftFiles.ts"
 import { EditMessage } from "./EditMessage.tsx"
-import { HeldNote } from "./HeldNote.tsx"
 import { type QueueState, queueState } from "./QueueState.ts"
-import { useQueuedMessage } from "./useQueuedMessage.ts"
 import { composerMessages } from "./messages.ts"
+import { useFinish } from "./useFinish.ts"
+import { useSessionDraft } from "./Draft.ts"
 import "./composer.css"
+
+interface HeldNoteProps {
+  readonly session: Session
+  readonly agent: AgentInstance
+  /** Pending messages of the session. */
+  readonly messages: ReadonlyArray<Message>
+  /** Whether the user can write in the session. */
+  readonly mayWrite: boolean
+}
+
+const useContinue = ({ id: agentInstanceId, sessionId: id }: AgentInstance) => {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: () => hubApi.sessions.continueAgent({ params: { id, agentInstanceId } }),
+    onSettled: () => client.invalidateQueries({ queryKey: ["sessions"] })
+  })
+}
+
+/** Why queued messages of an agent are held, and the button that sends them. */
+const HeldNote = ({ agent, mayWrite, messages: queue, session }: HeldNoteProps) => {
+  const messages = useMessages(composerMessages)
+  const proceed = useContinue(agent)
+  const { by, reason } = agent.held ?? {}
+  const { user } = useCurrentUser()
+  const member = useMemberName(session.projectId, by)
+  const person = by === user.id ? messages.you : member === undefined ? "" : visibleLine(member, 60)
+  const count = queue.filter(({ delivery, to }) => to === agent.id && delivery?.held === true).length
+  if (reason === undefined || count === 0) return null
+  const name = session.agents.length > 1 ? visibleLine(agent.label, 60) : ""
+  const why = reason === "failed" ? messages.heldAfterFailure(name) : messages.heldAfterStop(name, person)
+  return (
+    <div className="held-note" role="status">
+      <Icon name="pause" size={14} />
+      <span>{`${why}${messages.between}${messages.heldCount(count)}`}</span>
+      {mayWrite && (
+        <button
+          type="button"
+          className="button small"
+          disabled={proceed.isPending}
+          onClick={() => proceed.mutate()}
+        >
+          {messages.continueQueue(count)}
+        </button>
+      )}
+      <RefusalNote error={proceed.error} />
+    </div>
+  )
+}
+
+/** Focus of the session's composer, after an action whose result is there or whose own button is gone. */
+const focusComposer = (): void =>
+  document.querySelector<HTMLTextAreaElement>(".composer textarea")?.focus({ preventScroll: true })
+
+/** Changes of a message that no agent has yet. A withdrawn text comes back into the composer. */
+const useQueuedMessage = (session: Session, message: Message) => {
+  const client = useQueryClient()
+  const draft = useSessionDraft(session.id)
+  const headersOf = useIdempotencyKey()
+  const params = { id: session.id, messageId: message.id }
+  const onSettled = () => client.invalidateQueries({ queryKey: ["sessions"] })
+  const { attachments = [], text } = message
+
+  const withdraw = useMutation({
+    mutationFn: async () => {
+      await hubApi.sessions.withdrawMessage({ params, ...messageLimit })
+      if (draft.offer(text) && attachments.length > 0) draft.files.add(await copiesOf(attachments))
+    },
+    // The text is there, and the button is gone.
+    onSuccess: focusComposer,
+    onSettled
+  })
+  /** For messages without files: those belong to the withdrawn message. */
+  const sendNow = useMutation({
+    mutationFn: async () => {
+      // First, so that the agent receives it once.
+      await hubApi.sessions.withdrawMessage({ params, ...messageLimit })
+      const payload = {
+        text,
+        when: "now" as const,
+        ...(message.to === undefined ? {} : { to: message.to })
+      }
+      try {
+        await hubApi.sessions.addMessage({
+          params: { id: session.id },
+          headers: headersOf({ payload, of: message.id }),
+          payload,
+          ...messageLimit
+        })
+      } catch (error) {
+        draft.prepend(text)
+        throw error
+      }
+    },
+    onSettled
+  })
+  const retry = useMutation({
+    mutationFn: () => hubApi.sessions.retryMessage({ params, ...messageLimit }),
+    onSettled
+  })
+  return {
+    withdraw,
+    sendNow,
+    retry,
+    isBusy: withdraw.isPending || sendNow.isPending || retry.isPending,
+    error: withdraw.error ?? sendNow.error ?? retry.error
+  }
+}
 
 const icons: { readonly [S in QueueState]?: IconName } = { failed: "error", held: "pause", waits: "offline" }
 
 /** Longest text that is shown whole. */
 const MAX_SHOWN = 1_000
 
-interface Props {
+interface QueuedMessagesProps {
   readonly session: Session
   /** Pending and failed messages, oldest first. */
   readonly messages: ReadonlyArray<Message>
@@ -33,7 +149,7 @@ interface Props {
   readonly idleRuns: ReadonlyMap<string, HubRun["id"]>
 }
 
-interface RowProps extends Props {
+interface RowProps extends QueuedMessagesProps {
   readonly message: Message
 }
 
@@ -134,7 +250,7 @@ const QueuedRow = ({ idleRuns, mayWrite, message, messages: queue, session }: Ro
   )
 }
 
-export const QueuedMessages = (props: Props) => {
+export const QueuedMessages = (props: QueuedMessagesProps) => {
   const messages = useMessages(composerMessages)
   if (props.messages.length === 0) return null
   return (

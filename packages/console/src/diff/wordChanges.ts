@@ -1,9 +1,11 @@
 /**
- * Words that differ between a removed line and the line that replaces it.
+ * Words that differ between a removed line and the line that replaces it, and their marks in highlighted code.
  *
- * Guarantees: without the marked words and white space, both lines are the same. Time is linear in the length of the lines: only a middle of
- * few words is compared word by word.
+ * Guarantees: without the marked words and white space, both lines are the same. Time is linear in the length of the lines: only a middle of few
+ * words is compared word by word.
  */
+import type { Token } from "../markdown/Highlighter.ts"
+
 export interface TextRange {
   readonly from: number
   readonly to: number
@@ -101,4 +103,38 @@ export const wordChanges = (removed: string, added: string): WordChanges => {
     before: rangesOf(before, isCommonIn(before, inLeft)),
     after: rangesOf(after, isCommonIn(after, inRight))
   }
+}
+
+/**
+ * Marks ranges of highlighted code. Tokens keep their classes; a marked piece gets its own class. `ranges` are in order and do not overlap.
+ * Linear in the number of tokens and ranges.
+ */
+export const markTokens = (
+  tokens: ReadonlyArray<Token>,
+  ranges: ReadonlyArray<TextRange>,
+  className: string
+): ReadonlyArray<Token> => {
+  if (ranges.length === 0) return tokens
+  let [offset, next] = [0, 0]
+  const cut = (text: string): ReadonlyArray<Token> => {
+    const pieces: Array<Token> = []
+    const end = offset + text.length
+    let at = offset
+    while (at < end) {
+      while ((ranges[next]?.to ?? Number.POSITIVE_INFINITY) <= at) next++
+      const { from, to } = ranges[next] ?? { from: end, to: end }
+      const isMarked = from <= at
+      const until = Math.min(end, isMarked ? to : from)
+      const piece = text.slice(at - offset, until - offset)
+      pieces.push(isMarked ? { className, children: [piece] } : piece)
+      at = until
+    }
+    offset = end
+    return pieces
+  }
+  const mark = (all: ReadonlyArray<Token>): ReadonlyArray<Token> =>
+    all.flatMap((token) =>
+      typeof token === "string" ? cut(token) : [{ ...token, children: mark(token.children) }]
+    )
+  return mark(tokens)
 }

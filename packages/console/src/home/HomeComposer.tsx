@@ -1,24 +1,170 @@
-/** Composer of a new session: sending creates the session with its agent, and opens it. */
+/** Composer of a new session, with its project, workspace, agent, mode and model: sending creates the session with its agent, and opens it. */
+import { Menu } from "@base-ui/react/menu"
 import { type Ref, useState } from "react"
 import { useCurrentUser } from "../api/CurrentUser.ts"
-import { AttachButton } from "../composer/AttachButton.tsx"
+import { AttachButton, DropArea, FileChips } from "../composer/AttachedFiles.tsx"
+import { ChipAction, ChipChoices, ChipMenu, type ChipOption, ChipSheet } from "../composer/ChipMenu.tsx"
 import { Draft, useStoredDraft } from "../composer/Draft.ts"
-import { DropArea } from "../composer/DropArea.tsx"
-import { FileChips } from "../composer/FileChips.tsx"
 import { MessageField } from "../composer/MessageField.tsx"
+import { MissingAgents, missingAgents } from "../composer/MissingAgents.tsx"
+import { ModeChip, ModelChip } from "../composer/ModeAndModelChips.tsx"
 import { SendButton } from "../composer/SendButton.tsx"
-import type { MentionPlace } from "../composer/useFoundFiles.ts"
 import { composerMessages } from "../composer/messages.ts"
+import type { MentionPlace } from "../composer/useFoundFiles.ts"
+import { type WorkPlace, isUsable } from "../start/Offer.ts"
 import type { StartChoice } from "../start/useStartChoice.ts"
 import { useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { uiMessages } from "../ui/messages.ts"
 import { useMedia } from "../ui/useMedia.ts"
-import { HomeChips } from "./HomeChips.tsx"
-import { type StartSettings, useStartSession } from "./useStartSession.ts"
 import { homeMessages } from "./messages.ts"
+import { type StartSettings, useStartSession } from "./useStartSession.ts"
 import "./home.css"
 
-interface Props {
+interface ChoiceProps {
+  readonly choice: StartChoice
+}
+
+interface HomeChipsProps extends ChoiceProps {
+  readonly settings: StartSettings
+  readonly onSettings: (settings: StartSettings) => void
+}
+
+const ProjectChip = ({ choice: { pick, project, projects } }: ChoiceProps) => {
+  const messages = useMessages(homeMessages)
+  if (project === undefined || projects.length < 2) return null
+  return (
+    <ChipMenu label={messages.project} icon="projects" text={project.name}>
+      <ChipChoices
+        label={messages.project}
+        value={project.id}
+        options={projects.map(({ id, name }) => ({ value: id, name }))}
+        onChoose={(projectId) => pick({ projectId })}
+      />
+    </ChipMenu>
+  )
+}
+
+const keyOf = ({ target, workspace }: WorkPlace): string => `${target.id}/${workspace.id}`
+
+const PlaceChip = ({ choice: { pick, place, places }, onSettings, settings }: HomeChipsProps) => {
+  const messages = useMessages(homeMessages)
+  const { states } = useMessages(uiMessages)
+  if (place === undefined) return null
+  const { target, workspace } = place
+  const detailOf = (each: WorkPlace): string =>
+    isUsable(each) ? states[each.target.state] : messages.goneWorkspace
+  return (
+    <ChipMenu
+      label={messages.workspace}
+      icon={target.state === "online" ? "devices" : "offline"}
+      text={`${target.name} · ${workspace.id}`}
+      isWarning={target.state !== "online" || !isUsable(place)}
+    >
+      <ChipChoices
+        label={messages.workspace}
+        value={keyOf(place)}
+        options={places.map((each): ChipOption => ({
+          value: keyOf(each),
+          name: `${each.target.name} · ${each.workspace.id}`,
+          detail: detailOf(each),
+          disabled: !isUsable(each)
+        }))}
+        onChoose={(value) => {
+          const chosen = places.find((each) => keyOf(each) === value)
+          if (chosen !== undefined) pick({ targetId: chosen.target.id, workspace: chosen.workspace.id })
+        }}
+      />
+      {workspace.offered?.git === true && (
+        <>
+          <Menu.Separator className="menu-line" />
+          <Menu.CheckboxItem
+            className="menu-item"
+            checked={settings.isIsolated}
+            onCheckedChange={(isIsolated) => onSettings({ ...settings, isIsolated })}
+          >
+            <span className="menu-mark" aria-hidden="true">
+              {settings.isIsolated ? "✓" : ""}
+            </span>
+            {messages.worktree}
+          </Menu.CheckboxItem>
+        </>
+      )}
+    </ChipMenu>
+  )
+}
+
+const AgentChip = ({ choice: { agent, agents, pick, place } }: ChoiceProps) => {
+  const messages = useMessages(homeMessages)
+  const [isMissingOpen, setMissingOpen] = useState(false)
+  if (place === undefined) return null
+  const missing = missingAgents(agents).length
+  return (
+    <>
+      <ChipMenu
+        label={messages.agent}
+        icon="agent"
+        isCompact
+        text={agent?.label ?? messages.noAgent}
+        isWarning={agent === undefined || agent.signedIn === false}
+      >
+        <ChipChoices
+          label={messages.agent}
+          value={agent?.id}
+          options={agents
+            .filter(({ available }) => available)
+            .map(({ id, label, signedIn, version }): ChipOption => {
+              const details = [version, signedIn === false ? messages.notSignedIn : undefined]
+              const detail = details.filter((part) => part !== undefined).join(" · ")
+              return { value: id, name: label, ...(detail === "" ? {} : { detail }) }
+            })}
+          onChoose={(agentId) => pick({ agentId })}
+        />
+        {missing > 0 && (
+          <ChipAction onClick={() => setMissingOpen(true)}>{messages.missing(missing)}</ChipAction>
+        )}
+      </ChipMenu>
+      <MissingAgents
+        agents={agents}
+        device={place.target.name}
+        open={isMissingOpen}
+        onOpenChange={setMissingOpen}
+      />
+    </>
+  )
+}
+
+/** Chips of the home page's composer: project, workspace, agent, mode and model of a new session. */
+const HomeChips = (props: HomeChipsProps) => {
+  const { choice, onSettings, settings } = props
+  const { agent, mode, modes, pick, place } = choice
+  const { modes: names } = useMessages(uiMessages)
+  const summary = [
+    agent?.label,
+    place === undefined ? undefined : `${place.target.name} · ${place.workspace.id}`,
+    mode === undefined ? undefined : names[mode]
+  ]
+  return (
+    <ChipSheet summary={summary} isWarning={place?.target.state === "offline" || mode === "full_access"}>
+      <ProjectChip choice={choice} />
+      <PlaceChip {...props} />
+      <AgentChip choice={choice} />
+      {place !== undefined && agent !== undefined && (
+        <>
+          <ModeChip mode={mode} modes={modes} onChoose={(chosen) => pick({ mode: chosen })} />
+          <ModelChip
+            model={settings.model}
+            usual={agent.model}
+            models={agent.model === undefined ? [] : [agent.model]}
+            onChoose={(model) => onSettings({ ...settings, model })}
+          />
+        </>
+      )}
+    </ChipSheet>
+  )
+}
+
+interface HomeComposerProps {
   readonly choice: StartChoice
   readonly fieldRef?: Ref<HTMLTextAreaElement>
 }
@@ -35,7 +181,7 @@ const useStartHint = ({ agent, mode, place, project }: StartChoice): readonly [s
   return ["", true]
 }
 
-export const HomeComposer = ({ choice, fieldRef }: Props) => {
+export const HomeComposer = ({ choice, fieldRef }: HomeComposerProps) => {
   const messages = useMessages(composerMessages)
   const draft = Draft.of(`${useCurrentUser().user.id}.home`)
   useStoredDraft(draft)

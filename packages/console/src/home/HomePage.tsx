@@ -1,26 +1,193 @@
-/** Home: the composer of a new session, what needs the user, what works, and what has finished since the last visit. */
+/**
+ * Home: the composer of a new session, what needs the user, what works, and what has finished since the last visit. Users without runs see first
+ * steps.
+ */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
-import { type RefObject, useEffect, useRef, useState } from "react"
+import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react"
 import { latestRunsQuery } from "../api/LatestRuns.ts"
-import { pendingCountQuery, usePending, useWaitingRuns } from "../api/PendingCount.ts"
-import { pendingInputsQuery } from "../api/PendingInputs.ts"
-import { targetsQuery } from "../api/ProjectsAndTargets.ts"
+import { pendingCountQuery, pendingInputsQuery, usePending, useWaitingRuns } from "../api/Pending.ts"
+import {
+  targetsQuery,
+  useAgentName,
+  useOfflineTargets,
+  useProjectName,
+  useRights,
+  useTargetName,
+  useTargets
+} from "../api/ProjectsAndTargets.ts"
+import { ChangeCounts } from "../board/ChangeCounts.tsx"
+import { RunTime } from "../board/RunTime.tsx"
+import { useRunTail } from "../board/runTail.ts"
+import { visibleLine } from "../markdown/visible.ts"
+import { WorkLink, useWorkTitle } from "../runs/WorkLink.tsx"
 import type { StartWish } from "../start/Offer.ts"
-import { useStartChoice } from "../start/useStartChoice.ts"
-import { useMessages } from "../text/Language.tsx"
+import { type StartChoice, useStartChoice } from "../start/useStartChoice.ts"
+import { runStatus } from "../status/SessionStatus.ts"
+import { StatusMark } from "../status/StatusMark.tsx"
+import { useMessages, usePunctuation } from "../text/Language.tsx"
+import { useOfflineText } from "../thread/offlineText.ts"
+import { Icon } from "../ui/Icon.tsx"
 import { Loading } from "../ui/Loading.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { FirstSteps } from "./FirstSteps.tsx"
+import { useErrorSentence } from "../ui/errorSentence.ts"
 import { HomeComposer } from "./HomeComposer.tsx"
-import { homeRows } from "./homeRows.ts"
 import { useLastVisit } from "./LastVisit.ts"
 import { NeedsDecision } from "./NeedsDecision.tsx"
-import { WorkRows } from "./WorkRows.tsx"
+import { homeRows } from "./homeRows.ts"
 import { homeMessages } from "./messages.ts"
 import "./home.css"
+
+/** What the link or button of a step shows. Only the next step has one: a new user has one thing to do. */
+interface StepFace {
+  readonly className: string
+  readonly "aria-label": string
+  readonly children: string
+}
+
+interface Step {
+  readonly name: "project" | "device" | "workspace" | "run"
+  readonly done: boolean
+  readonly way: (face: StepFace) => ReactNode
+}
+
+interface FirstStepsProps {
+  readonly choice: StartChoice
+  /** Whether the user has a device. */
+  readonly hasDevice: boolean
+  readonly onWrite: () => void
+}
+
+/** First steps for a user without runs. Each completes itself as the data changes, wherever it was done. */
+const FirstSteps = ({ choice: { places, project }, hasDevice, onWrite }: FirstStepsProps) => {
+  const messages = useMessages(homeMessages)
+  const { comma } = usePunctuation()
+  const steps: ReadonlyArray<Step> = [
+    { name: "project", done: project !== undefined, way: (face) => <Link to="/projects" {...face} /> },
+    { name: "device", done: hasDevice, way: (face) => <Link to="/devices" {...face} /> },
+    {
+      name: "workspace",
+      done: places.length > 0,
+      way: (face) =>
+        project !== undefined && (
+          <Link
+            to="/projects/$projectId"
+            params={{ projectId: project.id }}
+            search={{ tab: "workspaces" }}
+            {...face}
+          />
+        )
+    },
+    // The page hides the steps after the first run.
+    {
+      name: "run",
+      done: false,
+      way: (face) => <button type="button" {...face} className="button" onClick={onWrite} />
+    }
+  ]
+  const next = steps.find(({ done }) => !done)
+  return (
+    <section className="first" aria-label={messages.begin}>
+      <h2>{messages.begin}</h2>
+      <p className="quiet">{messages.beginHint}</p>
+      <ol className="first-steps">
+        {steps.map(({ done, name, way }, index) => {
+          const [title = "", hint, action = ""] = messages.steps[name]
+          return (
+            <li
+              key={name}
+              className={done ? "first-step first-step-done" : "first-step"}
+              aria-current={next?.name === name ? "step" : undefined}
+            >
+              <span className="first-step-mark" aria-hidden="true">
+                {done ? <Icon name="check" size={14} /> : index + 1}
+              </span>
+              <span className="first-step-text">
+                <strong>{title}</strong>
+                {done && (
+                  <span className="hidden">
+                    {comma}
+                    {messages.done}
+                  </span>
+                )}
+                <br />
+                <span className="quiet">{hint}</span>
+              </span>
+              {next?.name === name &&
+                way({ className: "button primary", "aria-label": title, children: action })}
+            </li>
+          )
+        })}
+      </ol>
+    </section>
+  )
+}
+
+/** Rows with a pending approval are in their own list. */
+const noneWaits: ReadonlySet<HubRun["id"]> = new Set()
+
+const WorkRow = ({ run }: { readonly run: HubRun }) => {
+  const title = useWorkTitle(run)
+  const textOf = useErrorSentence()
+  const project = useProjectName(run.projectId)
+  const agent = useAgentName(run.targetId, run.agentId)
+  const target = useTargetName(run.targetId)
+  const offline = useOfflineTargets()
+  const { changes, line: latest } = useRunTail(run)
+  const status = runStatus(run, { offline, rights: useRights(), waiting: noneWaits })
+  const isSilent = status === "offline"
+  const line = status === "background" ? run.outstanding?.titles.join(", ") : latest
+  const offlineText = useOfflineText(useTargets().find(({ id }) => id === run.targetId))
+  const place = [project, agent, target].filter((part) => part !== undefined).join(" · ")
+  return (
+    <li className="row">
+      <div className="row-main">
+        <WorkLink runId={run.id} sessionId={run.sessionId} className="row-title">
+          <bdi>{title}</bdi>
+        </WorkLink>
+        <span className="quiet home-detail">
+          <bdi>
+            {isSilent
+              ? offlineText
+              : visibleLine(run.error === undefined ? (line ?? place) : textOf(run.error))}
+          </bdi>
+        </span>
+      </div>
+      <div className="row-side home-side">
+        <span>
+          <ChangeCounts changes={changes} run={run} />
+        </span>
+        <StatusMark status={status} />
+        <span className="home-time">
+          {/* How long a device works that can't be heard is not known. A paused run's time stands still. */}
+          {!isSilent && status !== "paused" && <RunTime run={run} />}
+        </span>
+      </div>
+    </li>
+  )
+}
+
+interface WorkRowsProps {
+  readonly label: string
+  readonly runs: ReadonlyArray<HubRun>
+}
+
+/** Runs as rows that lead to their session: title, latest line or device, changes, state and time. */
+const WorkRows = ({ label, runs }: WorkRowsProps) =>
+  runs.length === 0 ? null : (
+    <section aria-label={label}>
+      <h2>
+        {label} <span className="home-count">{runs.length}</span>
+      </h2>
+      <ul className="rows" aria-label={label}>
+        {runs.map((run) => (
+          <WorkRow key={run.id} run={run} />
+        ))}
+      </ul>
+    </section>
+  )
 
 /** The change feed has no hints about new projects, shares and linked workspaces: read them again while the user sets them up. */
 const SETUP_INTERVAL_MS = 3_000
@@ -47,7 +214,7 @@ const Overview = ({ runs }: { readonly runs: ReadonlyArray<HubRun> }) => {
   )
 }
 
-interface Props {
+interface HomePageProps {
   /** Choices of the URL. */
   readonly search: StartWish
   /** Whether the user came to write. */
@@ -68,7 +235,7 @@ const useOnceTrue = (condition: boolean): boolean => {
   return wasTrue || condition
 }
 
-export const HomePage = ({ isStart, search }: Props) => {
+export const HomePage = ({ isStart, search }: HomePageProps) => {
   const messages = useMessages(homeMessages)
   const runs = useQuery(latestRunsQuery)
   const pending = useQuery(pendingCountQuery)

@@ -1,6 +1,6 @@
 /** All open questions and plans as rows. Nothing where there are none. */
 import { useLatestRuns } from "../api/LatestRuns.ts"
-import { usePendingInputs } from "../api/PendingInputs.ts"
+import { usePendingInputs } from "../api/Pending.ts"
 import { useMessages } from "../text/Language.tsx"
 import { InputRow } from "./InputRow.tsx"
 import { inputMessages } from "../input/messages.ts"

@@ -1,33 +1,109 @@
 /**
  * An open question, plan or link above the composer.
  *
- * Guarantees: takes no focus, and reacts to no key in its first 500 ms. Only Enter, a click or a button answers.
+ * Guarantees: takes no focus, and reacts to no key in its first 500 ms. Only Enter, a click or a button answers. Only a click of the person
+ * opens a link.
  */
+import { endsWithPlan } from "@corral/domain/approval/RunMode"
 import type { HubInput } from "@corral/domain/hub-api/HubRun"
+import type { RunMode } from "@corral/domain/run/Run"
+import { useQuery } from "@tanstack/react-query"
 import { type KeyboardEvent, type RefObject, useRef } from "react"
-import { useCanDecide, useCanWork } from "../api/ProjectsAndTargets.ts"
-import { Requester } from "../approval/Requester.tsx"
-import { visibleLine } from "../markdown/visible.ts"
-import { useLanguage, useMessages } from "../text/Language.tsx"
 import { useDevice } from "../api/Device.ts"
+import { hubApi } from "../api/Hub.ts"
+import { useCanDecide, useCanWork, useTargets } from "../api/ProjectsAndTargets.ts"
+import { Requester } from "../approval/TargetNote.tsx"
+import { visibleLine } from "../markdown/visible.ts"
+import { startModes } from "../start/Offer.ts"
+import { useLanguage, useMessages } from "../text/Language.tsx"
+import { CopyButton } from "../ui/Copy.tsx"
+import { Icon } from "../ui/Icon.tsx"
 import { Time } from "../ui/Time.tsx"
-import { hasChoice, optionIds, withOption, withoutChoices } from "./FormDraft.ts"
 import { AnswerNote } from "./AnswerNote.tsx"
-import { LinkForm } from "./LinkForm.tsx"
+import { hasChoice, optionIds, useFormDraft, withOption, withoutChoices } from "./FormDraft.ts"
 import { PlanForm } from "./PlanForm.tsx"
-import { QuestionForm } from "./QuestionForm.tsx"
-import { type AnswerMutation, useAnswer } from "./useAnswer.ts"
-import { useFormDraft } from "./useFormDraft.ts"
-import { useCardKeys } from "./useCardKeys.ts"
-import { usePlanModes } from "./usePlanModes.ts"
+import { QuestionForm, SkipButton } from "./QuestionForm.tsx"
 import { inputMessages } from "./messages.ts"
+import { type AnswerMutation, useAnswer } from "./useAnswer.ts"
+import { useCardKeys } from "./CardKeys.ts"
 import "../approval/approval.css"
 import "./input.css"
+
+interface LinkFormProps {
+  readonly input: HubInput
+  readonly answer: AnswerMutation
+}
+
+/** The address, if it is a web page. */
+const webPageOf = (address: string): URL | undefined => {
+  const url = URL.canParse(address) ? new URL(address) : undefined
+  return url?.protocol === "https:" || url?.protocol === "http:" ? url : undefined
+}
+
+/** An address that the agent asks the person to open. Only a click of the person opens it. */
+const LinkForm = ({ answer, input: { url = "" } }: LinkFormProps) => {
+  const messages = useMessages(inputMessages)
+  const page = webPageOf(url)
+  const isBusy = answer.isPending || answer.isSuccess
+  return (
+    <div className="input-form">
+      <div className="dock-request link-request">
+        <p>{page === undefined ? messages.unsafeLink : messages.linkHint}</p>
+        {page !== undefined && <p className="link-host">{messages.host(page.host)}</p>}
+        <code className="link-address">{visibleLine(url, 4_096)}</code>
+        <div className="link-actions">
+          {page !== undefined && (
+            <a className="button" href={page.href} target="_blank" rel="noreferrer noopener">
+              <Icon name="open" />
+              {messages.open}
+            </a>
+          )}
+          <CopyButton text={url} label={messages.copy} />
+        </div>
+      </div>
+      <div className="decision-buttons input-buttons">
+        <button
+          type="button"
+          className="button primary"
+          disabled={isBusy}
+          onClick={() => answer.mutate({ answers: {} })}
+        >
+          {messages.linkDone}
+        </button>
+        <SkipButton answer={answer} />
+      </div>
+    </div>
+  )
+}
+
+interface PlanModes {
+  readonly isLoading: boolean
+  /** The usual mode first. Undefined if the run itself carries the plan out. */
+  readonly modes: ReadonlyArray<RunMode> | undefined
+}
+
+/** Modes in which an approved plan can be carried out. Only a run that may not act itself needs one: another run follows it. */
+const usePlanModes = ({ agentId, kind, projectId, runId, targetId, workspace }: HubInput): PlanModes => {
+  const run = useQuery({
+    queryKey: ["runs", runId],
+    queryFn: ({ signal }) => hubApi.runs.get({ params: { id: runId }, signal }),
+    enabled: kind === "plan"
+  })
+  const target = useTargets(projectId).find(({ id }) => id === targetId)
+  if (kind !== "plan") return { isLoading: false, modes: undefined }
+  if (run.data === undefined) return { isLoading: run.isLoading, modes: undefined }
+  if (!endsWithPlan(run.data.mode)) return { isLoading: false, modes: undefined }
+  const offered = startModes(
+    target?.workspaces.find(({ id }) => id === workspace),
+    target?.agents.find(({ id }) => id === agentId)
+  ).filter((mode) => !endsWithPlan(mode))
+  return { isLoading: false, modes: offered.toSorted((a, b) => Number(b === "ask") - Number(a === "ask")) }
+}
 
 /** Time in which a new card reacts to no key. */
 const DEAF_MS = 500
 
-interface Props {
+interface InputCardProps {
   readonly input: HubInput
   readonly card: RefObject<HTMLElement | null>
   /** Number of open questions. */
@@ -50,7 +126,7 @@ const useQuestionCard = ({
   answer,
   card,
   input
-}: Pick<Props, "card" | "input"> & { readonly answer: AnswerMutation }) => {
+}: Pick<InputCardProps, "card" | "input"> & { readonly answer: AnswerMutation }) => {
   const { draft, forget, setDraft } = useFormDraft(input)
   const form = useRef<HTMLFormElement>(null)
   const choose = (digit: number): boolean => {
@@ -116,7 +192,7 @@ const Body = ({
   )
 }
 
-export const InputCard = ({ card, count, input, onAnswered }: Props) => {
+export const InputCard = ({ card, count, input, onAnswered }: InputCardProps) => {
   const messages = useMessages(inputMessages)
   const { language } = useLanguage()
   const deafUntil = useRef(performance.now() + DEAF_MS)

@@ -1,6 +1,6 @@
 /** UI text of questions, forms, plans and links. */
 import { bilingual } from "../text/Language.tsx"
-import type { AnswerProblem } from "./AnswerProblem.ts"
+import type { AnswerProblem } from "./FormDraft.ts"
 
 interface Bounds {
   readonly min?: number

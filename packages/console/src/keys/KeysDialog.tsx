@@ -3,7 +3,7 @@ import { Dialog } from "@base-ui/react/dialog"
 import { useRef } from "react"
 import { useMessages } from "../text/Language.tsx"
 import { keysMessages } from "./messages.ts"
-import { useSingleKeys } from "./useShortcuts.ts"
+import { useSingleKeys } from "./Shortcut.ts"
 import "./keys.css"
 
 interface Props {

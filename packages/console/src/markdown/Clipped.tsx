@@ -3,7 +3,7 @@
  */
 import { type ReactNode, useState } from "react"
 import { useMessages } from "../text/Language.tsx"
-import { CopyIcon } from "../ui/CopyIcon.tsx"
+import { CopyIcon } from "../ui/Copy.tsx"
 import { clipEnd, clipStart } from "./clipText.ts"
 import { markdownMessages } from "./messages.ts"
 import { visibleText } from "./visible.ts"

@@ -1,20 +1,146 @@
 /**
- * Browser notifications of approvals, questions and ended runs while every tab of the console is hidden: one for each, in one tab. A click opens the
- * session; a decision elsewhere closes the notification.
+ * Browser notifications of approvals, questions and ended runs while every tab of the console is hidden: one for each, in one tab, which Web
+ * Locks choose. A click opens the session; a decision elsewhere closes the notification. Only the users that a change concerns see one.
  */
 import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
-import { useQueryClient } from "@tanstack/react-query"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { RunId, UserId } from "@corral/domain/identity/Ids"
+import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
+import { type QueryClient, useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
-import { useRef } from "react"
+import { useEffect, useRef } from "react"
 import { accountStorage } from "../api/AccountStorage.ts"
 import { useCurrentUser } from "../api/CurrentUser.ts"
+import { hubApi } from "../api/Hub.ts"
+import { isAtLeast, projectsQuery } from "../api/ProjectsAndTargets.ts"
+import { sessionQuery } from "../api/Sessions.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
-import { claimNotification, isAnyTabVisible, useVisibleTab } from "./Tabs.ts"
+import {
+  type NotifiableChange,
+  isNews,
+  isNotifiable,
+  notificationKey,
+  withClaim
+} from "./NotificationDecision.ts"
+import { notificationSettingKey, notificationState } from "./NotificationSetting.tsx"
 import { notificationMessages } from "./messages.ts"
-import { isNews, isNotifiable, type NotifiableChange, notificationKey } from "./NotificationDecision.ts"
-import { type NotificationContent, notificationOf } from "./notificationOf.ts"
-import { notificationSettingKey, notificationState } from "./NotificationSetting.ts"
+
+const VISIBLE = "corral.visible"
+const CLAIMS = "corral.notified"
+
+/** Holds a shared lock while this tab is visible. */
+const useVisibleTab = (): void => {
+  useEffect(() => {
+    let release: (() => void) | undefined
+    const follow = () => {
+      if (document.hidden) {
+        release?.()
+        release = undefined
+      } else if (release === undefined) {
+        const held = new Promise<void>((resolve) => (release = resolve))
+        void navigator.locks?.request(VISIBLE, { mode: "shared" }, () => held)
+      }
+    }
+    follow()
+    document.addEventListener("visibilitychange", follow)
+    return () => {
+      document.removeEventListener("visibilitychange", follow)
+      release?.()
+    }
+  }, [])
+}
+
+const isAnyTabVisible = async (): Promise<boolean> => {
+  const { held = [] } = (await navigator.locks?.query()) ?? {}
+  return held.some(({ name }) => name === VISIBLE)
+}
+
+/** Whether this tab is the first to claim the key. */
+const claimNotification = async (key: string): Promise<boolean> => {
+  const claim = (): boolean => {
+    const claims = withClaim(accountStorage.getItem(CLAIMS), key)
+    if (claims !== undefined) accountStorage.setItem(CLAIMS, claims)
+    return claims !== undefined
+  }
+  // Insecure pages have no locks, and no notifications either.
+  return navigator.locks === undefined ? claim() : navigator.locks.request(CLAIMS, claim)
+}
+
+interface NotificationContent {
+  readonly kind: "approval" | "input" | "completed" | "failed"
+  /** What waits, or the session or prompt of the run. */
+  readonly title: string
+  readonly text: string
+  /** When it was requested or ended, in ISO 8601. */
+  readonly at: string
+  readonly run: Pick<HubRun, "id" | "sessionId">
+}
+
+const runOf = (id: RunId): Promise<HubRun> => hubApi.runs.get({ params: { id } })
+
+/** Approvals concern those who can decide them. */
+const approvalContent = async (
+  client: QueryClient,
+  { id, projectId }: Extract<NotifiableChange, { kind: "approval" }>
+): Promise<NotificationContent | undefined> => {
+  const projects = await client.fetchQuery(projectsQuery)
+  const project = projects.items.find((each) => each.id === projectId)
+  if (project !== undefined && !isAtLeast(project.role, project.approvals.approvers)) return undefined
+  const { agentId, request, requestedAt, runId, workspace } = await hubApi.approvals.get({ params: { id } })
+  const run = await runOf(runId)
+  return { kind: "approval", title: request.title, text: `${agentId} · ${workspace}`, at: requestedAt, run }
+}
+
+/** Questions concern those who can write in the session, plans those who can decide approvals. */
+const inputContent = async (
+  client: QueryClient,
+  { id, projectId }: Extract<NotifiableChange, { kind: "input" }>
+): Promise<NotificationContent | undefined> => {
+  const projects = await client.fetchQuery(projectsQuery)
+  const project = projects.items.find((each) => each.id === projectId)
+  const { agentId, kind, requestedAt, runId, title, workspace } = await hubApi.inputs.get({ params: { id } })
+  const least = kind === "plan" ? project?.approvals.approvers : "member"
+  if (project !== undefined && least !== undefined && !isAtLeast(project.role, least)) return undefined
+  const run = await runOf(runId)
+  return { kind: "input", title, text: `${agentId} · ${workspace}`, at: requestedAt, run }
+}
+
+/** An ended run concerns the user who created its session or its task. */
+const runContent = async (
+  client: QueryClient,
+  { id, state }: Extract<NotifiableChange, { kind: "run" }>,
+  reader: UserId
+): Promise<NotificationContent | undefined> => {
+  const run = await runOf(id)
+  const { endedAt, error, input, replaced, resultText, sessionId, taskId, updatedAt } = run
+  if (replaced === true) return undefined
+  const session = sessionId === undefined ? undefined : await client.fetchQuery(sessionQuery(sessionId))
+  const task =
+    session !== undefined || taskId === undefined
+      ? undefined
+      : await hubApi.tasks.get({ params: { id: taskId } })
+  if ((session ?? task)?.createdBy !== reader) return undefined
+  return {
+    kind: state,
+    title: session?.title ?? messageOfPrompt(input.text),
+    text: error?.message ?? resultText ?? "",
+    at: endedAt ?? updatedAt,
+    run
+  }
+}
+
+/** Content of a notification: read from the Hub, and only for those whom the change concerns. */
+const notificationOf = (
+  client: QueryClient,
+  change: NotifiableChange,
+  reader: UserId
+): Promise<NotificationContent | undefined> =>
+  change.kind === "approval"
+    ? approvalContent(client, change)
+    : change.kind === "input"
+      ? inputContent(client, change)
+      : runContent(client, change, reader)
 
 const openedAt = Date.now()
 

@@ -1,7 +1,45 @@
-/** Sections of the palette for a query: what the console has, ranked here, and what the Hub has found. Pure. */
+/** Items and sections of the palette for a query: what the console has, ranked here, and what the Hub has found. Pure. */
 import type { SearchResult } from "@corral/domain/search/SearchResult"
-import type { PaletteItem, PaletteKind, PaletteSection } from "./PaletteItem.ts"
+import type { WorkStatus } from "../status/SessionStatus.ts"
+import type { IconName } from "../ui/Icon.tsx"
 import { ranked } from "./rank.ts"
+
+const paletteKinds = [
+  "recent",
+  "sessions",
+  "commands",
+  "threads",
+  "files",
+  "runs",
+  "projects",
+  "devices"
+] as const
+type PaletteKind = (typeof paletteKinds)[number]
+
+/** What the palette lists: sessions, texts found by the Hub, places, devices and commands. */
+export interface PaletteItem {
+  /** Unique in the palette. */
+  readonly key: string
+  readonly icon: IconName
+  readonly title: string
+  /** Where it is: the session of a found text, or the project of a session. */
+  readonly detail?: string | undefined
+  /** ISO 8601. */
+  readonly at?: string
+  readonly status?: WorkStatus
+  /** Keys that do the same. */
+  readonly shortcut?: string
+  /** Further words that find the item, such as its name in the other language. */
+  readonly words?: string
+  readonly run: () => void
+  /** Whether the page stays, and gets the focus back. */
+  readonly stays?: boolean
+}
+
+export interface PaletteSection {
+  readonly kind: PaletteKind
+  readonly items: ReadonlyArray<PaletteItem>
+}
 
 /** Most items of a section. */
 const most: { readonly [K in PaletteKind]: number } = {

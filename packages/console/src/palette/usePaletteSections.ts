@@ -1,15 +1,143 @@
-/** Content of the palette for a query, with the state of the search. */
+/**
+ * Content of the palette for a query, with the state of the search: sessions, runs, projects and devices that the console has loaded, what the
+ * Hub finds, and commands by their names in both languages.
+ */
+import type { Target } from "@corral/domain/device/Device"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { SearchResult } from "@corral/domain/search/SearchResult"
+import type { SessionItem } from "@corral/domain/session/Session"
 import { useNavigate } from "@tanstack/react-router"
-import { type TypedSearch, useTypedSearch } from "../api/useTypedSearch.ts"
-import { visibleLine } from "../markdown/visible.ts"
-import type { IconName } from "../ui/Icon.tsx"
-import type { PaletteItem, PaletteSection } from "./PaletteItem.ts"
-import { paletteSections } from "./paletteSections.ts"
-import { useCommands } from "./useCommands.ts"
-import { usePlaces } from "./usePlaces.ts"
 import { hubApi } from "../api/Hub.ts"
+import { useLatestRuns } from "../api/LatestRuns.ts"
+import { useProjects, useTargets } from "../api/ProjectsAndTargets.ts"
+import { useSessions } from "../api/Sessions.ts"
+import { useSignOut } from "../api/CurrentUser.ts"
+import { type TypedSearch, useTypedSearch } from "../api/useTypedSearch.ts"
+import { shortcuts } from "../keys/Shortcut.ts"
+import { visibleLine } from "../markdown/visible.ts"
+import { useNotificationSetting } from "../notification/NotificationSetting.tsx"
+import { promptTitle } from "../runs/RunRows.tsx"
+import { useSessionStatuses } from "../status/SessionStatus.ts"
+import { useLanguage, useMessages } from "../text/Language.tsx"
+import type { IconName } from "../ui/Icon.tsx"
+import { themes, useTheme } from "../ui/Theme.ts"
+import { uiMessages } from "../ui/messages.ts"
+import { type PaletteItem, type PaletteSection, paletteSections } from "./paletteSections.ts"
+import { paletteMessages } from "./messages.ts"
 import { queryWords } from "./rank.ts"
+
+type Command = keyof (typeof paletteMessages)["en"]["commands"]
+
+const places = [
+  ["home", "home", "/"],
+  ["board", "board", "/board"],
+  ["runs", "runs", "/runs"],
+  ["approvals", "approvals", "/approvals"],
+  ["devices", "devices", "/devices"],
+  ["projects", "projects", "/projects"],
+  ["audit", "audit", "/audit"],
+  ["account", "account", "/account"]
+] as const satisfies ReadonlyArray<readonly [Command, IconName, string]>
+
+const otherWords = (command: Command): string =>
+  `${paletteMessages.en.commands[command]} ${paletteMessages.zh.commands[command]}`
+
+/** Commands of the palette: places, theme, language, notifications, keys and sign-out. Each is found by its name in both languages. */
+const useCommands = (onKeys: () => void): ReadonlyArray<PaletteItem> => {
+  const { commands: names } = useMessages(paletteMessages)
+  const navigate = useNavigate()
+  const [theme, choose] = useTheme()
+  const { language, selectLanguage } = useLanguage()
+  const notifications = useNotificationSetting()
+  const signOut = useSignOut()
+  const command = (name: Command, icon: IconName, run: () => void, shortcut?: string): PaletteItem => ({
+    key: name,
+    icon,
+    title: names[name],
+    words: otherWords(name),
+    run,
+    ...(shortcut === undefined ? {} : { shortcut })
+  })
+  const setting = (name: Command, icon: IconName, run: () => void): PaletteItem => ({
+    ...command(name, icon, run),
+    stays: true
+  })
+  return [
+    command("newSession", "plus", () => void navigate({ to: "/start" }), shortcuts.newSession),
+    ...places.map(([name, icon, to]) => command(name, icon, () => void navigate({ to }))),
+    ...themes
+      .filter((each) => each !== theme)
+      .map((each) => setting(`${each}Theme`, "settings", () => choose(each))),
+    language === "en"
+      ? setting("chinese", "network", () => selectLanguage("zh"))
+      : setting("english", "network", () => selectLanguage("en")),
+    ...(notifications.state === "unsupported" || notifications.state === "blocked"
+      ? []
+      : [
+          notifications.state === "on"
+            ? setting("notificationsOff", "bell", notifications.disable)
+            : setting("notificationsOn", "bell", () => void notifications.enable())
+        ]),
+    command("keys", "command", onKeys, shortcuts.keys),
+    command("signOut", "account", signOut)
+  ]
+}
+
+interface Places {
+  readonly sessions: ReadonlyArray<PaletteItem>
+  readonly runs: ReadonlyArray<PaletteItem>
+  readonly projects: ReadonlyArray<PaletteItem>
+  readonly devices: ReadonlyArray<PaletteItem>
+}
+
+/** Sessions, runs, projects and devices that the console has loaded, as items of the palette. */
+const usePlaces = (): Places => {
+  const navigate = useNavigate()
+  const projects = useProjects()
+  const targets = useTargets()
+  const { items } = useSessions({ state: "active" })
+  const runs = useLatestRuns()
+  const statuses = useSessionStatuses()
+  const { states } = useMessages(uiMessages)
+  const projectName = (id: string) => projects.find((project) => project.id === id)?.name
+
+  const sessionItem = ({ id, projectId, title, updatedAt }: SessionItem): PaletteItem => ({
+    key: id,
+    icon: "message",
+    title: visibleLine(title),
+    detail: projectName(projectId),
+    at: updatedAt,
+    status: statuses.get(id) ?? "idle",
+    run: () => void navigate({ to: "/sessions/$sessionId", params: { sessionId: id } })
+  })
+  const runItem = ({ createdAt, id, input, projectId, state }: HubRun): PaletteItem => ({
+    key: id,
+    icon: "runs",
+    title: visibleLine(promptTitle(input.text)),
+    detail: [states[state], projectName(projectId)].filter((part) => part !== undefined).join(" · "),
+    at: createdAt,
+    run: () => void navigate({ to: "/runs/$runId", params: { runId: id } })
+  })
+  const deviceItem = ({ id, name, state }: Target): PaletteItem => ({
+    key: id,
+    icon: "devices",
+    title: visibleLine(name),
+    detail: states[state],
+    run: () => void navigate({ to: "/devices" })
+  })
+  return {
+    sessions: items.map(sessionItem),
+    // A run of a session is found by its session.
+    runs: runs.filter(({ sessionId }) => sessionId === undefined).map(runItem),
+    projects: projects.map(({ id, name }) => ({
+      key: id,
+      icon: "projects" as const,
+      title: visibleLine(name),
+      run: () => void navigate({ to: "/projects/$projectId", params: { projectId: id } })
+    })),
+    devices: targets.map(deviceItem)
+  }
+}
 
 const MOST = 30
 const MAX_CHARACTERS = 200

@@ -1,19 +1,51 @@
-/** Page of the user's projects. */
+/** Page of the user's projects, with what happens in each: how many of its runs need the user, and how many work. */
+import type { ProjectId } from "@corral/domain/identity/Ids"
 import type { ProjectVisibility } from "@corral/domain/project/Project"
 import { useQueryClient } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
+import { useMemo } from "react"
 import { hubApi } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
+import { useLatestRuns } from "../api/LatestRuns.ts"
 import { useList } from "../api/Lists.ts"
+import { useWaitingRuns } from "../api/Pending.ts"
+import { useOfflineTargets, useRights } from "../api/ProjectsAndTargets.ts"
+import { type WorkStatus, runStatus } from "../status/SessionStatus.ts"
+import { StatusMark } from "../status/StatusMark.tsx"
 import { useMessages } from "../text/Language.tsx"
 import { optionalField, textIn } from "../ui/Field.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { Time } from "../ui/Time.tsx"
-import { ProjectActivity } from "./ProjectActivity.tsx"
 import { ProjectFields } from "./ProjectFields.tsx"
 import { projectMessages } from "./messages.ts"
+
+/** Statuses that are counted, in their order. */
+const counted = ["needsYou", "working"] as const satisfies ReadonlyArray<WorkStatus>
+
+/** What happens in a project: how many of its runs need the user, and how many work. Nothing for a quiet one. */
+const ProjectActivity = ({ id }: { readonly id: ProjectId }) => {
+  const runs = useLatestRuns()
+  const waiting = useWaitingRuns()
+  const offline = useOfflineTargets()
+  const rights = useRights()
+  const statuses = useMemo(
+    () =>
+      runs
+        .filter(({ projectId }) => projectId === id)
+        .map((run) => runStatus(run, { offline, rights, waiting })),
+    [id, offline, rights, runs, waiting]
+  )
+  return counted.map((status) => {
+    const count = statuses.filter((each) => each === status).length
+    return count === 0 ? null : (
+      <span key={status} className="project-activity">
+        <StatusMark status={status} /> <span className="quiet">{count}</span>
+      </span>
+    )
+  })
+}
 
 const NewProject = () => {
   const messages = useMessages(projectMessages)

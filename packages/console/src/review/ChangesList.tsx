@@ -1,23 +1,169 @@
-/** Virtual list of the changes. Renders only visible items, so that a diff of ten thousand lines costs no more than one of ten. */
-import { useCallback, useMemo } from "react"
+/**
+ * Virtual list of the changes: heads of files, which fold them and mark them as viewed, and lines with the buttons that comment on them. Renders
+ * only visible items, so that a diff of ten thousand lines costs no more than one of ten.
+ */
+import { memo, useCallback, useMemo } from "react"
+import { DiffRow } from "../diff/DiffRow.tsx"
 import { languageOfFile } from "../diff/languageOfFile.ts"
 import type { DiffEntry } from "../diff/rows.ts"
+import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
-import { CommentEditor } from "./CommentEditor.tsx"
-import { CommentView } from "./CommentView.tsx"
-import { FileHead } from "./FileHead.tsx"
-import { type DiffSideName, keyOfLine, type LineComment, lineOfRow, linesInSpan } from "./LineComment.ts"
-import { LineItem } from "./LineItem.tsx"
-import { VirtualList } from "./VirtualList.tsx"
+import { Icon } from "../ui/Icon.tsx"
+import { CommentEditor, CommentView } from "./CommentView.tsx"
+import {
+  type DiffSideName,
+  type LineComment,
+  type LineRef,
+  keyOfLine,
+  lineOfRow,
+  linesInSpan
+} from "./LineComment.ts"
 import type { ReviewItem } from "./ReviewItem.ts"
+import { VirtualList } from "./VirtualList.tsx"
+import { describeSpan } from "./commentsMessage.ts"
+import { reviewMessages } from "./messages.ts"
 import type { ReviewFile } from "./useChanges.ts"
 import type { ChangesView } from "./useChangesView.ts"
 import type { LineSelection } from "./useLineSelection.ts"
 import type { ReviewList } from "./useReviewList.ts"
-import { reviewMessages } from "./messages.ts"
+import "../diff/diff.css"
 import "./changes.css"
 
-interface Props {
+interface FileHeadProps {
+  readonly file: ReviewFile
+  readonly isOpen: boolean
+  readonly isViewed: boolean
+  readonly comments: number
+  readonly onToggle: () => void
+  readonly onViewed: () => void
+}
+
+/** Head of a changed file: a button that folds it, its counts, and its mark as viewed. */
+const FileHead = ({ comments, file: { diff }, isOpen, isViewed, onToggle, onViewed }: FileHeadProps) => {
+  const messages = useMessages(reviewMessages)
+  const { additions, deletions, fromPath, path, status } = diff
+  const cut = path.lastIndexOf("/") + 1
+  return (
+    <div className="file-head">
+      <button
+        type="button"
+        className="file-fold"
+        aria-expanded={isOpen}
+        data-focus
+        data-path={path}
+        onClick={onToggle}
+      >
+        <Icon name={isOpen ? "fold" : "unfold"} />
+        <span className="file-path" title={visibleLine(path, 1_000)}>
+          {cut > 0 && <span className="file-folder">{visibleLine(path.slice(0, cut), 1_000)}</span>}
+          <span className="file-name">{visibleLine(path.slice(cut), 400)}</span>
+          {fromPath !== undefined && (
+            <span className="quiet"> {messages.renamedFrom(visibleLine(fromPath, 400))}</span>
+          )}
+        </span>{" "}
+        {status !== "modified" && (
+          <>
+            <span className={`file-status file-status-${status}`}>{messages.status[status]}</span>{" "}
+          </>
+        )}
+        {comments > 0 && (
+          <>
+            <span className="file-comments">
+              <Icon name="message" size={14} />
+              <span className="hidden">{messages.commentCount(comments)}</span>
+              <span aria-hidden="true">{comments}</span>
+            </span>{" "}
+          </>
+        )}
+        {additions > 0 && <ins className="diff-plus">+{additions}</ins>}{" "}
+        {deletions > 0 && <del className="diff-minus">−{deletions}</del>}
+      </button>
+      <label className="file-viewed">
+        <input
+          type="checkbox"
+          aria-label={messages.viewedFile(visibleLine(path, 1_000))}
+          checked={isViewed}
+          onChange={onViewed}
+        />
+        {messages.viewed}
+      </label>
+    </div>
+  )
+}
+
+type LineChange = "same" | "added" | "removed" | "changed"
+
+/** What a row shows, for its name. `undefined` for rows without lines. */
+const describeRow = (
+  row: DiffEntry
+): { readonly line: number; readonly change: LineChange; readonly text: string } | undefined => {
+  if (row.kind === "line") {
+    const { mark, number, text } = row.side
+    return { line: number, change: mark === "+" ? "added" : mark === "-" ? "removed" : "same", text }
+  }
+  if (row.kind !== "pair") return undefined
+  const side = row.new ?? row.old
+  if (side === undefined) return undefined
+  const isPair = row.old !== undefined && row.new !== undefined
+  const one = side.mark === "+" ? "added" : "removed"
+  return {
+    line: side.number,
+    change: side.mark === " " ? "same" : isPair ? "changed" : one,
+    text: side.text
+  }
+}
+
+/** Lines of a row that can have a comment: one, or both of a pair. */
+const linesOfRow = (row: DiffEntry): ReadonlyArray<LineRef> => {
+  const [before, after] = [lineOfRow(row, "old"), lineOfRow(row, "new")]
+  if (before === undefined || after === undefined) return []
+  return keyOfLine(before) === keyOfLine(after) ? [after] : [before, after]
+}
+
+const NAME_CHARACTERS = 160
+
+interface LineItemProps {
+  readonly file: ReviewFile
+  readonly row: DiffEntry
+  readonly language: string | undefined
+  /** Sides of the row that are selected. */
+  readonly selected: "" | "old" | "new" | "both"
+  readonly mayComment: boolean
+  readonly onComment: (file: ReviewFile, row: DiffEntry, side: DiffSideName) => void
+}
+
+/** A changed line with its name for screen readers, and the buttons that comment on it. */
+const LineItem = memo(({ file, language, mayComment, onComment, row, selected }: LineItemProps) => {
+  const messages = useMessages(reviewMessages)
+  const description = describeRow(row)
+  if (description === undefined) return <DiffRow row={row} language={language} />
+  const { change, line, text } = description
+  return (
+    <div
+      className={`line-item ${selected === "" ? "" : `line-selected-${selected}`}`}
+      role="group"
+      aria-label={messages.lineName(line, change, visibleLine(text, NAME_CHARACTERS))}
+      tabIndex={-1}
+      data-focus
+    >
+      <DiffRow row={row} language={language} />
+      {mayComment &&
+        linesOfRow(row).map((each) => (
+          <button
+            key={each.side}
+            type="button"
+            className={`line-comment line-comment-${row.kind === "pair" ? each.side : "new"}`}
+            aria-label={messages.commentOn(describeSpan({ from: each, to: each }, messages.message))}
+            onClick={() => onComment(file, row, each.side)}
+          >
+            <Icon name="plus" size={14} />
+          </button>
+        ))}
+    </div>
+  )
+})
+
+interface ChangesListProps {
   readonly view: ChangesView
   readonly list: ReviewList
   readonly selection: LineSelection | undefined
@@ -45,7 +191,7 @@ const markOf = (row: DiffEntry, lines: ReadonlySet<string>): "" | "old" | "new" 
   return isIn(before) ? "old" : isIn(after) ? "new" : ""
 }
 
-interface ItemProps extends Omit<Props, "list" | "selection" | "handlers"> {
+interface ItemProps extends Omit<ChangesListProps, "list" | "selection" | "handlers"> {
   readonly item: ReviewItem
   readonly marked: ReturnType<typeof useMarkedLines>
   readonly onComment: (file: ReviewFile, row: DiffEntry, side: DiffSideName) => void
@@ -124,7 +270,7 @@ const ChangesItem = ({
   }
 }
 
-export const ChangesList = ({ handlers, list, selection, view, ...rest }: Props) => {
+export const ChangesList = ({ handlers, list, selection, view, ...rest }: ChangesListProps) => {
   const messages = useMessages(reviewMessages)
   const marked = useMarkedLines(view, selection)
   const { scroller, setActive, sticky, virtual } = list

@@ -1,29 +1,159 @@
-/** Changes of a run as a review: files with marks, lines with comments, and one message with all of them. */
+/**
+ * Changes of a run as a review: a toolbar with totals, viewed files and the layout, files with marks, lines with comments, and one message with
+ * all of them. A note says which changes are unknown, and which files were not compared.
+ */
+import { Menu } from "@base-ui/react/menu"
+import { CorralError } from "@corral/client/http/CorralError"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { LeftOut } from "@corral/domain/run/Worktree"
 import { type ReactNode, useEffect, useRef, useState } from "react"
 import { useDiffLayout } from "../diff/useDiffLayout.ts"
+import { visibleLine } from "../markdown/visible.ts"
+import { reasonText, unknownChangesMessages } from "../run/unknownChanges.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
+import { MoreButton } from "../ui/ListMore.tsx"
 import { Loading } from "../ui/Loading.tsx"
-import { MoreButton } from "../ui/MoreButton.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { ChangedFiles } from "./ChangedFiles.tsx"
-import { ChangesBar } from "./ChangesBar.tsx"
 import { ChangesList } from "./ChangesList.tsx"
 import type { LineComment } from "./LineComment.ts"
 import { DRAFT_KEY, NEW_COMMENT } from "./ReviewItem.ts"
-import { SendComments } from "./SendComments.tsx"
+import { SendComments, useSendComments } from "./SendComments.tsx"
+import { reviewMessages } from "./messages.ts"
 import { type Changes, useChanges } from "./useChanges.ts"
 import { useChangesView } from "./useChangesView.ts"
 import { useLineSelection } from "./useLineSelection.ts"
-import { reviewStore } from "./useReview.ts"
+import { reviewStore } from "./ReviewStore.ts"
 import { useReviewKeys } from "./useReviewKeys.ts"
 import { useReviewList } from "./useReviewList.ts"
-import { useSendComments } from "./useSendComments.ts"
-import { LeftOutNote, UnknownChangesNote, unknownChangesOf } from "./UnknownChangesNote.tsx"
-import { reviewMessages } from "./messages.ts"
+import "../run/run.css"
+import "../diff/diff.css"
 import "./changes.css"
 import "./review.css"
+
+interface Unknown {
+  readonly reason?: unknown
+  readonly detail?: unknown
+}
+
+/** `undefined` if the changes are known, or another request failed. */
+const unknownChangesOf = (run: HubRun, error: Error | null): Unknown | undefined => {
+  if (run.changesUnknown !== undefined) return run.changesUnknown
+  return error instanceof CorralError && error.code === "changes_unknown" ? error.details : undefined
+}
+
+/** Changes of a turn that are unknown, and files of it that were not compared. */
+const UnknownChangesNote = ({ unknown: { detail, reason } }: { readonly unknown: Unknown }) => {
+  const messages = useMessages(unknownChangesMessages)
+  return (
+    <div className="refusal" role="alert">
+      <p>
+        <strong>{messages.title}.</strong> {reasonText(messages.reasons, reason)} {messages.review}
+      </p>
+      {typeof detail === "string" && (
+        <p className="quiet">
+          <code>{visibleLine(detail, 400)}</code>
+        </p>
+      )}
+    </div>
+  )
+}
+
+const LeftOutNote = ({ leftOut: { count, paths } }: { readonly leftOut: LeftOut }) => {
+  const messages = useMessages(unknownChangesMessages)
+  return (
+    <p className="line warning">
+      <strong>{messages.leftOut(count)}</strong>{" "}
+      {paths.map((path, at) => (
+        <span key={path}>
+          {at > 0 && ", "}
+          <code>{visibleLine(path, 400)}</code>
+        </span>
+      ))}{" "}
+      {count > paths.length && messages.more(count - paths.length)}
+    </p>
+  )
+}
+
+interface ChangesBarProps {
+  /** Selects the turn. */
+  readonly scope: ReactNode
+  readonly fileCount: number
+  readonly viewedCount: number
+  /** Whether the Hub has more files than these. */
+  readonly hasMore: boolean
+  /** Absent while they are not known: no counts are not zero. */
+  readonly totals: { readonly additions: number; readonly deletions: number } | undefined
+  readonly isTreeOpen: boolean
+  readonly onTree: () => void
+  readonly onOpenAll: (isOpen: boolean) => void
+  readonly onLoad: () => void
+}
+
+/** Toolbar of the changes: totals, viewed files, the layout, and a menu for all files. */
+const ChangesBar = (props: ChangesBarProps) => {
+  const messages = useMessages(reviewMessages)
+  const { canSplit, layout, selectLayout } = useDiffLayout()
+  const { fileCount, hasMore, isTreeOpen, onLoad, onOpenAll, onTree, scope, totals, viewedCount } = props
+  return (
+    <div className="panel-bar">
+      {scope}
+      <span className="changes-counts">
+        {totals !== undefined && (
+          <>
+            {hasMore ? messages.firstFiles(fileCount) : messages.files(fileCount)}{" "}
+            <ins className="diff-plus">+{totals.additions}</ins>{" "}
+            <del className="diff-minus">−{totals.deletions}</del>
+          </>
+        )}
+        {fileCount > 0 && <span className="quiet"> · {messages.viewedCount(viewedCount, fileCount)}</span>}
+      </span>
+      <button
+        type="button"
+        className="icon-button"
+        aria-label={messages.tree}
+        title={messages.tree}
+        aria-pressed={isTreeOpen}
+        onClick={onTree}
+      >
+        <Icon name="tree" />
+      </button>
+      {canSplit && (
+        <button
+          type="button"
+          className="icon-button"
+          aria-label={messages.split}
+          title={messages.split}
+          aria-pressed={layout === "split"}
+          onClick={() => selectLayout(layout === "split" ? "unified" : "split")}
+        >
+          <Icon name="split" />
+        </button>
+      )}
+      <Menu.Root>
+        <Menu.Trigger className="icon-button" aria-label={messages.more} title={messages.more}>
+          <Icon name="more" />
+        </Menu.Trigger>
+        <Menu.Portal>
+          <Menu.Positioner className="menu-positioner" sideOffset={4} align="end">
+            <Menu.Popup className="menu">
+              <Menu.Item className="menu-item" onClick={() => onOpenAll(true)}>
+                {messages.expandAll}
+              </Menu.Item>
+              <Menu.Item className="menu-item" onClick={() => onOpenAll(false)}>
+                {messages.collapseAll}
+              </Menu.Item>
+              <Menu.Item className="menu-item" onClick={onLoad}>
+                {messages.loadAgain}
+              </Menu.Item>
+            </Menu.Popup>
+          </Menu.Positioner>
+        </Menu.Portal>
+      </Menu.Root>
+    </div>
+  )
+}
 
 export interface ChangesTabProps {
   readonly run: HubRun

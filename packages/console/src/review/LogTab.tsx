@@ -3,16 +3,57 @@ import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import { useInfiniteQuery } from "@tanstack/react-query"
 import { useVirtualizer } from "@tanstack/react-virtual"
-import { type ReactNode, useEffect, useMemo, useRef, useState } from "react"
+import { type ReactNode, memo, useEffect, useMemo, useRef, useState } from "react"
 import { hubApi } from "../api/Hub.ts"
+import { Clipped } from "../markdown/Clipped.tsx"
+import { visibleLine, visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
+import { Icon } from "../ui/Icon.tsx"
 import { Loading } from "../ui/Loading.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { LogEvent } from "./LogEvent.tsx"
 import { VirtualList } from "./VirtualList.tsx"
 import { reviewMessages } from "./messages.ts"
+import { payloadSummary } from "./payloadSummary.ts"
 import "./log.css"
 import "./review.css"
+
+/** Characters of the payload on the line. */
+const SUMMARY = 200
+
+interface LogEventProps {
+  readonly event: Envelope
+  readonly isOpen: boolean
+  readonly onToggle: () => void
+}
+
+/** `14:02:11.482`, in the time of the browser: many events have the same second. */
+const clockTime = (at: string): string =>
+  new Date(at).toLocaleTimeString("en", {
+    hourCycle: "h23",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    fractionalSecondDigits: 3
+  })
+
+/** One event of a log: its number, time and type on a line, and its JSON below it if it is open. */
+const LogEvent = memo(({ event, isOpen, onToggle }: LogEventProps) => {
+  const { createdAt, payload, seq, type } = event
+  return (
+    <>
+      <button type="button" className="log-event" aria-expanded={isOpen} onClick={onToggle}>
+        <Icon name={isOpen ? "fold" : "unfold"} size={14} />
+        <span className="log-seq">{seq}</span>{" "}
+        <time className="quiet" dateTime={createdAt} title={createdAt}>
+          {clockTime(createdAt)}
+        </time>{" "}
+        <strong>{visibleLine(type, 80)}</strong>{" "}
+        <span className="log-summary">{isOpen ? "" : visibleLine(payloadSummary(payload), SUMMARY)}</span>
+      </button>
+      {isOpen && <Clipped text={visibleText(JSON.stringify(payload, null, 2))} className="code log-json" />}
+    </>
+  )
+})
 
 const PAGE_SIZE = 200
 /** Lines before the end of the list at which the next page loads. */
@@ -77,14 +118,14 @@ const LogRows = ({ events, more }: RowsProps) => {
   )
 }
 
-interface Props {
+interface LogTabProps {
   readonly run: HubRun
   readonly scope?: ReactNode
   /** Number of events that this console does not recognize. */
   readonly unknown?: number
 }
 
-export const LogTab = ({ run, scope, unknown = 0 }: Props) => {
+export const LogTab = ({ run, scope, unknown = 0 }: LogTabProps) => {
   const messages = useMessages(reviewMessages)
   const { events, query } = useLog(run)
   const [type, setType] = useState("")

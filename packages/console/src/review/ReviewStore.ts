@@ -1,13 +1,15 @@
 /**
- * Review of each run in this browser: viewed files, and comments that are not sent.
+ * Review of each run in this browser: viewed files, and comments that are not sent, as they change in this tab and in others.
  *
  * Guarantees: bounded in runs, files and comments; the oldest ones go first. Data of another version or from outside is ignored. Without
  * storage, it lasts as long as the page.
  */
 import { fieldOf } from "@corral/domain/text/JsonObject"
+import { useCallback, useEffect, useSyncExternalStore } from "react"
+import { accountStorage } from "../api/AccountStorage.ts"
 import type { LineComment, LineRef } from "./LineComment.ts"
 
-export interface StoredReview {
+interface StoredReview {
   /** Hash of the content that the user marked as viewed, by path. */
   readonly viewed: ReadonlyMap<string, string>
   readonly comments: ReadonlyArray<LineComment>
@@ -148,4 +150,21 @@ export class ReviewStore {
   private notify(): void {
     for (const listener of this.listeners) listener()
   }
+}
+
+export const reviewStore = new ReviewStore(accountStorage)
+
+/** The review of a run, as it changes in this tab and in others. */
+export const useReview = (runId: string): StoredReview => {
+  useEffect(() => {
+    const onStorage = ({ key }: StorageEvent) => {
+      if (key === null || key.startsWith("corral.review")) reviewStore.reload()
+    }
+    window.addEventListener("storage", onStorage)
+    return () => window.removeEventListener("storage", onStorage)
+  }, [])
+  return useSyncExternalStore(
+    reviewStore.subscribe,
+    useCallback(() => reviewStore.get(runId), [runId])
+  )
 }

@@ -5,7 +5,7 @@ import type { Layout } from "../diff/rows.ts"
 import { type LineComment, type LineRef, placedComment, type PlacedComment, spanOf } from "./LineComment.ts"
 import { isLarge, NEW_COMMENT, reviewItems } from "./ReviewItem.ts"
 import type { Changes, ReviewFile } from "./useChanges.ts"
-import { reviewStore, useReview } from "./useReview.ts"
+import { reviewStore, useReview } from "./ReviewStore.ts"
 
 export type ChangesView = ReturnType<typeof useChangesView>
 

@@ -1,5 +1,6 @@
 /**
- * Live view of one run outside React: folds the run's events into a `RunView` and notifies listeners at most once per frame.
+ * Live view of one run: folds the run's events into a `RunView` outside React and notifies listeners at most once per frame. Hooks read the
+ * rarely changing summary, or the whole view.
  *
  * Reads ahead of folding up to a bound; then a slow page slows the Hub down. Where the Hub no longer keeps the missing events, the run's state
  * closes the gap, and the gap stays visible.
@@ -7,17 +8,18 @@
 import { hubEventSource } from "@corral/client/Hub"
 import { CorralError } from "@corral/client/http/CorralError"
 import { decodeEventFields } from "@corral/client/run/EventFields"
-import { runEventBatches } from "@corral/client/stream/RunEvents"
 import { type ConnectionState, pause } from "@corral/client/stream/Reconnection"
+import { runEventBatches } from "@corral/client/stream/RunEvents"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import { envelopeOf, type MissingEvents, type SequencedEvent } from "@corral/domain/run/EventSequence"
+import { type MissingEvents, type SequencedEvent, envelopeOf } from "@corral/domain/run/EventSequence"
 import { RunView } from "@corral/domain/run/RunView"
+import { useMemo, useSyncExternalStore } from "react"
 import { hubTransport } from "../api/Hub.ts"
 
 export type Connection = "connecting" | "live" | "waiting" | "ended" | "refused"
 
 /** A new object for each change. */
-export interface FollowedRun {
+interface FollowedRun {
   readonly version: number
   readonly view: RunView
   readonly connection: Connection
@@ -26,7 +28,7 @@ export interface FollowedRun {
 }
 
 /** The part that changes rarely. Components that show only this part do not render for each word. */
-export interface FollowedRunSummary {
+interface FollowedRunSummary {
   readonly state: RunView["state"]
   /** Number of pending approvals and questions. */
   readonly pending: number
@@ -184,3 +186,12 @@ const isSame = (a: FollowedRunSummary, b: FollowedRunSummary): boolean =>
   a.unknown === b.unknown &&
   a.connection === b.connection &&
   a.refusal === b.refusal
+
+export const useFollowedRun = (runId: HubRun["id"]): readonly [FollowedRunSummary, RunFollower] => {
+  const follower = useMemo(() => new RunFollower(runId), [runId])
+  return [useSyncExternalStore(follower.subscribe, follower.summary), follower]
+}
+
+/** React hooks for a followed run: the rarely changing summary, or the whole view. */
+export const useRunView = (follower: RunFollower): FollowedRun =>
+  useSyncExternalStore(follower.subscribe, follower.snapshot)

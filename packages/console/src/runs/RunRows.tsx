@@ -1,8 +1,15 @@
-/** Rows of runs: prompt, agent and device, why a run failed, state and start. States and times stand below each other. */
-import { firstCharacters } from "@corral/domain/text/Cut"
+/**
+ * Rows of runs, and a filtered list of them, newest first: prompt, agent and device, why a run failed, state and start. States and times stand
+ * below each other.
+ */
+import type { HubRun, HubRunStatus } from "@corral/domain/hub-api/HubRun"
+import type { DeviceId, ProjectId, SessionId } from "@corral/domain/identity/Ids"
 import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
-import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import { firstCharacters } from "@corral/domain/text/Cut"
 import { Link } from "@tanstack/react-router"
+import type { ReactNode } from "react"
+import { hubApi } from "../api/Hub.ts"
+import { useList } from "../api/Lists.ts"
 import {
   useAgentName,
   useOfflineTargets,
@@ -14,8 +21,9 @@ import { visibleLine } from "../markdown/visible.ts"
 import { runStatus } from "../status/SessionStatus.ts"
 import { StatusMark } from "../status/StatusMark.tsx"
 import { useMessages } from "../text/Language.tsx"
-import { useErrorSentence } from "../ui/errorSentence.ts"
+import { ListMore } from "../ui/ListMore.tsx"
 import { Time } from "../ui/Time.tsx"
+import { useErrorSentence } from "../ui/errorSentence.ts"
 import { runsMessages } from "./messages.ts"
 import "./runs.css"
 
@@ -63,13 +71,13 @@ const RunRow = ({ run }: { readonly run: HubRun }) => {
   )
 }
 
-interface Props {
+interface RunRowsProps {
   readonly runs: ReadonlyArray<HubRun>
   /** Accessible name of the list. */
   readonly label?: string
 }
 
-export const RunRows = ({ label, runs }: Props) => {
+const RunRows = ({ label, runs }: RunRowsProps) => {
   const messages = useMessages(runsMessages)
   return runs.length === 0 ? null : (
     <ul className="rows" aria-label={label ?? messages.list}>
@@ -77,5 +85,42 @@ export const RunRows = ({ label, runs }: Props) => {
         <RunRow key={run.id} run={run} />
       ))}
     </ul>
+  )
+}
+
+interface RunListFilter {
+  readonly projectId?: ProjectId
+  readonly sessionId?: SessionId
+  readonly targetId?: DeviceId
+  readonly state?: HubRunStatus
+}
+
+interface RunListProps {
+  readonly filter: RunListFilter
+  /** Shown for an empty list, if the user has chosen a filter. */
+  readonly noMatch?: ReactNode
+}
+
+/** Filtered list of runs, newest first. */
+export const RunList = ({ filter, noMatch }: RunListProps) => {
+  const messages = useMessages(runsMessages)
+  const list = useList(["runs", "list", filter], ({ page, signal }) =>
+    hubApi.runs.list({ query: { ...filter, ...page }, signal })
+  )
+  return (
+    <>
+      <RunRows runs={list.items} />
+      <ListMore
+        list={list}
+        empty={
+          noMatch ?? (
+            <>
+              <p>{messages.none}</p>
+              <p>{messages.noneHint}</p>
+            </>
+          )
+        }
+      />
+    </>
   )
 }

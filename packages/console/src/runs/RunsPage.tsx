@@ -8,7 +8,7 @@ import { useMessages } from "../text/Language.tsx"
 import { Field } from "../ui/Field.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { uiMessages } from "../ui/messages.ts"
-import { RunList } from "./RunList.tsx"
+import { RunList } from "./RunRows.tsx"
 import { runsMessages } from "./messages.ts"
 
 const states: ReadonlyArray<HubRunStatus> = [

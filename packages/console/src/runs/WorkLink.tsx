@@ -2,7 +2,7 @@
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { Link } from "@tanstack/react-router"
 import type { ReactNode } from "react"
-import { useSessionTitle } from "../api/SessionTitle.ts"
+import { useSessionTitle } from "../api/Sessions.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { promptTitle } from "./RunRows.tsx"
 

@@ -1,19 +1,79 @@
 /**
- * Scrolling part of the session list. Renders the rows near the visible part, so that thousands of sessions cost no more than a screen of them;
- * each row has its position for screen readers, and a focused row stays.
+ * Scrolling part of the session list, with a row for each session: title, status, unread mark and the button of its menu. Renders the rows near
+ * the visible part, so that thousands of sessions cost no more than a screen of them; each row has its position for screen readers, and a
+ * focused row stays.
  */
-import { defaultRangeExtractor, type Range, useVirtualizer } from "@tanstack/react-virtual"
-import { type ReactNode, useCallback, useEffect, useRef } from "react"
+import { Link } from "@tanstack/react-router"
+import { type Range, defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual"
+import { type ReactNode, memo, useCallback, useEffect, useRef } from "react"
 import type { LoadedSessions } from "../api/Sessions.ts"
+import { visibleLine } from "../markdown/visible.ts"
+import { StatusMark } from "../status/StatusMark.tsx"
 import { useMessages } from "../text/Language.tsx"
+import { Icon } from "../ui/Icon.tsx"
+import { Time } from "../ui/Time.tsx"
 import { useMedia, withoutSidebar } from "../ui/useMedia.ts"
 import type { SessionMenuTarget } from "./SessionMenu.tsx"
-import { SessionItemRow } from "./SessionItemRow.tsx"
 import { sidebarMessages } from "./messages.ts"
-import { rowHeight, rowKey, rowsByGroup, type SessionListRow } from "./sessionRows.ts"
+import { type SessionListRow, rowHeight, rowKey, rowsByGroup } from "./sessionGroups.ts"
 import "./sidebar.css"
 
-interface Props {
+interface SessionItemRowProps {
+  readonly row: Extract<SessionListRow, { kind: "session" }>
+  readonly index: number
+  /** Distance from the top of the list in CSS pixels. */
+  readonly start: number
+  readonly isOpen: boolean
+  readonly isMenuOpen: boolean
+  readonly onMenu: (target: SessionMenuTarget) => void
+}
+
+/** Row of a session: title, status, unread mark and the button of its menu. */
+const SessionItemRow = memo(({ index, isMenuOpen, isOpen, onMenu, row, start }: SessionItemRowProps) => {
+  const messages = useMessages(sidebarMessages)
+  const { group, position, session, status } = row
+  const { id, title } = session
+  // The messages of the open session are on the screen.
+  const unread = isOpen ? 0 : (session.unread ?? 0)
+  const line = visibleLine(title)
+  return (
+    <li
+      className="session-row"
+      style={{ transform: `translateY(${start}px)` }}
+      data-index={index}
+      aria-setsize={group.sessions.length}
+      aria-posinset={position}
+    >
+      <Link to="/sessions/$sessionId" params={{ sessionId: id }} className="session-link" title={line}>
+        <span className={unread > 0 ? "session-text session-new" : "session-text"}>
+          <bdi>{line}</bdi>
+          {/* The name of the link for screen readers is the title and what needs attention. */}
+          <span className="session-meta" aria-hidden={status === "idle"}>
+            {status === "idle" ? <Time at={session.updatedAt} /> : <StatusMark status={status} />}
+          </span>
+        </span>
+        {unread > 0 && (
+          <>
+            <span className="session-unread" aria-hidden="true" />
+            <span className="hidden">{messages.unread(unread)}</span>
+          </>
+        )}
+      </Link>
+      <button
+        type="button"
+        className="session-more"
+        aria-label={messages.actions(line)}
+        aria-haspopup="menu"
+        aria-expanded={isMenuOpen}
+        onClick={({ currentTarget }) => onMenu({ session, button: currentTarget })}
+      >
+        <Icon name="more" />
+      </button>
+    </li>
+  )
+})
+
+interface SessionScrollProps {
   readonly rows: ReadonlyArray<SessionListRow>
   readonly list: LoadedSessions
   /** Id of the open session. */
@@ -61,7 +121,7 @@ const useSessionScroll = (rows: ReadonlyArray<SessionListRow>) => {
   return { scroller, virtual }
 }
 
-export const SessionScroll = ({ children, list, menuOf, onMenu, open, rows }: Props) => {
+export const SessionScroll = ({ children, list, menuOf, onMenu, open, rows }: SessionScrollProps) => {
   const messages = useMessages(sidebarMessages)
   const { scroller, virtual } = useSessionScroll(rows)
   const items = virtual.getVirtualItems()

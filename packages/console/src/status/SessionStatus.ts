@@ -1,11 +1,15 @@
 /**
- * What a session does, from its runs, pending approvals and questions: a session that needs a person is marked so, even while others of its runs work.
+ * What a session does, from its runs, pending approvals and questions: a session that needs a person is marked so, even while others of its runs
+ * work.
  *
- * Pure. `failed` is the state of the newest run; a later run clears it.
+ * `failed` is the state of the newest run; a later run clears it.
  */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { DeviceId, RunId, SessionId } from "@corral/domain/identity/Ids"
-import type { Rights } from "../api/ProjectsAndTargets.ts"
+import { useMemo } from "react"
+import { useLatestRuns } from "../api/LatestRuns.ts"
+import { useWaitingRuns } from "../api/Pending.ts"
+import { type Rights, useOfflineTargets, useRights } from "../api/ProjectsAndTargets.ts"
 
 /** In the order in which they matter. */
 export const workStatuses = [
@@ -96,4 +100,13 @@ export const sessionStatuses = (
   for (const [sessionId, { state }] of newest)
     if (state === "failed" && !found.has(sessionId)) found.set(sessionId, "failed")
   return found
+}
+
+/** Status of each session that is not idle, as it changes. */
+export const useSessionStatuses = (): ReadonlyMap<SessionId, WorkStatus> => {
+  const runs = useLatestRuns()
+  const waiting = useWaitingRuns()
+  const offline = useOfflineTargets()
+  const rights = useRights()
+  return useMemo(() => sessionStatuses(runs, { offline, rights, waiting }), [offline, rights, runs, waiting])
 }

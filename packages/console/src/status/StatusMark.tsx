@@ -1,8 +1,39 @@
-/** Status of work as a shape and a word. The colour repeats them. */
-import { useMessages } from "../text/Language.tsx"
+/** Status of work as a shape and a word, in both languages. The colour repeats them. */
+import { bilingual, useMessages } from "../text/Language.tsx"
 import type { WorkStatus } from "./SessionStatus.ts"
-import { statusMessages } from "./messages.ts"
 import "./status.css"
+
+/** UI text of the status of work. */
+const statusMessages = bilingual(
+  {
+    words: {
+      needsYou: "Needs you",
+      needsOthers: "Needs another member",
+      working: "Working",
+      background: "In the background",
+      paused: "Paused",
+      offline: "Device offline",
+      waiting: "Waiting",
+      failed: "Failed",
+      stopped: "Stopped",
+      idle: "Done"
+    }
+  },
+  {
+    words: {
+      needsYou: "等您处理",
+      needsOthers: "等其他成员处理",
+      working: "进行中",
+      background: "后台工作中",
+      paused: "已暂停",
+      offline: "设备离线",
+      waiting: "等待中",
+      failed: "失败",
+      stopped: "已停止",
+      idle: "已完成"
+    }
+  }
+)
 
 const shapes: { readonly [S in WorkStatus]: string } = {
   needsYou: "◆",
@@ -17,13 +48,13 @@ const shapes: { readonly [S in WorkStatus]: string } = {
   idle: "✓"
 }
 
-interface Props {
+interface StatusMarkProps {
   readonly status: WorkStatus
   /** Whether only the shape is visible. Screen readers read the word. */
   readonly compact?: boolean
 }
 
-export const StatusMark = ({ compact = false, status }: Props) => {
+export const StatusMark = ({ compact = false, status }: StatusMarkProps) => {
   const messages = useMessages(statusMessages)
   return (
     <span className={`status status-${status}`}>

@@ -1,5 +1,12 @@
-/** Durations for people: `8s`, `2m 10s`, `1h 05m`. */
+/** Times for people: a duration, `8s`, `2m 10s`, `1h 05m`, or a point in time, `14:02` today and with the date on other days. */
 import type { Language } from "./Language.tsx"
+
+/** A point in time as a text: `14:02` today, with the date before on other days. */
+export const formatPointInTime = (time: Date, now: Date, language: Language): string =>
+  time.toLocaleString(language === "zh" ? "zh-CN" : "en", {
+    ...(time.toDateString() === now.toDateString() ? {} : { dateStyle: "medium" }),
+    timeStyle: "short"
+  })
 
 const units = { en: ["h", "m", "s"], zh: [" 小时", " 分", " 秒"] } as const
 

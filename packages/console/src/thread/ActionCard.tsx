@@ -1,26 +1,184 @@
-/** One action of an agent: what it does and its state on one line, who decided it, and on request its changes, input and output. */
-import { isClipped } from "@corral/domain/run/BoundedText"
-import type { ApprovalBlock, PatchBlock } from "@corral/domain/run/RunBlock"
+/**
+ * One action of an agent: what it does and its state on one line, who decided it, and on request its changes, its input, with the one that ran
+ * instead if a person edited it, and its output, with the colours of the terminal.
+ */
+import { type BoundedText, isClipped } from "@corral/domain/run/BoundedText"
+import { targetOfInput } from "@corral/domain/run/EditedLabel"
+import type { ApprovalBlock, PatchBlock, ToolBlock } from "@corral/domain/run/RunBlock"
+import type { Envelope } from "@corral/domain/run/RunEvent"
+import { splitEnds } from "@corral/domain/text/Cut"
 import { Link } from "@tanstack/react-router"
 import { memo, useState } from "react"
 import { ApprovalOutcome } from "../approval/ApprovalOutcome.tsx"
 import { DecidedRequest } from "../approval/DecidedRequest.tsx"
 import { Patch } from "../diff/Patch.tsx"
-import { visibleLine } from "../markdown/visible.ts"
+import { Clipped } from "../markdown/Clipped.tsx"
+import { ansiPieces } from "../markdown/ansi.ts"
+import { markdownMessages } from "../markdown/messages.ts"
+import { visibleLine, visibleText } from "../markdown/visible.ts"
+import { ArtifactLink } from "../review/ArtifactLink.tsx"
 import { WholeText } from "../run/WholeText.tsx"
 import { runMessages } from "../run/messages.ts"
+import { formatDuration } from "../text/Duration.ts"
 import { useLanguage, useMessages } from "../text/Language.tsx"
 import { Icon, type IconName } from "../ui/Icon.tsx"
-import { ActionInput } from "./ActionInput.tsx"
-import { type ActionKind, type ActionState, kindOf, stateOf, targetOf } from "./ActionKind.ts"
-import { ActionOutput, OutputTail } from "./ActionOutput.tsx"
-import { formatDuration } from "../text/Duration.ts"
+import { type ActionKind, type ActionState, kindOf, kindOfTool, stateOf, targetOf } from "./ActionKind.ts"
 import { ResultContent } from "./ResultContent.tsx"
 import type { RunPlace } from "./RunPlace.ts"
-import { threadMessages } from "./messages.ts"
 import type { ActionPart } from "./WorkPart.ts"
-import "../run/run.css"
+import { threadMessages } from "./messages.ts"
 import "./work.css"
+import "../markdown/markdown.css"
+import "../run/run.css"
+
+const inputOf =
+  (callId: string) =>
+  ({ payload, type }: Envelope): unknown =>
+    type === "run.tool.call" && payload["callId"] === callId
+      ? JSON.stringify(payload["input"], null, 2)
+      : undefined
+const allowedInputOf = ({ payload, type }: Envelope): unknown =>
+  type === "run.approval.resolved" ? JSON.stringify(payload["allowedInput"], null, 2) : undefined
+
+/** A command is copied as it is typed in a terminal. */
+const commandOf = ({ text }: BoundedText): string | undefined => {
+  try {
+    return targetOfInput(JSON.parse(text))
+  } catch {
+    // Only the start of a long input is here.
+    return undefined
+  }
+}
+
+interface TextProps {
+  readonly title: string
+  readonly bounded: BoundedText
+  readonly name: string
+  readonly of: (event: Envelope) => unknown
+  readonly place: RunPlace
+  readonly isCommand: boolean
+}
+
+const InputText = ({ bounded, isCommand, name, of, place, title }: TextProps) => {
+  const { copyCommand, copyInput } = useMessages(markdownMessages)
+  const command = isCommand ? commandOf(bounded) : undefined
+  return (
+    <>
+      <h3>{title}</h3>
+      <Clipped
+        text={visibleText(bounded.text)}
+        className="code"
+        copies={command === undefined ? copyInput : copyCommand}
+        copyText={command}
+      />
+      {isClipped(bounded) && <WholeText runId={place.runId} bounded={bounded} name={name} of={of} />}
+    </>
+  )
+}
+
+interface ActionPartProps {
+  readonly tool: ToolBlock
+  readonly place: RunPlace
+}
+
+/** Input of an action, and the input that ran instead if a person edited it. */
+const ActionInput = ({ place, tool: { allowedInput, callId, input, seq, tool } }: ActionPartProps) => {
+  const isCommand = kindOfTool(tool) === "command"
+  const messages = useMessages(runMessages)
+  return (
+    <>
+      {allowedInput !== undefined && (
+        <InputText
+          title={messages.allowedInput}
+          bounded={allowedInput}
+          name={`allowed ${seq}`}
+          of={allowedInputOf}
+          {...{ isCommand, place }}
+        />
+      )}
+      {input !== undefined && (
+        <InputText
+          title={allowedInput === undefined ? messages.input : messages.requestedInput}
+          bounded={input}
+          name={`in ${seq}`}
+          of={inputOf(callId)}
+          {...{ isCommand, place }}
+        />
+      )}
+    </>
+  )
+}
+
+/** Lines at the end of a failed output that are always visible. */
+const TAIL_LINES = 5
+const TAIL_CHARACTERS = 1_000
+
+const outputOf =
+  (callId: string) =>
+  ({ payload, type }: Envelope): unknown =>
+    type === "run.tool.result" && payload["callId"] === callId ? payload["output"] : undefined
+
+const pieces = (text: string) =>
+  ansiPieces(text).map((piece, at) => (
+    <span key={at} className={piece.className}>
+      {piece.text}
+    </span>
+  ))
+
+/** Removes remains of an escape sequence that was split between two parts. */
+const cleaned = (text: string): string => (text.includes("\u001b") ? text : visibleText(text))
+
+/** The last lines of a failed output. */
+const OutputTail = ({ text }: { readonly text: string }) => {
+  const lines = text.slice(-TAIL_CHARACTERS).toWellFormed().trimEnd().split("\n").slice(-TAIL_LINES)
+  return <pre className="action-tail">{pieces(cleaned(lines.join("\n")))}</pre>
+}
+
+/** Output of an action: colours of the terminal, clipped, with a way to the rest. */
+const ActionOutput = ({
+  place: { runId },
+  tool: { artifactId, callId, content, output, seq }
+}: ActionPartProps) => {
+  const messages = useMessages(runMessages)
+  const { copyOutput } = useMessages(markdownMessages)
+  if (output === undefined || output.text === "")
+    // An image is in view above.
+    return content === undefined ? <p className="quiet">{messages.noOutput}</p> : null
+  const ends = isClipped(output) && output.skipped === 0 ? splitEnds(output.text) : undefined
+  // Of an output that was cut at its end, the start is what there is.
+  const hasEnd = ends !== undefined || output.skipped > 0 || !isClipped(output)
+  return (
+    <>
+      {ends !== undefined && (
+        <>
+          <Clipped text={cleaned(ends.start)} className="code terminal">
+            {pieces}
+          </Clipped>
+          <p className="quiet">{messages.leftOut(ends.missing)}</p>
+        </>
+      )}
+      <Clipped
+        text={cleaned(ends?.end ?? output.text)}
+        className="code terminal"
+        isEnd={hasEnd}
+        copies={copyOutput}
+      >
+        {pieces}
+      </Clipped>
+      {isClipped(output) && ends === undefined && (
+        <p className="quiet">{hasEnd ? messages.earlier : messages.rest}</p>
+      )}
+      {isClipped(output) && artifactId === undefined && (
+        <WholeText runId={runId} bounded={output} name={`out ${seq}`} of={outputOf(callId)} />
+      )}
+      {artifactId !== undefined && (
+        <ArtifactLink runId={runId} artifactId={artifactId}>
+          {messages.download}
+        </ArtifactLink>
+      )}
+    </>
+  )
+}
 
 const icons: Readonly<Record<ActionKind, IconName>> = {
   read: "read",
@@ -128,14 +286,14 @@ const ActionDetails = ({ part, place }: { readonly part: ActionPart; readonly pl
   )
 }
 
-interface Props {
+interface ActionCardProps {
   readonly part: ActionPart
   readonly place: RunPlace
   /** Text instead of "running", where the device is offline. */
   readonly silence: string | undefined
 }
 
-export const ActionCard = memo(({ part, place, silence }: Props) => {
+export const ActionCard = memo(({ part, place, silence }: ActionCardProps) => {
   const messages = useMessages(threadMessages)
   const run = useMessages(runMessages)
   const { language } = useLanguage()

@@ -1,34 +1,184 @@
-/** A block of the work that is not an action: a text, a file for the reader, a note of the runtime. The table has a view for each kind. */
-import { Fragment, memo, type ReactNode } from "react"
+/**
+ * A block of the work that is not an action: a text, a file for the reader, a question or a plan with its answer, changes of the repository, a
+ * note of the runtime. The table has a view for each kind.
+ */
+import type { Question } from "@corral/domain/input/InputRequest"
+import type { RepositoryChanged } from "@corral/domain/run/RepositoryChange"
+import type { InputBlock } from "@corral/domain/run/RunBlock"
+import { Fragment, type ReactNode, memo, useState } from "react"
 import { UserName } from "../approval/UserName.tsx"
-import { visibleLine } from "../markdown/visible.ts"
-import { InputRecord } from "./InputRecord.tsx"
+import { InputOutcome } from "../input/InputOutcome.tsx"
+import { PlanView } from "../input/PlanView.tsx"
+import { inputMessages } from "../input/messages.ts"
+import { visibleLine, visibleText } from "../markdown/visible.ts"
 import { ArtifactLink } from "../review/ArtifactLink.tsx"
-import { MessageView } from "../run/MessageView.tsx"
 import { PreviewView } from "../review/PreviewView.tsx"
+import { MessageView } from "../run/MessageView.tsx"
 import { runMessages } from "../run/messages.ts"
 import { useMessages } from "../text/Language.tsx"
+import { Icon } from "../ui/Icon.tsx"
 import { useErrorSentence } from "../ui/errorSentence.ts"
 import { PersonMessage } from "./PersonMessage.tsx"
-import { RepositoryChanges } from "./RepositoryChanges.tsx"
 import type { RunPlace } from "./RunPlace.ts"
 import { StepList } from "./StepList.tsx"
 import { TurnStopped } from "./TurnFailure.tsx"
 import { WorkLine } from "./WorkLine.tsx"
 import type { BlockPart } from "./WorkPart.ts"
+import "./thread.css"
+import "../input/input.css"
 import "../run/run.css"
 import "./work.css"
 
+interface AnswerWords {
+  readonly yes: string
+  readonly no: string
+  readonly hidden: string
+  readonly none: string
+}
+
+const partText = ({ options = [] }: Question, part: unknown): string => {
+  if (typeof part === "object" && part !== null)
+    return "other" in part && typeof part.other === "string" ? visibleText(part.other) : ""
+  const label = options.find(({ id }) => id === part)?.label
+  return visibleText(label ?? String(part))
+}
+
+/** The recorded answer to a question as a person reads it: labels of the chosen options, and texts. A record has no content of a secret. */
+const recordedTexts = (question: Question, value: unknown, words: AnswerWords): ReadonlyArray<string> => {
+  if (question.secret === true) return [value === undefined ? words.none : words.hidden]
+  if (value === undefined) return [words.none]
+  if (typeof value === "boolean") return [value ? words.yes : words.no]
+  return (Array.isArray(value) ? value : [value]).map((part) => partText(question, part))
+}
+
+interface InputRecordProps {
+  readonly block: InputBlock
+  readonly place: RunPlace
+}
+
+const Answers = ({ block: { request, resolution } }: InputRecordProps) => {
+  const messages = useMessages(inputMessages)
+  const { questions = [] } = request
+  if (resolution?.answers === undefined || questions.length === 0) return null
+  return (
+    <dl className="record-answers">
+      {questions.map((question) => (
+        <div key={question.id}>
+          {(questions.length > 1 || question.text !== request.title) && (
+            <dt>
+              <bdi>{visibleText(question.text)}</bdi>
+            </dt>
+          )}
+          {recordedTexts(question, resolution.answers?.[question.id], messages).map((text, at) => (
+            <dd key={at}>
+              <bdi>{text}</bdi>
+            </dd>
+          ))}
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+const PlanFold = ({ plan }: { readonly plan: string }) => {
+  const messages = useMessages(inputMessages)
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <button type="button" className="fold-line" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <Icon name={isOpen ? "fold" : "unfold"} />
+        <span>{isOpen ? messages.hidePlan : messages.showPlan}</span>
+      </button>
+      {isOpen && <PlanView plan={plan} />}
+    </>
+  )
+}
+
+/** A question or a plan in the thread: what was asked, what was answered, and what became of it. An open one is answered below the thread. */
+const InputRecord = (props: InputRecordProps) => {
+  const { block, place } = props
+  const messages = useMessages(inputMessages)
+  const { request, resolution, state } = block
+  const isOpen = state === "pending"
+  const head = (
+    <h3 className="record-head">
+      <span aria-hidden="true">{isOpen ? "◆" : state === "answered" ? "✓" : "○"} </span>
+      <span className="input-kind">{messages.kinds[request.kind]}</span>
+      <bdi>{visibleLine(request.title, 400)}</bdi>
+    </h3>
+  )
+  if (isOpen) return <section className="record-open">{head}</section>
+  return (
+    <section className="record">
+      {head}
+      <Answers {...props} />
+      {request.plan !== undefined && <PlanFold plan={request.plan} />}
+      {resolution?.comment !== undefined && resolution.comment !== "" && (
+        <blockquote className="record-comment">{visibleText(resolution.comment)}</blockquote>
+      )}
+      {resolution !== undefined && (
+        <p className="record-note">
+          <InputOutcome kind={request.kind} resolution={resolution} projectId={place.projectId} />
+        </p>
+      )}
+    </section>
+  )
+}
+
+interface RepositoryChangesProps {
+  readonly change: RepositoryChanged
+  readonly messages: (typeof runMessages)["en"]
+}
+
+/** What a run in place changed in the repository without an approved git command, as one line. Nothing if no change is known. */
+const RepositoryChanges = ({ change, messages }: RepositoryChangesProps) => {
+  const { count, fileCount = 0, files = [], head, index, refs } = change
+  const named = (name: string, note: string): ReactNode => (
+    <>
+      <code>{visibleLine(name, 400)}</code> ({note})
+    </>
+  )
+  const parts: ReadonlyArray<ReactNode> = [
+    ...refs.map(({ from, name, to }) =>
+      named(
+        name,
+        messages.fileChanges[from === undefined ? "created" : to === undefined ? "deleted" : "modified"]
+      )
+    ),
+    ...(head === undefined ? [] : [named("HEAD", visibleLine(head.to, 400))]),
+    ...(index === true ? [messages.repositoryIndex] : []),
+    ...files.map(({ change, discarded, path }) =>
+      named(`.git/${path}`, messages.fileChanges[change] + (discarded === true ? messages.discarded : ""))
+    )
+  ]
+  const more = count - refs.length + fileCount - files.length
+  if (parts.length === 0) return null
+  return (
+    <>
+      <strong>{messages.repositoryChanged}</strong>{" "}
+      {parts.map((part, at) => (
+        // The list of one event does not change.
+        <Fragment key={at}>
+          {at > 0 && messages.separator}
+          {part}
+        </Fragment>
+      ))}
+      {more > 0 && messages.moreChanges(more)}
+      {messages.reviewRepository}{" "}
+    </>
+  )
+}
+
 type Block = BlockPart["block"]
 
-interface Props {
+interface BlockRowProps {
   readonly block: Block
   readonly place: RunPlace
   /** Whether the run has ended. */
   readonly isOver: boolean
 }
 
-type ViewProps<B extends Block> = Omit<Props, "block"> & {
+type ViewProps<B extends Block> = Omit<BlockRowProps, "block"> & {
   readonly block: B
   readonly messages: (typeof runMessages)["en"]
   readonly textOf: ReturnType<typeof useErrorSentence>
@@ -155,7 +305,7 @@ const views: {
   }
 }
 
-export const BlockRow = memo((props: Props) => {
+export const BlockRow = memo((props: BlockRowProps) => {
   const messages = useMessages(runMessages)
   // The view and the block have the same kind; TypeScript does not follow the indexed union.
   const view = views[props.block.kind] as (props: ViewProps<Block>) => ReactNode

@@ -1,29 +1,106 @@
-/** Work of a run from its events: live while it is in progress, and whole once it has ended. */
+/** Work of a run from its events: live while it is in progress, with a line that says what it does now, and whole once it has ended. */
 import type { Device } from "@corral/domain/device/Device"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { RunBlock } from "@corral/domain/run/RunBlock"
+import type { RunView } from "@corral/domain/run/RunView"
 import { useQueryClient } from "@tanstack/react-query"
 import { type ReactNode, useEffect } from "react"
+import { useDevice } from "../api/Device.ts"
 import { useTargetName } from "../api/ProjectsAndTargets.ts"
 import { visibleLine } from "../markdown/visible.ts"
-import type { RunFollower } from "../run/RunFollower.ts"
-import { useFollowedRun, useRunView } from "../run/useRunView.ts"
+import { type RunFollower, useFollowedRun, useRunView } from "../run/RunFollower.ts"
 import { runMessages } from "../run/messages.ts"
 import { useLanguage, useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { useDevice } from "../api/Device.ts"
+import { kindOf, targetOf } from "./ActionKind.ts"
 import { BackgroundNote, BackgroundPanel, outstandingWork } from "./BackgroundPanel.tsx"
-import { LiveLine } from "./LiveLine.tsx"
+import type { RunPlace } from "./RunPlace.ts"
+import { currentStep } from "./StepList.tsx"
+import { WorkList } from "./WorkList.tsx"
+import { partOf } from "./WorkPart.ts"
 import { threadMessages } from "./messages.ts"
 import { lastSeenText } from "./offlineText.ts"
-import type { RunPlace } from "./RunPlace.ts"
-import { WorkList } from "./WorkList.tsx"
-import "../run/run.css"
 import "./work.css"
+import "../run/run.css"
+
+interface LiveLineProps {
+  readonly state: RunView["state"]
+  readonly isPaused: boolean
+  readonly blocks: ReadonlyArray<RunBlock>
+  /** Name of the device. */
+  readonly device: string
+  /** Whether the device can't be heard: the last known work is not current. */
+  readonly isOffline: boolean
+}
+
+/** Blocks at the end among which the call in progress is looked for. */
+const LOOK_BACK = 20
+
+const waitsForPerson = (state: RunView["state"]): boolean =>
+  state === "waiting_approval" || state === "waiting_input"
+
+/** "2 of 5: Write the tests", of the agent's own list. */
+const StepNote = ({ blocks }: Pick<LiveLineProps, "blocks">) => {
+  const messages = useMessages(threadMessages)
+  const list = blocks.findLast((block) => block.kind === "steps" && block.parentCallId === undefined)
+  const steps = list?.kind === "steps" ? list.steps : []
+  const current = steps[currentStep(steps)]
+  if (current === undefined) return null
+  return (
+    <span className="live-step">
+      {messages.stepOf(currentStep(steps) + 1, steps.length, visibleLine(current.text, 80))}
+    </span>
+  )
+}
+
+/** What a run does now, on one line: "Running npm test…". What waits for a person is said by its own card, and how long by the header. */
+const LiveLine = ({ blocks, device, isOffline, isPaused, state }: LiveLineProps) => {
+  const messages = useMessages(threadMessages)
+  if (waitsForPerson(state)) return null
+  const last = blocks.at(-1)
+  const call = blocks
+    .slice(-LOOK_BACK)
+    .findLast((block) => block.kind === "tool" && block.status === "started")
+  const part = call === undefined ? undefined : partOf(call)
+  const text =
+    state === undefined || state === "queued"
+      ? messages.waitsForDevice(device)
+      : state === "created" || state === "starting"
+        ? messages.starting
+        : part?.kind === "action"
+          ? `${messages.verbs[kindOf(part)].doing} ${visibleLine(targetOf(part), 80)}…`.trimStart()
+          : last?.kind === "message" && last.partial
+            ? last.channel === "reasoning"
+              ? messages.thinking
+              : messages.writing
+            : messages.working
+  if (isOffline)
+    return (
+      <p className="live live-offline">
+        <span aria-hidden="true">⊘</span> <span className="live-text">{messages.lastHeard(text)}</span>
+      </p>
+    )
+  if (isPaused)
+    return (
+      <p className="live live-paused">
+        <span aria-hidden="true">▮▮</span> <span className="live-text">{messages.paused}</span>
+      </p>
+    )
+  return (
+    <p className="live">
+      <span className="live-mark" aria-hidden="true">
+        ●
+      </span>{" "}
+      <span className="live-text">{text}</span>
+      <StepNote blocks={blocks} />
+    </p>
+  )
+}
 
 export const isEnded = (state: HubRun["state"] | undefined): boolean =>
   state === "completed" || state === "failed" || state === "cancelled"
 
-interface Props {
+interface FollowedWorkProps {
   readonly place: RunPlace
   /** Text of the answer below the work. */
   readonly answer?: string | undefined
@@ -31,7 +108,7 @@ interface Props {
   readonly after?: ReactNode
 }
 
-const Rows = ({ after, answer, follower, place }: Props & { readonly follower: RunFollower }) => {
+const Rows = ({ after, answer, follower, place }: FollowedWorkProps & { readonly follower: RunFollower }) => {
   const messages = useMessages(runMessages)
   const {
     version,
@@ -55,7 +132,8 @@ const Rows = ({ after, answer, follower, place }: Props & { readonly follower: R
   )
 }
 
-type LineProps = Parameters<typeof LiveLine>[0] & Pick<Props, "place"> & { readonly isIdle: boolean }
+type LineProps = Parameters<typeof LiveLine>[0] &
+  Pick<FollowedWorkProps, "place"> & { readonly isIdle: boolean }
 
 /** What the run does now: its turn, or the work that continues after it. */
 const RunningLine = ({ isIdle, place, ...line }: LineProps) => {
@@ -80,7 +158,7 @@ const useSilence = (device: Device | undefined): string | undefined => {
   return time === undefined ? messages.silent : messages.silentSince(time)
 }
 
-export const FollowedWork = ({ after, answer, place }: Props) => {
+export const FollowedWork = ({ after, answer, place }: FollowedWorkProps) => {
   const messages = useMessages(runMessages)
   const client = useQueryClient()
   const [{ connection, isIdle, pending, refusal, state }, follower] = useFollowedRun(place.runId)

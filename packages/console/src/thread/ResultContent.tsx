@@ -5,7 +5,7 @@
  */
 import type { ArtifactBlock, ToolBlock } from "@corral/domain/run/RunBlock"
 import { useRef, useState } from "react"
-import { formatBytes } from "../composer/formatBytes.ts"
+import { formatBytes } from "../composer/AttachedFiles.tsx"
 import { Clipped } from "../markdown/Clipped.tsx"
 import { markdownMessages } from "../markdown/messages.ts"
 import { visibleLine, visibleText } from "../markdown/visible.ts"

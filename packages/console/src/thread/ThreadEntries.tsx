@@ -1,20 +1,103 @@
-/** Entries of a session's thread, oldest first, with a button for earlier ones. Earlier entries move nothing that is visible. */
+/**
+ * Entries of a session's thread, oldest first, with a button for earlier ones. Earlier entries move nothing that is visible. The entry of a
+ * message or a run that was searched for comes into view. A thread without messages says who works where once a task is described, or what is
+ * missing for that.
+ */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
-import { useEffect, useLayoutEffect, useMemo, useRef } from "react"
+import { type RefObject, useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef } from "react"
+import { useDevice } from "../api/Device.ts"
+import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
-import { EmptyThread } from "./EmptyThread.tsx"
 import { useFollowState } from "./FollowContext.ts"
 import { PersonMessage } from "./PersonMessage.tsx"
-import { isInWork, useEntryInView } from "./useEntryInView.ts"
 import { repeatedReasons } from "./RepeatedReasons.ts"
 import { Turn, type TurnPanel } from "./Turn.tsx"
 import type { ThreadEntry } from "./Turns.ts"
 import { threadMessages } from "./messages.ts"
 import "./thread.css"
 
-interface Props {
+/** A thread without messages: who works where once a task is described, or what is missing for that. */
+const EmptyThread = ({ session }: { readonly session: Session }) => {
+  const messages = useMessages(threadMessages)
+  const agent = session.agents.find(({ id }) => id === session.defaultAgentInstanceId)
+  const device = useDevice(agent?.targetId)
+  return (
+    <div className="thread-empty">
+      <p className="thread-empty-title">{messages.empty}</p>
+      <p className="quiet">
+        {agent === undefined
+          ? messages.emptyWithoutAgent
+          : messages.emptyHint(
+              visibleLine(agent.label, 60),
+              visibleLine(agent.workspace, 40),
+              visibleLine(device?.name ?? "", 40)
+            )}
+      </p>
+    </div>
+  )
+}
+
+/** Most pages that are loaded for it. */
+const MAX_PAGES = 40
+
+interface Search {
+  /** Id of the message or run. */
+  readonly at: string | undefined
+  readonly entries: ReadonlyArray<ThreadEntry>
+  readonly isLoading: boolean
+  readonly onEarlier: (() => void) | undefined
+}
+
+const contains = (entry: ThreadEntry, id: string): boolean => {
+  if (entry.kind === "note") return entry.message.id === id
+  const { answer, prompts, runId, texts } = entry
+  return runId === id || answer?.id === id || [...prompts, ...texts].some((message) => message.id === id)
+}
+
+/** Whether the message is in the folded work of the turn. */
+const isInWork = (entry: ThreadEntry, at: string | undefined): boolean =>
+  entry.kind === "turn" && entry.texts.some(({ id }) => id === at) && entry.answer?.id !== at
+
+/**
+ * Brings one entry of a thread into view: that of a message or a run that was searched for. Loads earlier entries until it is among them. Returns the key of
+ * the entry, once it is there. The list has one element for each entry.
+ */
+const useEntryInView = (
+  list: RefObject<HTMLElement | null>,
+  { at, entries, isLoading, onEarlier }: Search
+): string | undefined => {
+  const { end } = useFollowState()
+  const pages = useRef(0)
+  const place = at === undefined ? -1 : entries.findIndex((entry) => contains(entry, at))
+  const key = entries[place]?.key
+  const show = useEffectEvent(() => {
+    const element = list.current?.children[place]
+    if (element === undefined) return
+    end.leave()
+    element.scrollIntoView({ block: "start" })
+    // What is above it gets its height now.
+    end.holdInPlace(element)
+  })
+  const loadEarlier = useEffectEvent(() => {
+    pages.current += 1
+    onEarlier?.()
+  })
+  useEffect(() => {
+    pages.current = 0
+  }, [at])
+  useEffect(() => {
+    if (key !== undefined) show()
+  }, [at, key])
+  const isMissing = at !== undefined && key === undefined && !isLoading && entries.length > 0
+  useEffect(() => {
+    if (isMissing && pages.current < MAX_PAGES) loadEarlier()
+  }, [isMissing, entries])
+  return key
+}
+
+interface ThreadEntriesProps {
   readonly entries: ReadonlyArray<ThreadEntry>
   readonly session: Session
   readonly runs: ReadonlyMap<HubRun["id"], HubRun>
@@ -27,7 +110,7 @@ interface Props {
   readonly onAgain: ((prompt: Message) => void) | undefined
 }
 
-export const ThreadEntries = (props: Props) => {
+export const ThreadEntries = (props: ThreadEntriesProps) => {
   const { at, entries, isLoading, onAgain, onEarlier, onPanel, runs, session } = props
   const messages = useMessages(threadMessages)
   const { end } = useFollowState()

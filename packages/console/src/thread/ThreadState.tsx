@@ -1,6 +1,6 @@
 /** State of a thread by shape and word, with a clock while an agent works. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import { type Pending, pendingFor } from "../api/PendingCount.ts"
+import { type Pending, pendingFor } from "../api/Pending.ts"
 import { useRights } from "../api/ProjectsAndTargets.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Clock } from "./Clock.tsx"

@@ -1,7 +1,7 @@
 /** Sentence about a device that is offline: since when it was not heard. */
 import { visibleLine } from "../markdown/visible.ts"
 import { type Language, useLanguage, useMessages } from "../text/Language.tsx"
-import { formatPointInTime } from "../text/PointInTime.ts"
+import { formatPointInTime } from "../text/Duration.ts"
 import { threadMessages } from "./messages.ts"
 
 interface OfflineDevice {

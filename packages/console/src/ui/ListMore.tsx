@@ -3,11 +3,23 @@ import type { ReactNode } from "react"
 import type { List } from "../api/Lists.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Loading } from "./Loading.tsx"
-import { MoreButton } from "./MoreButton.tsx"
 import { RefusalNote } from "./RefusalNote.tsx"
 import { uiMessages } from "./messages.ts"
 
-interface Props {
+interface MoreButtonProps {
+  readonly label: string
+  readonly isLoading: boolean
+  readonly onMore: () => void
+}
+
+/** Button below a list that loads its next page. */
+export const MoreButton = ({ isLoading, label, onMore }: MoreButtonProps) => (
+  <button type="button" className="button more" disabled={isLoading} onClick={onMore}>
+    {label}
+  </button>
+)
+
+interface ListMoreProps {
   readonly list: Omit<List<unknown>, "items"> & { readonly items: ReadonlyArray<unknown> }
   /** Shown if the list is empty. */
   readonly empty: ReactNode
@@ -15,7 +27,7 @@ interface Props {
   readonly rows?: number
 }
 
-export const ListMore = ({ empty, list, rows = 3 }: Props) => {
+export const ListMore = ({ empty, list, rows = 3 }: ListMoreProps) => {
   const messages = useMessages(uiMessages)
   if (list.isLoading) return <Loading rows={rows} />
   return (

@@ -1,6 +1,6 @@
 /** Frame of a page: heading, browser tab title and actions. */
 import { type ReactNode, type RefObject, useEffect, useRef } from "react"
-import { usePendingCount } from "../api/PendingCount.ts"
+import { usePendingCount } from "../api/Pending.ts"
 
 /** `(2) Runs · Corral`: shows pending approvals in the tab title. */
 export const tabTitle = (title: string, waiting: number): string =>

@@ -1,5 +1,5 @@
 /** Shortened id. A click copies the full id. */
-import { useCopy } from "./Copy.ts"
+import { useCopy } from "./Copy.tsx"
 import { useMessages } from "../text/Language.tsx"
 import { uiMessages } from "./messages.ts"
 

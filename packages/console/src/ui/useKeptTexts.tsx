@@ -1,7 +1,7 @@
 /** Unsent texts on a page without a composer: a note with each of them, until the user dismisses it. */
 import { type ReactNode, useCallback, useState } from "react"
 import { useMessages } from "../text/Language.tsx"
-import { CopyButton } from "./CopyButton.tsx"
+import { CopyButton } from "./Copy.tsx"
 import { Icon } from "./Icon.tsx"
 import { uiMessages } from "./messages.ts"
 

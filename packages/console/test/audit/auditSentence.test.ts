@@ -1,9 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { AuditRecord } from "@corral/domain/access/Audit"
 import { type AuditAction, auditActionNames } from "@corral/domain/access/AuditAction"
-import type { AuditNames } from "../../src/audit/auditSentence.ts"
-import { auditSentence } from "../../src/audit/auditSentence.ts"
-import { sentenceText } from "../../src/audit/Sentence.ts"
+import { type AuditNames, auditSentence } from "../../src/audit/auditSentence.ts"
+import { sentenceText } from "../../src/audit/auditTexts.ts"
 
 const ulid = "01KAAAAAAAAAAAAAAAAAAAAAAA"
 const id = (prefix: string) => `${prefix}_${ulid}`

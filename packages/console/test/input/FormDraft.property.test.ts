@@ -6,19 +6,19 @@ import * as fc from "fast-check"
 import {
   type FormDraft,
   allowsText,
-  valueOf,
   answersOf,
   draftOf,
   emptyDraft,
   hasChoice,
   optionIds,
+  problemOf,
   textAnswer,
+  valueOf,
   withOption,
   withOther,
-  withoutChoices,
-  withText
+  withText,
+  withoutChoices
 } from "../../src/input/FormDraft.ts"
-import { problemOf } from "../../src/input/AnswerProblem.ts"
 
 const flag = fc.option(fc.boolean(), { nil: undefined })
 const definedOnly = (of: object): object =>

@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { SearchResult } from "@corral/domain/search/SearchResult"
-import type { PaletteItem } from "../../src/palette/PaletteItem.ts"
-import { type PaletteContent, paletteSections } from "../../src/palette/paletteSections.ts"
+import { type PaletteContent, type PaletteItem, paletteSections } from "../../src/palette/paletteSections.ts"
 
 const item = (key: string, title = key): PaletteItem => ({
   key,

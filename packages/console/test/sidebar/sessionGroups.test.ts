@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { SessionItem } from "@corral/domain/session/Session"
-import { sessionGroups } from "../../src/sidebar/sessionGroups.ts"
-import { neighbourOf, rowsByGroup, sessionListRows } from "../../src/sidebar/sessionRows.ts"
+import { neighbourOf, rowsByGroup, sessionGroups, sessionListRows } from "../../src/sidebar/sessionGroups.ts"
 import { sidebarMessages } from "../../src/sidebar/messages.ts"
 
 /** Local time, as the user reads it. */

@@ -1,10 +1,22 @@
 /** Texts of the Gateway in conversations, in both languages. No text repeats a prompt, a path or an output. */
 import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
-import { runtimeRemedyOf } from "@corral/domain/run/RuntimeRemedy"
+import { type RuntimeRemedy, runtimeRemedyOf } from "@corral/domain/run/RuntimeRemedy"
 import { MAX_MESSAGE_TEXT } from "@corral/domain/session/Message"
 import type { TaskState } from "@corral/domain/task/Task"
-import { runtimeCauses } from "../hub/RuntimeCauses.ts"
-import type { LocalizedText } from "../platform/LocalizedText.ts"
+import type { LocalizedText } from "../platform/Card.ts"
+
+/** Why the agent's program is unavailable, for users of a chat. The cause that each remedy removes. */
+export const runtimeCauses: Readonly<Record<RuntimeRemedy, LocalizedText>> = {
+  install: {
+    en: "The agent's program is missing on the machine.",
+    zh: "机器上没有安装智能体程序。"
+  },
+  sign_in: {
+    en: "The agent's program is not signed in on the machine.",
+    zh: "机器上的智能体程序未登录。"
+  },
+  continue: { en: "The machine restarted during the run.", zh: "运行期间机器重启了。" }
+}
 
 const words = (en: string, zh: string): LocalizedText => ({ en, zh })
 

@@ -1,21 +1,23 @@
 /**
- * Responder to one event: in the chat of the event, in the user's language. The key of each answer is derived from the event, so a platform
- * with idempotent sends shows it once.
+ * Responder to one event: in the chat of the event, in the user's language. The key of each answer is derived from the event, so a platform with
+ * idempotent sends shows it once. An answer is stored from the decision until it is sent: if sending fails, a retry sends this answer, and does
+ * not repeat the action, which would fail as already done.
  */
 import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
 import type { CardAction, MessageReceived } from "@corral/domain/chat/Integration"
-import { Effect } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
+import type { SqlError } from "effect/sql"
 import { createHash } from "node:crypto"
-import type { Card } from "../platform/Card.ts"
-import type {
-  ChatPlatform,
-  Inbound,
-  MessageRef,
-  NotSent,
-  Destination,
+import { type Card, type LocalizedText, localizedTextIn } from "../platform/Card.ts"
+import {
+  type ChatPlatform,
+  type Destination,
+  type Inbound,
+  type MessageRef,
+  type NotSent,
   PlatformUnavailable
 } from "../platform/ChatPlatform.ts"
-import { type LocalizedText, localizedTextIn } from "../platform/LocalizedText.ts"
+import { queryRow, timedStore } from "../store/RowQueries.ts"
 
 export interface Responder {
   readonly account: ChatAccount
@@ -114,3 +116,85 @@ export const makeResponder = Effect.fnUntraced(function* (
     replyPrivately
   } satisfies Responder as Responder
 })
+
+// Responder that stores the final answer before it is sent, so that a retry sends the answer and does not repeat the action.
+
+/** Answers with a step are not final and are not stored. */
+export const storedResponder = (
+  responder: Responder,
+  answers: (typeof StoredAnswers)["Service"]
+): Responder => {
+  const store = (words: LocalizedText, alone: boolean) =>
+    Effect.mapError(
+      answers.store(responder.key, { words, alone }),
+      () => new PlatformUnavailable({ message: "The answer could not be stored." })
+    )
+  return {
+    ...responder,
+    reply: (words, step) =>
+      step === undefined
+        ? Effect.andThen(store(words, false), responder.reply(words))
+        : responder.reply(words, step),
+    replyPrivately: (words, step) =>
+      step === undefined
+        ? Effect.andThen(store(words, true), responder.replyPrivately(words))
+        : responder.replyPrivately(words, step)
+  }
+}
+
+const StoredAnswer = Schema.Struct({
+  words: Schema.Struct({ en: Schema.String, zh: Schema.String }),
+  /** Whether only the user who asked may read it. */
+  alone: Schema.Boolean
+})
+type StoredAnswer = typeof StoredAnswer.Type
+
+const AnswerColumn = Schema.fromJsonString(StoredAnswer)
+
+const encodeAnswer = Schema.encodeSync(AnswerColumn)
+
+/** Codec of the table `answers`. */
+const AnswerRow = Schema.Struct({ answer: AnswerColumn })
+
+const DAY_MS = 86_400_000
+
+/**
+ * Stored answer to an event, from the decision until it is sent. If sending fails, a retry sends this answer. The retry does not repeat the
+ * action, which would fail as already done.
+ */
+export class StoredAnswers extends Context.Service<
+  StoredAnswers,
+  {
+    /** Stores the answer to the event with this key. */
+    readonly store: (key: string, answer: StoredAnswer) => Effect.Effect<void, SqlError.SqlError>
+    readonly find: (key: string) => Effect.Effect<StoredAnswer | undefined, SqlError.SqlError>
+    /** Deletes answers that are a day old. */
+    readonly deleteOld: Effect.Effect<void, SqlError.SqlError>
+  }
+>()("corral/gateway/StoredAnswers") {
+  static readonly layer = Layer.effect(
+    StoredAnswers,
+    Effect.gen(function* () {
+      const { at, sql } = yield* timedStore
+      const find = queryRow({
+        Request: Schema.String,
+        Result: AnswerRow,
+        execute: (key) => sql`SELECT answer FROM answers WHERE key = ${key}`
+      })
+      return StoredAnswers.of({
+        store: Effect.fn("Responder.storeAnswer")(function* (key, answer) {
+          yield* sql`
+            INSERT INTO answers ${sql.insert({ key, answer: encodeAnswer(answer), decided_at: at() })}
+            ON CONFLICT (key) DO UPDATE SET answer = EXCLUDED.answer`
+        }),
+        find: Effect.fn("Responder.findAnswer")(function* (key) {
+          return (yield* find(key))?.answer
+        }),
+        deleteOld: Effect.suspend(() => sql`DELETE FROM answers WHERE decided_at < ${at(-DAY_MS)}`).pipe(
+          Effect.asVoid,
+          Effect.withSpan("Responder.deleteOldAnswers")
+        )
+      })
+    })
+  )
+}

@@ -16,10 +16,9 @@ import { InputCards } from "../following/InputCards.ts"
 import { InputCardStore } from "../following/RequestCardStore.ts"
 import { nameOfUser } from "../following/MemberNames.ts"
 import { answerProblem } from "../following/QuestionForm.ts"
-import { Hub } from "../hub/Hub.ts"
-import type { HubFailed, HubRefused } from "../hub/HubFailures.ts"
+import { Hub, type HubFailed, type HubRefused } from "../hub/Hub.ts"
 import type { PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import { type LocalizedText, sameInAllLanguages } from "../platform/LocalizedText.ts"
+import { type LocalizedText, sameInAllLanguages } from "../platform/Card.ts"
 import type { UserNames } from "../store/UserNames.ts"
 
 type Failed = HubFailed | PlatformUnavailable | SqlError.SqlError

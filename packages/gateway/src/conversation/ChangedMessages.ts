@@ -13,15 +13,18 @@ import { sendKey } from "../answer/Responder.ts"
 import { isInChat } from "../following/RequestCardStore.ts"
 import { type Follow, followedOf } from "../following/FollowRow.ts"
 import { Follows } from "../following/Follows.ts"
-import { HandlerFailed } from "../handling/Handler.ts"
+import { HandlerFailed, handlerFailureOf } from "../handling/Handler.ts"
 import { eventKeyOf } from "../handling/Stamp.ts"
-import { Hub } from "../hub/Hub.ts"
-import { HubRefused } from "../hub/HubFailures.ts"
-import type { ChatPlatform, Inbound, MessageChange, PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import { Platforms } from "../platform/Platforms.ts"
+import { Hub, HubRefused } from "../hub/Hub.ts"
+import {
+  type ChatPlatform,
+  type Inbound,
+  type MessageChange,
+  type PlatformUnavailable,
+  Platforms
+} from "../platform/ChatPlatform.ts"
 import { parseCommand } from "./Command.ts"
 import { Conversations } from "./Conversations.ts"
-import { handlerFailureOf } from "./HandlerFailures.ts"
 
 type Services = Conversations | Follows | Hub | Platforms | SqlClient.SqlClient
 

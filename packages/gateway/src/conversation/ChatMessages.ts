@@ -6,21 +6,19 @@
  */
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
-import type { WorkLocation } from "../button/ButtonMeaning.ts"
+import type { WorkLocation } from "../button/ButtonActions.ts"
 import type { MessageFollower } from "../following/MessageFollower.ts"
 import type { Follows } from "../following/Follows.ts"
-import type { Hub } from "../hub/Hub.ts"
-import type { HubFailed } from "../hub/HubFailures.ts"
+import type { Hub, HubFailed } from "../hub/Hub.ts"
 import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { type ChatSession, ChatSessions } from "./ChatSessions.ts"
 import { type ChatMessage, type ConversationKey, Conversations, threadKeyOf } from "./Conversations.ts"
 import { agentAt, mayWriteIn, readSession } from "./HubSessions.ts"
-import { LocationPicker } from "./LocationPicker.ts"
+import { LocationPicker, WorkLocations, locationName, onlyLocation } from "./WorkLocations.ts"
 import type { OfflineQuestion } from "./OfflineQuestion.ts"
 import { discard, postpone, sendOrAsk, sendPending } from "./PendingMessages.ts"
 import * as phrases from "../answer/Phrases.ts"
 import type { Responder } from "../answer/Responder.ts"
-import { locationName, onlyLocation, WorkLocations } from "./WorkLocations.ts"
 
 type Failed = HubFailed | PlatformUnavailable | NotSent | SqlError.SqlError
 

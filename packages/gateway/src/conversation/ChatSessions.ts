@@ -7,7 +7,7 @@
 import { AgentInstanceId, ProjectId, SessionId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Schema } from "effect"
 import type { SqlError } from "effect/sql"
-import { WorkLocation } from "../button/ButtonMeaning.ts"
+import { WorkLocation } from "../button/ButtonActions.ts"
 import { queryRow, timedStore } from "../store/RowQueries.ts"
 import { lenientColumn } from "./Conversations.ts"
 

@@ -6,23 +6,31 @@ import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
 import type { CardAction, IntegrationEvent, MessageReceived } from "@corral/domain/chat/Integration"
 import { MAX_MESSAGE_TEXT } from "@corral/domain/session/Message"
 import { Context, Effect, Layer } from "effect"
-import type { Handler, HandlerFailed } from "../handling/Handler.ts"
+import {
+  type Handler,
+  type HandlerFailed,
+  type ServiceFailed,
+  handlerFailureOf
+} from "../handling/Handler.ts"
 import { Hub } from "../hub/Hub.ts"
 import { UserNames } from "../store/UserNames.ts"
-import type { Inbound } from "../platform/ChatPlatform.ts"
-import { Platforms } from "../platform/Platforms.ts"
+import { type Inbound, Platforms } from "../platform/ChatPlatform.ts"
 import { AccountLinks } from "../linking/AccountLinks.ts"
 import { AnswerOffer } from "./AnswerOffer.ts"
 import { ChatCommands } from "./ChatCommands.ts"
 import { ChatMessages } from "./ChatMessages.ts"
 import { ClickHandler } from "./ClickHandler.ts"
-import { type ServiceFailed, handlerFailureOf } from "./HandlerFailures.ts"
 import { stampEvent } from "../handling/Stamp.ts"
 import { KeptMessages } from "../linking/KeptMessages.ts"
 import * as phrases from "../answer/Phrases.ts"
-import { type Responder, accountOf, makeResponder } from "../answer/Responder.ts"
+import {
+  type Responder,
+  StoredAnswers,
+  accountOf,
+  makeResponder,
+  storedResponder
+} from "../answer/Responder.ts"
 import { SessionCommands } from "./SessionCommands.ts"
-import { StoredAnswers, storedResponder } from "../answer/StoredAnswers.ts"
 import { UnlinkedAnswers, type UnlinkedVerdict } from "../linking/UnlinkedAnswers.ts"
 import { type Command, parseCommand } from "./Command.ts"
 import * as linkPhrases from "../linking/LinkPhrases.ts"

@@ -5,9 +5,8 @@ import type { AgentInstanceId, MessageId, ProjectId, SessionId } from "@corral/d
 import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { Session } from "@corral/domain/session/Session"
 import { Effect } from "effect"
-import type { WorkLocation } from "../button/ButtonMeaning.ts"
-import { Hub } from "../hub/Hub.ts"
-import { type HubFailed, HubRefused } from "../hub/HubFailures.ts"
+import type { WorkLocation } from "../button/ButtonActions.ts"
+import { Hub, type HubFailed, HubRefused } from "../hub/Hub.ts"
 import type { ChatMessage } from "./Conversations.ts"
 import type { Responder } from "../answer/Responder.ts"
 

@@ -4,13 +4,12 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
-import { ButtonActions } from "../button/ButtonActions.ts"
+import { ButtonActions, type ButtonMeaning } from "../button/ButtonActions.ts"
 import type { MessageRef, NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import type { ConversationKey } from "./Conversations.ts"
 import * as phrases from "../answer/Phrases.ts"
 import type { Responder } from "../answer/Responder.ts"
-import type { ButtonMeaning } from "../button/ButtonMeaning.ts"
-import type { LocalizedText } from "../platform/LocalizedText.ts"
+import type { LocalizedText } from "../platform/Card.ts"
 
 // Card that asks the author of a message to choose between two ways. Only this account can use its buttons.
 

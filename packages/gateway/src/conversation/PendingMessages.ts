@@ -5,11 +5,10 @@
  */
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
-import type { WorkLocation } from "../button/ButtonMeaning.ts"
+import type { WorkLocation } from "../button/ButtonActions.ts"
 import { MessageFollower } from "../following/MessageFollower.ts"
 import { Follows } from "../following/Follows.ts"
-import type { Hub } from "../hub/Hub.ts"
-import type { HubFailed, HubRefused } from "../hub/HubFailures.ts"
+import type { Hub, HubFailed, HubRefused } from "../hub/Hub.ts"
 import type { PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { type ChatSession, ChatSessions } from "./ChatSessions.ts"
 import {
@@ -24,7 +23,7 @@ import { OfflineQuestion } from "./OfflineQuestion.ts"
 import * as phrases from "../answer/Phrases.ts"
 import type { Responder } from "../answer/Responder.ts"
 import type { AgentInstance } from "@corral/domain/run/AgentProfile"
-import type { LocalizedText } from "../platform/LocalizedText.ts"
+import type { LocalizedText } from "../platform/Card.ts"
 
 // Sending of one message in a session that exists: its agent, the Hub's refusals as answers, and the beginning of following.
 

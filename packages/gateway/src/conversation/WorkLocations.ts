@@ -1,24 +1,29 @@
 /**
  * Locations for sessions: workspaces on the machines of a user's projects, with the agents that are ready there, or were before the machine went
- * offline.
+ * offline; and the card for choosing one, which only the user who receives it can use.
  *
  * Does not: check permissions. The Hub lists what the user may use, and checks a location with every message.
  */
-import { isReady, modesIn } from "@corral/domain/offer/Offer"
 import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
 import type { Target } from "@corral/domain/device/Device"
+import { isReady, modesIn } from "@corral/domain/offer/Offer"
 import type { Project } from "@corral/domain/project/Project"
 import type { Agent } from "@corral/domain/run/Agent"
-import { Context, Effect, Layer } from "effect"
-import type { WorkLocation } from "../button/ButtonMeaning.ts"
-import { Hub } from "../hub/Hub.ts"
-import type { HubFailed } from "../hub/HubFailures.ts"
+import { Clock, Context, Effect, Layer } from "effect"
+import type { SqlError } from "effect/sql"
+import * as phrases from "../answer/Phrases.ts"
+import type { Responder } from "../answer/Responder.ts"
+import { ButtonActions, type WorkLocation } from "../button/ButtonActions.ts"
+import { Hub, type HubFailed } from "../hub/Hub.ts"
+import { type Card, sameInAllLanguages } from "../platform/Card.ts"
+import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import type { ConversationKey } from "./Conversations.ts"
 
 /** Users with more projects choose at the Hub. */
 const MAX_PROJECTS = 20
 export const MAX_LOCATIONS = 20
 
-export interface OfferedLocation {
+interface OfferedLocation {
   readonly place: WorkLocation
   readonly isOnline: boolean
 }
@@ -101,6 +106,68 @@ export class WorkLocations extends Context.Service<
         agents: Effect.fn("WorkLocations.agents")(function* (account, { projectId, targetId }) {
           const items = yield* targets(account, projectId)
           return (items.find(({ id }) => id === targetId)?.agents ?? []).filter(isReady)
+        })
+      })
+    })
+  )
+}
+
+const LIFETIME_MS = 3_600_000
+
+/** Card for choosing where the agent works: one numbered button per location. Only the user who receives it can use it. */
+export class LocationPicker extends Context.Service<
+  LocationPicker,
+  {
+    readonly show: (
+      key: ConversationKey,
+      responder: Responder,
+      locations: ReadonlyArray<OfferedLocation>,
+      title: Card["title"]
+    ) => Effect.Effect<void, NotSent | PlatformUnavailable | SqlError.SqlError>
+  }
+>()("corral/gateway/LocationPicker") {
+  static readonly layer = Layer.effect(
+    LocationPicker,
+    Effect.gen(function* () {
+      const actions = yield* ButtonActions
+      const clock = yield* Clock.Clock
+      return LocationPicker.of({
+        show: Effect.fn("WorkLocations.showPicker")(function* (
+          { chatKey, key }: ConversationKey,
+          { account, language, platform, replyWithCard }: Responder,
+          locations: ReadonlyArray<OfferedLocation>,
+          title: Card["title"]
+        ) {
+          const expiresAt = clock.currentTimeMillisUnsafe() + LIFETIME_MS
+          const ids = yield* Effect.forEach(locations, ({ place }) =>
+            actions.offer({
+              bot: account,
+              meaning: { _tag: "Use", talk: key, base: chatKey, place },
+              audience: account.account,
+              expiresAt
+            })
+          )
+          const sent = yield* replyWithCard(
+            {
+              language,
+              title,
+              tone: "neutral",
+              lines: [
+                ...locations.map(({ isOnline, place }, at) =>
+                  phrases.numberedLocation(at + 1, locationName(place), isOnline)
+                ),
+                phrases.useHint
+              ],
+              buttons: ids.slice(0, platform.limits.buttons).map((actionId, at) => ({
+                _tag: "Action",
+                label: sameInAllLanguages(String(at + 1)),
+                actionId,
+                style: "plain"
+              }))
+            },
+            "choose"
+          )
+          yield* actions.attach(ids, sent)
         })
       })
     })

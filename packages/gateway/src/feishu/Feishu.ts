@@ -13,7 +13,7 @@ import {
   PlatformUnavailable,
   type PlatformUser
 } from "../platform/ChatPlatform.ts"
-import type { LocalizedText } from "../platform/LocalizedText.ts"
+import type { LocalizedText } from "../platform/Card.ts"
 import {
   BotInfo,
   type FeishuCall,

@@ -3,8 +3,14 @@
  * its opaque id.
  */
 import { safeText } from "@corral/domain/text/SafeText"
-import type { Card, CardButton, CardField, Tone } from "../platform/Card.ts"
-import { type LocalizedText, localizedTextIn } from "../platform/LocalizedText.ts"
+import {
+  type Card,
+  type CardButton,
+  type CardField,
+  type LocalizedText,
+  type Tone,
+  localizedTextIn
+} from "../platform/Card.ts"
 
 const templates: Readonly<Record<Tone, string>> = {
   neutral: "default",

@@ -14,8 +14,7 @@ import {
   Risk
 } from "@corral/domain/approval/Approval"
 import { Schema } from "effect"
-import type { Card } from "../platform/Card.ts"
-import { sameInAllLanguages, type LocalizedText } from "../platform/LocalizedText.ts"
+import { type Card, type LocalizedText, sameInAllLanguages } from "../platform/Card.ts"
 
 const actions: Readonly<Record<ActionClass, LocalizedText>> = {
   write: { en: "change files", zh: "修改文件" },

@@ -10,8 +10,7 @@ import type { SqlError } from "effect/sql"
 import { ButtonActions } from "../button/ButtonActions.ts"
 import { Hub } from "../hub/Hub.ts"
 import type { UserNames } from "../store/UserNames.ts"
-import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import { Platforms } from "../platform/Platforms.ts"
+import { type NotSent, type PlatformUnavailable, Platforms } from "../platform/ChatPlatform.ts"
 import {
   pendingCard,
   resolvedCard,

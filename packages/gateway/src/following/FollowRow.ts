@@ -2,7 +2,7 @@
 import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
 import { MessageId, RunId, SessionId, TaskId } from "@corral/domain/identity/Ids"
 import { Schema } from "effect"
-import type { LocalizedText } from "../platform/LocalizedText.ts"
+import type { LocalizedText } from "../platform/Card.ts"
 import { TaskProgress } from "./TaskProgress.ts"
 
 /** The followed message, or the task if an earlier release began to follow it. */

@@ -13,8 +13,7 @@ import type {
   RequestedInput,
   ResolvedInputState
 } from "@corral/domain/input/InputRequest"
-import type { Card, CardButton } from "../platform/Card.ts"
-import { type LocalizedText, sameInAllLanguages } from "../platform/LocalizedText.ts"
+import { type Card, type CardButton, type LocalizedText, sameInAllLanguages } from "../platform/Card.ts"
 import { origins } from "./ApprovalCard.ts"
 import { answerText } from "./AnswerText.ts"
 import {

@@ -6,15 +6,15 @@
  */
 import { Effect } from "effect"
 import type { Card } from "../platform/Card.ts"
-import type {
-  ChatPlatform,
-  Destination,
-  MessageRef,
-  NotSent,
-  PlatformUnavailable
+import {
+  type ChatPlatform,
+  type Destination,
+  type MessageRef,
+  type NotSent,
+  type PlatformUnavailable,
+  Platforms
 } from "../platform/ChatPlatform.ts"
 import { ButtonActions } from "../button/ButtonActions.ts"
-import { Platforms } from "../platform/Platforms.ts"
 import type { Follow } from "./FollowRow.ts"
 import type { RequestCard, RequestCardStore } from "./RequestCardStore.ts"
 

@@ -13,8 +13,7 @@ import type {
   Question,
   RequestedInput
 } from "@corral/domain/input/InputRequest"
-import type { CardField, FormValues } from "../platform/Card.ts"
-import { type LocalizedText, sameInAllLanguages } from "../platform/LocalizedText.ts"
+import { type CardField, type FormValues, type LocalizedText, sameInAllLanguages } from "../platform/Card.ts"
 import { answerText } from "./AnswerText.ts"
 
 /** Options that are buttons. Longer lists are a field. */

@@ -3,9 +3,8 @@
  *
  * Does not: contain the prompt, the output, a path or a diff.
  */
-import { runtimeCauses } from "../hub/RuntimeCauses.ts"
-import type { Card, CardButton, Tone } from "../platform/Card.ts"
-import type { LocalizedText } from "../platform/LocalizedText.ts"
+import { runtimeCauses } from "../answer/Phrases.ts"
+import type { Card, CardButton, LocalizedText, Tone } from "../platform/Card.ts"
 import { hasTaskEnded, type Phase, type TaskProgress } from "./TaskProgress.ts"
 
 const titles: Readonly<Record<Phase, readonly [words: LocalizedText, tone: Tone]>> = {

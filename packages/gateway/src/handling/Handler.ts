@@ -1,7 +1,12 @@
-/** Handler of normalized events. It may be called again for a handled event, which has the same `event.key`. */
+/**
+ * Handler of normalized events, and failures of services as its failures: whether a retry may help. It may be called again for a handled event,
+ * which has the same `event.key`.
+ */
 import type { IntegrationEvent } from "@corral/domain/chat/Integration"
 import { Data, type Effect } from "effect"
-import type { Inbound } from "../platform/ChatPlatform.ts"
+import type { SqlError } from "effect/sql"
+import type { HubFailed } from "../hub/Hub.ts"
+import type { Inbound, NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 
 /** `permanent`: a retry does not help. The message is logged and stored with the dead letter, so it contains nothing of the event. */
 export class HandlerFailed extends Data.TaggedError("HandlerFailed")<{
@@ -13,3 +18,26 @@ export class HandlerFailed extends Data.TaggedError("HandlerFailed")<{
 
 /** `inbound` is sent only to its platform, which may need it for an answer. */
 export type Handler = (event: IntegrationEvent, inbound: Inbound) => Effect.Effect<void, HandlerFailed>
+
+export type ServiceFailed = HubFailed | NotSent | PlatformUnavailable | SqlError.SqlError
+
+/** Failures of services as failures of a handler: whether a retry may help. */
+export const handlerFailureOf = (error: HandlerFailed | ServiceFailed): HandlerFailed => {
+  switch (error._tag) {
+    case "HandlerFailed":
+      return error
+    case "SqlError":
+      return new HandlerFailed({ message: "The store is unavailable.", permanent: false })
+    case "HubRefused":
+      return new HandlerFailed({ message: `The Hub refused the call: ${error.code}.`, permanent: true })
+    case "NotSent":
+      return new HandlerFailed({ message: error.message, permanent: true })
+    case "HubUnavailable":
+    case "PlatformUnavailable":
+      return new HandlerFailed({
+        message: error.message,
+        permanent: false,
+        retryAfterMs: error.retryAfterMs
+      })
+  }
+}

@@ -4,7 +4,7 @@
  * Does not: choose the words, or limit the notices per sender. Both are decided when the event moves to the dead letters.
  */
 import { Effect, Layer, Schema } from "effect"
-import { inboundOfRow, InboxRow } from "../inbox/ClaimedEvents.ts"
+import { inboundOfRow, InboxRow } from "../inbox/SenderQueues.ts"
 import type { Inbound, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { type TimedStore, queryRows, timedStore } from "../store/RowQueries.ts"
 import { eventKeyOf } from "./Stamp.ts"

@@ -3,7 +3,7 @@
  *
  * The time limit starts with the first failure since the sender's last success. An event that waited behind a failing one has waited too.
  */
-import type { ClaimedEvent } from "../inbox/ClaimedEvents.ts"
+import type { ClaimedEvent } from "../inbox/SenderQueues.ts"
 
 /** Time between the first failure and the notice. */
 export const PATIENCE_MS = 120_000

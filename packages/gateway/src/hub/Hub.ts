@@ -1,5 +1,6 @@
 /**
- * Typed client of the Hub. Each call has the Gateway's token and names a chat account. The Hub decides per call which user the account acts as.
+ * Typed client of the Hub, and the failures of its calls. Each call has the Gateway's token and names a chat account. The Hub decides per call
+ * which user the account acts as.
  *
  * Does not: name users, or store sign-ins.
  */
@@ -7,23 +8,38 @@ import { effectCalls } from "@corral/client/effect/EffectCalls"
 import { hubStreams } from "@corral/client/effect/HubEffects"
 import type { CorralError } from "@corral/client/http/CorralError"
 import type { HeaderValues } from "@corral/client/http/Transport"
-import { type ChatAccount, CHAT_ACCOUNT_HEADER, encodeChatAccount } from "@corral/domain/chat/ChatAccount"
-import { isErrorCode } from "@corral/domain/errors/ErrorTable"
-import { HubApi } from "@corral/domain/hub-api/HubApi"
+import { CHAT_ACCOUNT_HEADER, type ChatAccount, encodeChatAccount } from "@corral/domain/chat/ChatAccount"
+import { type ErrorCode, isErrorCode } from "@corral/domain/errors/ErrorTable"
 import { HubApprovals } from "@corral/domain/hub-api/Approvals"
-import { HubInputs } from "@corral/domain/hub-api/Inputs"
 import { HubAuth } from "@corral/domain/hub-api/Auth"
 import { HubIntegrations } from "@corral/domain/hub-api/Chat"
 import { HubDevices } from "@corral/domain/hub-api/Devices"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
+import { HubInputs } from "@corral/domain/hub-api/Inputs"
 import { HubProjects } from "@corral/domain/hub-api/Projects"
 import { HubRuns } from "@corral/domain/hub-api/Runs"
 import { HubSessions } from "@corral/domain/hub-api/Sessions"
 import { HubTasks } from "@corral/domain/hub-api/Tasks"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { SequencedEvent } from "@corral/domain/run/EventSequence"
-import { Context, Effect, Layer, type Redacted, Stream } from "effect"
+import { Context, Data, Effect, Layer, type Redacted, Stream } from "effect"
 import { HttpApi } from "effect/http-api"
-import { type HubFailed, HubRefused, HubUnavailable } from "./HubFailures.ts"
+
+/** The Hub refused the call. A retry does not help. `message` is the Hub's message. */
+export class HubRefused extends Data.TaggedError("HubRefused")<{
+  readonly code: ErrorCode
+  readonly message: string
+  readonly details: Readonly<Record<string, unknown>>
+}> {}
+
+/** The Hub is unreachable, busy, or has another token. A retry may help. `message` contains no address and no secret. */
+export class HubUnavailable extends Data.TaggedError("HubUnavailable")<{
+  readonly message: string
+  /** Time until a retry may help, if the Hub limited the rate of requests. */
+  readonly retryAfterMs?: number | undefined
+}> {}
+
+export type HubFailed = HubRefused | HubUnavailable
 
 /** The groups of the contract that a Gateway uses. */
 class UsedApi extends HttpApi.make("hub")

@@ -7,7 +7,7 @@ import { type ChatAccount, encodeChatAccount } from "@corral/domain/chat/ChatAcc
 import { Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto"
-import { InboxRow } from "../inbox/ClaimedEvents.ts"
+import { InboxRow } from "../inbox/SenderQueues.ts"
 import type { Inbound } from "../platform/ChatPlatform.ts"
 import { queryRow, timedStore } from "../store/RowQueries.ts"
 

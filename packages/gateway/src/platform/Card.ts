@@ -1,7 +1,19 @@
 /**
- * Card, independent of the platform that draws it. A button contains only an opaque id, or an address of the Hub. Texts are plain.
+ * Card, independent of the platform that draws it, with its texts in each language of the Gateway. A button contains only an opaque id, or an
+ * address of the Hub. Texts are plain.
  */
-import type { LocalizedText } from "./LocalizedText.ts"
+
+/** A text in each language of the Gateway. A platform whose clients choose the language receives all. */
+export interface LocalizedText {
+  readonly en: string
+  readonly zh: string
+}
+
+/** A text that is the same in every language, such as a name or a number. */
+export const sameInAllLanguages = (text: string): LocalizedText => ({ en: text, zh: text })
+
+export const localizedTextIn = (words: LocalizedText, language: keyof LocalizedText): string =>
+  words[language]
 
 /** State of the card's subject. Platforms show it as a colour or a sign. */
 export type Tone = "neutral" | "running" | "attention" | "good" | "bad"

@@ -1,16 +1,16 @@
 /**
- * Interface of a chat platform: verification and normalization of its events, and calls to its API. A value, one per bot. Also what its events have
- * in common, and the ids that it assigns.
+ * Interface of a chat platform: verification and normalization of its events, and calls to its API. A value, one per bot; `Platforms` has the
+ * bots of a Gateway. Also what its events have in common, and the ids that it assigns.
  *
  * Guarantees: `verify` receives untrusted requests and never throws. A message that is sent twice, because a response was lost, has the same
  * `key` both times.
+ *
  * Does not: store events. An accepted event is stored before it is acknowledged.
  */
 import type { IntegrationDraft } from "@corral/domain/chat/Integration"
-import { Data, type Effect, Schema, type Scope } from "effect"
+import { Context, Data, type Effect, Layer, Schema, type Scope } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
-import type { Card, FormValues } from "./Card.ts"
-import type { LocalizedText } from "./LocalizedText.ts"
+import type { Card, FormValues, LocalizedText } from "./Card.ts"
 
 // What events of all platforms have in common when they are decoded: where they come from, and the failure of another shape.
 
@@ -190,4 +190,27 @@ export interface ChatPlatform {
   readonly connect?:
     | ((store: StoreInbound) => Effect.Effect<void, PlatformUnavailable, Scope.Scope>)
     | undefined
+}
+
+/** The bots of a Gateway, by platform. */
+export class Platforms extends Context.Service<
+  Platforms,
+  {
+    readonly all: ReadonlyArray<ChatPlatform>
+    /** The platform of a stored event. Dies if it is not configured. */
+    readonly of: (id: string) => ChatPlatform
+  }
+>()("corral/gateway/Platforms") {
+  static readonly layer = (platforms: ReadonlyArray<ChatPlatform>) =>
+    Layer.sync(Platforms, () => {
+      const byId = new Map(platforms.map((platform) => [platform.id, platform]))
+      return Platforms.of({
+        all: platforms,
+        of: (id) => {
+          const platform = byId.get(id)
+          if (platform === undefined) throw new Error("no platform of this id is set up")
+          return platform
+        }
+      })
+    })
 }

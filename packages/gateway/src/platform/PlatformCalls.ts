@@ -1,8 +1,7 @@
 /** Chat platform that redacts secrets in every outgoing text. Addresses and ids are unchanged. */
 import { Redaction } from "@corral/domain/redaction/Redaction"
-import type { Card, CardButton, CardField } from "./Card.ts"
+import type { Card, CardButton, CardField, LocalizedText } from "./Card.ts"
 import type { ChatPlatform, MessageContent, NotSent, PlatformUnavailable } from "./ChatPlatform.ts"
-import type { LocalizedText } from "./LocalizedText.ts"
 import type { Metrics } from "@corral/service/telemetry/Metrics"
 import { Effect } from "effect"
 import { gatewayMetrics } from "../GatewayMetrics.ts"

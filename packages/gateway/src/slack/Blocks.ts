@@ -4,8 +4,14 @@
  */
 import { safeText } from "@corral/domain/text/SafeText"
 import type { KnownBlock } from "@slack/web-api"
-import type { Card, CardButton, CardField, Tone } from "../platform/Card.ts"
-import { type LocalizedText, localizedTextIn } from "../platform/LocalizedText.ts"
+import {
+  type Card,
+  type CardButton,
+  type CardField,
+  type LocalizedText,
+  type Tone,
+  localizedTextIn
+} from "../platform/Card.ts"
 import { escapeMarkup } from "./Markup.ts"
 
 /** Slack's limits, in characters of the escaped text. */

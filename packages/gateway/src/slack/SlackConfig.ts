@@ -2,7 +2,7 @@
  * Configuration of a bot on Slack. Also its settings.
  */
 import { Config, Effect, type Redacted } from "effect"
-import type { LocalizedText } from "../platform/LocalizedText.ts"
+import type { LocalizedText } from "../platform/Card.ts"
 import { secretSetting } from "@corral/service/settings/SecretSetting"
 import {
   invalidSetting,

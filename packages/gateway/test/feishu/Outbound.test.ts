@@ -1,8 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import type { Card } from "../../src/platform/Card.ts"
+import { type Card, sameInAllLanguages } from "../../src/platform/Card.ts"
 import type { MessageContent } from "../../src/platform/ChatPlatform.ts"
-import { sameInAllLanguages } from "../../src/platform/LocalizedText.ts"
 import { openBot } from "./Bot.ts"
 
 const text = (words: string): MessageContent => ({ _tag: "Text", text: words })

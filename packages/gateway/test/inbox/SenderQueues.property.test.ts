@@ -11,8 +11,12 @@ import { effort } from "@corral/testing/time/Effort"
 import { GatewayConfig, gatewayDefaults } from "../../src/GatewayConfig.ts"
 import { deadlineOf, nextAttempt, PATIENCE_MS } from "../../src/handling/RetryPolicy.ts"
 import { Inbox } from "../../src/inbox/Inbox.ts"
-import { CARD_WAIT_MS, type ClaimedEvent, QUEUE_LEASE_MS } from "../../src/inbox/ClaimedEvents.ts"
-import { SenderQueues } from "../../src/inbox/SenderQueues.ts"
+import {
+  CARD_WAIT_MS,
+  type ClaimedEvent,
+  QUEUE_LEASE_MS,
+  SenderQueues
+} from "../../src/inbox/SenderQueues.ts"
 import * as Database from "../../src/store/Database.ts"
 
 /** What handling an event comes to. `outage`: fails while the person is affected. `crash`: its Gateway dies, once. */

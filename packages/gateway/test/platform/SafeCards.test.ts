@@ -1,8 +1,7 @@
 /** Cards of every platform name what a person would not see, in every text of them. */
 import { assert, describe, it } from "@effect/vitest"
 import { toFeishuCard } from "../../src/feishu/FeishuCard.ts"
-import type { Card } from "../../src/platform/Card.ts"
-import { sameInAllLanguages } from "../../src/platform/LocalizedText.ts"
+import { type Card, sameInAllLanguages } from "../../src/platform/Card.ts"
 import { toBlocks } from "../../src/slack/Blocks.ts"
 
 const cardOf = (text: string): Card => {

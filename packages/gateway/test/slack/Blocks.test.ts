@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import type { Card } from "../../src/platform/Card.ts"
-import { sameInAllLanguages } from "../../src/platform/LocalizedText.ts"
+import { type Card, sameInAllLanguages } from "../../src/platform/Card.ts"
 import { toBlocks, splitText } from "../../src/slack/Blocks.ts"
 
 const card: Card = {

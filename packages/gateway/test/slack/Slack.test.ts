@@ -2,9 +2,8 @@
 import { afterEach, assert, beforeEach, describe, it, vi } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
-import type { Card } from "../../src/platform/Card.ts"
+import { type Card, sameInAllLanguages } from "../../src/platform/Card.ts"
 import type { ChatPlatform, Inbound, Destination } from "../../src/platform/ChatPlatform.ts"
-import { sameInAllLanguages } from "../../src/platform/LocalizedText.ts"
 import { slack } from "../../src/slack/Slack.ts"
 import { FakeSlack, type SlackFault } from "@corral/testing/gateway/FakeSlack"
 import {

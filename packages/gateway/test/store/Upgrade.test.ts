@@ -1,11 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { query } from "@corral/testing/postgres/PostgresServer"
 import { Effect } from "effect"
-import { inbox } from "../../src/store/migrations/0001-inbox.ts"
-import { conversations } from "../../src/store/migrations/0002-conversations.ts"
-import { pendingIndex } from "../../src/store/migrations/0003-waiting.ts"
-import { senderQueues } from "../../src/store/migrations/0004-sender-queues.ts"
-import { chatSessions } from "../../src/store/migrations/0005-chat-sessions.ts"
+import { chatSessions, conversations, inbox, pendingIndex, senderQueues } from "../../src/store/migrations.ts"
 import { emptyDatabase } from "../harness/GatewayStore.ts"
 
 describe("a store of version 0.2.0", { timeout: 60_000 }, () => {

@@ -1,2 +1,0 @@
-/** Indentation of values below their label. */
-export const VALUE_INDENT = "    "

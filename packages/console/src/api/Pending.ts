@@ -1,0 +1,84 @@
+/**
+ * What waits: pending approvals, questions and plans that the user's role can answer, and the open questions of some runs. The count leaves out
+ * what waits for others.
+ */
+import type { HubApproval, HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
+import type { RunId } from "@corral/domain/identity/Ids"
+import { queryOptions, useQueries, useQuery } from "@tanstack/react-query"
+import { useMemo } from "react"
+import { hubApi } from "./Hub.ts"
+import { oldestFirst } from "./OldestFirst.ts"
+import { type Rights, useRights } from "./ProjectsAndTargets.ts"
+
+/** Maximum count. */
+const COUNTED = 100
+
+export const pendingInputsQuery = queryOptions({
+  queryKey: ["inputs", "waiting"],
+  queryFn: ({ signal }) => hubApi.inputs.list({ query: { state: "pending", limit: COUNTED }, signal })
+})
+
+const noInputs: ReadonlyArray<HubInput> = []
+
+/** Empty while they load. */
+export const usePendingInputs = (): ReadonlyArray<HubInput> =>
+  useQuery(pendingInputsQuery).data?.items ?? noInputs
+
+interface PendingInputsOf {
+  readonly inputs: ReadonlyArray<HubInput>
+  readonly isLoading: boolean
+}
+
+/** Open questions of some runs, oldest first. */
+export const usePendingInputsOf = (runIds: ReadonlyArray<HubRun["id"]>): PendingInputsOf => {
+  const { isLoading, items } = useQueries({
+    queries: runIds.map((runId) => ({
+      queryKey: ["inputs", "pending", runId],
+      queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
+        hubApi.inputs.list({ query: { runId, state: "pending" as const, limit: COUNTED }, signal })
+    })),
+    combine: (results) => ({
+      isLoading: results.some((result) => result.isLoading),
+      items: results.flatMap(({ data }) => data?.items ?? [])
+    })
+  })
+  return useMemo(() => ({ isLoading, inputs: oldestFirst(items) }), [isLoading, items])
+}
+
+export const pendingCountQuery = queryOptions({
+  queryKey: ["approvals", "waiting"],
+  queryFn: ({ signal }) => hubApi.approvals.list({ query: { state: "pending", limit: COUNTED }, signal })
+})
+
+export interface Pending {
+  readonly approvals: ReadonlyArray<HubApproval>
+  readonly inputs: ReadonlyArray<HubInput>
+}
+
+/** The part of what waits that the user can answer. Pure. */
+export const pendingFor = ({ mayDecide, mayWork }: Rights, { approvals, inputs }: Pending): Pending => ({
+  approvals: approvals.filter(({ projectId }) => mayDecide(projectId)),
+  inputs: inputs.filter(({ kind, projectId }) => (kind === "plan" ? mayDecide : mayWork)(projectId))
+})
+
+const none: ReadonlyArray<HubApproval> = []
+
+/** Empty while they load. */
+export const usePending = (): Pending => {
+  const rights = useRights()
+  const approvals = useQuery(pendingCountQuery).data?.items ?? none
+  const inputs = usePendingInputs()
+  return useMemo(() => pendingFor(rights, { approvals, inputs }), [approvals, inputs, rights])
+}
+
+/** Number of what waits. Zero while it is unknown. */
+export const usePendingCount = (): number => {
+  const { approvals, inputs } = usePending()
+  return approvals.length + inputs.length
+}
+
+/** Runs that wait for the user. The lists of what waits can be newer than the runs. */
+export const useWaitingRuns = (): ReadonlySet<RunId> => {
+  const { approvals, inputs } = usePending()
+  return useMemo(() => new Set([...approvals, ...inputs].map(({ runId }) => runId)), [approvals, inputs])
+}
