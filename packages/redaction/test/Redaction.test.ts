@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Redaction, secretsOf } from "../../src/redaction/Redaction.ts"
+import { Redaction, secretsOf } from "../src/Redaction.ts"
 
 /** Made up, in the forms of real ones. */
 const keys: ReadonlyArray<string> = [

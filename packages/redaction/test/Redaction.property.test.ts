@@ -1,7 +1,7 @@
 /** Redaction of a text in pieces: the result is the same as for the whole text. */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { Redaction } from "../../src/redaction/Redaction.ts"
+import { Redaction } from "../src/Redaction.ts"
 import { tries } from "@corral/testing/time/Effort"
 
 const values = ["hunter2hunter2", "a secret with spaces", "a.b*c(d)e", "abcabcabd"]

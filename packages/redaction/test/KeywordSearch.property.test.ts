@@ -1,7 +1,7 @@
 /** The search for keywords against one that compares at each position. */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { KeywordSearch } from "../../src/redaction/KeywordSearch.ts"
+import { KeywordSearch } from "../src/KeywordSearch.ts"
 import { tries } from "@corral/testing/time/Effort"
 
 const keywords = ["abc", "abcd", "token", "a-longer-keyword", "k=1", "bca", "ab ", "0q~"]

@@ -1,10 +1,10 @@
 /** Every rule, with secrets made from its own pattern: in the places where people and programs write them. */
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { Redaction } from "../../src/redaction/Redaction.ts"
-import { gitleaksRules, placeholders } from "../../src/redaction/gitleaksRules.ts"
-import { ownRules } from "../../src/redaction/ownRules.ts"
-import type { SecretRule } from "../../src/redaction/SecretRule.ts"
+import { Redaction } from "../src/Redaction.ts"
+import { gitleaksRules, placeholders } from "../src/gitleaksRules.ts"
+import { ownRules } from "../src/ownRules.ts"
+import type { SecretRule } from "../src/SecretRule.ts"
 import { effort } from "@corral/testing/time/Effort"
 
 const redaction = new Redaction()

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { effort } from "@corral/testing/time/Effort"
 import * as fc from "fast-check"
-import { Redaction } from "../../src/redaction/Redaction.ts"
+import { Redaction } from "../src/Redaction.ts"
 
 const redaction = new Redaction()
 

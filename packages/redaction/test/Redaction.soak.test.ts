@@ -4,9 +4,9 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { Redaction } from "../../src/redaction/Redaction.ts"
-import { gitleaksRules } from "../../src/redaction/gitleaksRules.ts"
-import { ownRules } from "../../src/redaction/ownRules.ts"
+import { Redaction } from "../src/Redaction.ts"
+import { gitleaksRules } from "../src/gitleaksRules.ts"
+import { ownRules } from "../src/ownRules.ts"
 
 const CASES = 150_000
 const seed = Number(process.env["CORRAL_TEST_SEED"] ?? Date.now() % 1_000_000)
