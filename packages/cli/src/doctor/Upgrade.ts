@@ -1,6 +1,6 @@
 /** The holder of this home's runs, for `corral doctor --upgrade`. Loaded on demand. */
 import { readEdgeConfig } from "@corral/edge/EdgeSettings"
-import { type HolderFound, inquireHolder } from "@corral/edge/holder/HolderInquiry"
+import { type HolderFound, inquireHolder } from "@corral/edge/holder/HolderControl"
 import { Effect } from "effect"
 import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
 import { Host } from "../terminal/Host.ts"

@@ -1,5 +1,5 @@
 /** Text of `corral doctor --upgrade`: whether the live runs of this home continue under this version. */
-import type { HolderFound } from "@corral/edge/holder/HolderInquiry"
+import type { HolderFound } from "@corral/edge/holder/HolderControl"
 
 const countOf = (runs: number): string => (runs === 1 ? "1 live run" : `${runs} live runs`)
 

@@ -16,7 +16,7 @@ import { IdentityProvider } from "./IdentityProvider.ts"
 
 const isItsWarning = (text: unknown): boolean => typeof text === "string" && text.includes("oidc-provider ")
 
-const providerLibrary = Effect.promise(async () => {
+export const providerLibrary = Effect.promise(async () => {
   const { warn } = globalThis.console
   globalThis.console.warn = (...texts) => {
     if (!isItsWarning(texts[0])) warn(...texts)
