@@ -147,9 +147,7 @@ const programFiles = (): ReadonlyArray<string> => {
         "CallAttempts.ts",
         "FileAttempts.ts",
         "NetworkAttempts.ts",
-        "RightsAttempts.ts",
-        "StateAttempts.ts",
-        "VisibleAttempts.ts"
+        "RightsAttempts.ts"
       ].map((name) => fileURLToPath(new URL(name, import.meta.url)))
 }
 
