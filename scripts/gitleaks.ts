@@ -270,5 +270,5 @@ export const placeholders = (): ReadonlyArray<string> => ${JSON.stringify(allowe
 /** A function, so that a service that starts does not build them. */
 export const gitleaksRules = (): ReadonlyArray<SecretRule> => ${JSON.stringify(rules, undefined, 2)}
 `
-writeFileSync(new URL("../packages/domain/src/redaction/gitleaksRules.ts", import.meta.url), header)
+writeFileSync(new URL("../packages/redaction/src/gitleaksRules.ts", import.meta.url), header)
 console.log(`${rules.length} rules`)

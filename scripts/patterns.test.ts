@@ -5,8 +5,8 @@ import { patterns, proven, unproven } from "./Patterns.ts"
 /** Assembled when they run, of parts that are ours. By file, why they end soon. */
 const reviewed: Readonly<Record<string, string>> = {
   "packages/domain/src/identity/Ids.ts": "a prefix and a fixed number of characters, anchored",
-  "packages/domain/src/redaction/SecretFinder.ts":
-    "rules that are looked for around their keywords; `domain/test/Redaction.test.ts`",
+  "packages/redaction/src/SecretFinder.ts":
+    "rules that are looked for around their keywords; `redaction/test/Redaction.test.ts`",
   "packages/service/src/http/Unanswered.ts": "names between slashes of our own paths, anchored",
   "packages/console/src/markdown/visible.ts": "each match ends before the next escape character"
 }

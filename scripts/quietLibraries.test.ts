@@ -18,7 +18,7 @@ const dependenciesOf = (name: string): ReadonlyArray<string> => {
 /** Loads the libraries, one after the other; the one of the development sign-in as the Hub does. */
 const loading = (libraries: ReadonlyArray<string>): string => `
   for (const library of ${JSON.stringify(libraries)}) await import(library).catch(() => undefined)
-  const { providerLibrary } = await import("./packages/hub/src/signin/ProviderLibrary.ts")
+  const { providerLibrary } = await import("./packages/hub/src/signin/DevelopmentProvider.ts")
   const { Effect } = await import("effect")
   await Effect.runPromise(providerLibrary)
 `
@@ -46,6 +46,6 @@ describe("a Node that is not an LTS release", { timeout: 60_000 }, () => {
     const users = globSync("packages/*/src/**/*.ts", { cwd: root }).filter((path) =>
       /import\("oidc-provider"\)/.test(readFileSync(join(root, path), "utf8"))
     )
-    assert.deepStrictEqual(users, ["packages/hub/src/signin/ProviderLibrary.ts"])
+    assert.deepStrictEqual(users, ["packages/hub/src/signin/DevelopmentProvider.ts"])
   })
 })

@@ -112,6 +112,12 @@ const checkedRules: ReadonlyArray<CheckedRule> = [
     finding: "no-restricted-imports"
   },
   {
+    rule: "`redaction` imports nothing of Node",
+    check: "no-restricted-imports",
+    planted: importing("packages/redaction/src/node/Planted.ts", "node:fs", "ofNode"),
+    finding: "no-restricted-imports"
+  },
+  {
     rule: "The console imports nothing of Node",
     check: "no-restricted-imports",
     planted: importing("packages/console/src/node/Planted.ts", "node:fs", "inBrowser"),

@@ -4,7 +4,7 @@
  */
 import { prove } from "@corral/domain/access/Authorization"
 import { Sessions } from "@corral/hub/session/Sessions"
-import type { Position } from "@corral/hub/store/Position"
+import type { Position } from "@corral/hub/store/ListPage"
 import { Effect } from "effect"
 import { Pool } from "pg"
 import type { BenchSide } from "../Builds.ts"

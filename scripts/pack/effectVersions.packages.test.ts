@@ -7,7 +7,7 @@ import { librariesOf, packLibraries } from "./LibraryTarballs.ts"
 import { root } from "./Modules.ts"
 import { openNpmEnvironment, type NpmEnvironment } from "./NpmEnvironment.ts"
 
-const packages = ["domain", "adapters", "edge"].map((name) => `@corral/${name}`)
+const packages = ["domain", "adapters", "redaction", "edge"].map((name) => `@corral/${name}`)
 let user: NpmEnvironment | undefined
 
 const [major = 0, minor = 0, patch = 0] = (

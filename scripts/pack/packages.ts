@@ -13,6 +13,7 @@ export interface Packed {
 
 export const packed: ReadonlyArray<Packed> = [
   { name: "domain", modules: "all" },
+  { name: "redaction", modules: ["Redaction"] },
   {
     name: "client",
     modules: [

@@ -48,7 +48,7 @@ describe("packed packages", { timeout: 120_000 }, () => {
   })
 
   it("contain the licences of texts that others wrote", () => {
-    const notices = join(folder, "node_modules/@corral/domain/THIRD-PARTY-NOTICES.txt")
+    const notices = join(folder, "node_modules/@corral/redaction/THIRD-PARTY-NOTICES.txt")
     assert.match(readFileSync(notices, "utf8"), /gitleaks[^]*MIT License/)
   })
 

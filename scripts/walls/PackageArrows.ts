@@ -4,15 +4,16 @@ import type { SourceModule } from "./Modules.ts"
 /** Package → packages whose modules it may import, besides its own. */
 export const packageArrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   domain: [],
+  redaction: [],
   service: ["domain"],
   adapters: ["domain"],
   client: ["domain"],
   conformance: ["adapters", "domain"],
-  edge: ["adapters", "domain", "service"],
+  edge: ["adapters", "domain", "redaction", "service"],
   hub: ["domain", "service"],
-  gateway: ["client", "domain", "service"],
+  gateway: ["client", "domain", "redaction", "service"],
   console: ["client", "domain"],
-  cli: ["adapters", "client", "conformance", "domain", "edge", "gateway", "hub", "service"],
+  cli: ["adapters", "client", "conformance", "domain", "edge", "gateway", "hub", "redaction", "service"],
   testing: ["adapters", "conformance", "domain", "edge", "gateway", "hub", "service"]
 }
 

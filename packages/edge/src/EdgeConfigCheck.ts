@@ -6,11 +6,10 @@
 import { oneOf } from "@corral/service/settings/SettingSchemas"
 import { Data, Effect, Layer, Schema } from "effect"
 import { isAbsolute } from "node:path"
-import { unusableGrant } from "./approval/ConfiguredGrants.ts"
+import { unusableGrant } from "./approval/GrantRules.ts"
 import { EdgeConfig } from "./config/EdgeConfig.ts"
-import { EnvName } from "./config/EnvName.ts"
+import { EnvName, KeyEntries } from "./config/KeyEntries.ts"
 import { hubUrlOf } from "./config/HubAddress.ts"
-import { KeyEntries } from "./config/KeyEntries.ts"
 import { WorkspaceEntries } from "./config/WorkspaceEntries.ts"
 import { hostEntryOf } from "./network/HostEntry.ts"
 

@@ -4,7 +4,7 @@
  * *Guarantees:* mode 0600 and atomic writes. Secrets of a known form, and secret values of the environment, are redacted. A home that cannot
  * be written has no history.
  */
-import { Redaction, secretsOf } from "@corral/domain/redaction/Redaction"
+import { Redaction, secretsOf } from "@corral/redaction/Redaction"
 import { makeFolder } from "@corral/service/MakeFolder"
 import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"

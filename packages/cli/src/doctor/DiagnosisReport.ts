@@ -4,7 +4,7 @@
  */
 import type { ConfinementReadiness, HealthProblem, LinkReadiness } from "@corral/domain/http/Health"
 import { isReady } from "@corral/domain/offer/Offer"
-import type { HolderFound } from "@corral/edge/holder/HolderInquiry"
+import type { HolderFound } from "@corral/edge/holder/HolderControl"
 import type { DatabaseFinding } from "@corral/hub/inspection/DatabaseFinding"
 import type { InspectedPart } from "@corral/hub/inspection/Inspection"
 import type { Paint } from "../terminal/Paint.ts"

@@ -1,6 +1,6 @@
 import { builtIn } from "@corral/adapters/Registry"
 import type { AgentId } from "@corral/domain/identity/Ids"
-import { presets } from "@corral/edge/runtime/presets"
+import { presets } from "@corral/edge/runtime/Offers"
 import { assert, describe, it } from "@effect/vitest"
 import type { AgentStatus, Diagnosis } from "../../src/doctor/Diagnosis.ts"
 import { formatDiagnosis, formatUpgrade } from "../../src/doctor/DiagnosisReport.ts"

@@ -1,6 +1,6 @@
 /** The confinement of Corral as users start it: no setting, on a machine with bubblewrap and on one without. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { probeBubblewrap } from "@corral/edge/confinement/BubblewrapProbe"
+import { probeBubblewrap } from "@corral/edge/confinement/Bubblewrap"
 import { systemMounts } from "@corral/edge/confinement/SystemFolders"
 import { Effect } from "effect"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"

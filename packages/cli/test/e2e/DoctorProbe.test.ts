@@ -1,5 +1,5 @@
 /** `corral doctor --probe` as a process: it holds here, names what a weaker bubblewrap lets through, and leaves nothing. */
-import { probeBubblewrap } from "@corral/edge/confinement/BubblewrapProbe"
+import { probeBubblewrap } from "@corral/edge/confinement/Bubblewrap"
 import { systemMounts } from "@corral/edge/confinement/SystemFolders"
 import { until } from "@corral/testing/time/Until"
 import { assert, describe, it } from "@effect/vitest"

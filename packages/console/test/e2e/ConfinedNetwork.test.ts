@@ -1,7 +1,7 @@
 /** Confined runs in a real browser: a program that waits for a connection, decided in the console, and what a refusal looks like. */
 import { assert, describe, it } from "@effect/vitest"
 import type { RunId } from "@corral/domain/identity/Ids"
-import { probeBubblewrap } from "@corral/edge/confinement/BubblewrapProbe"
+import { probeBubblewrap } from "@corral/edge/confinement/Bubblewrap"
 import { systemMounts } from "@corral/edge/confinement/SystemFolders"
 import { EdgeBeforeServer } from "@corral/testing/edge/EdgeBeforeServer"
 import type { Joined } from "@corral/testing/stack/Joined"

@@ -18,8 +18,7 @@ import { editsOnly } from "./Policy.ts"
 import { isOfSystem, systemProgramOf } from "./ProgramName.ts"
 import { assessRisk } from "./Risk.ts"
 import { inFolder } from "./ShellCommand.ts"
-import { packageFolders } from "./FileNames.ts"
-import { foldedName } from "./FoldedName.ts"
+import { foldedName, packageFolders } from "./FileNames.ts"
 import { isPackagedTool } from "./KnownTools.ts"
 
 // Programs of packages and scripts of the project, in a workspace.

@@ -1,11 +1,33 @@
 /**
- * Types, folders and names of files, by the programs that read them. Data.
+ * Types, folders and names of files, by the programs that read them. Data. Names as file systems compare them. Some ignore case,
+ * compatible and invisible characters, and trailing dots and spaces. A copy of the workspace may be on any of them.
  *
- * Names are compared in lower case. A missing type, document or data folder causes an unnecessary question. A name that is missing from
- * `autoLoadedNames` allows a write without a question, so types that only tools read are not listed as sources.
+ * Names are compared in lower case. A missing type, document or data folder causes an unnecessary question. A name that is missing
+ * from `autoLoadedNames` allows a write without a question, so types that only tools read are not listed as sources.
  */
 import { capped } from "@corral/domain/text/CappedPattern"
 import { hidesInCommand } from "@corral/domain/text/SafeText"
+
+/** Nothing to fold. */
+const folds = /[^a-z0-9_-]/
+
+/** The name without differences that file systems ignore: case, compatible and invisible characters, trailing dots and spaces, streams. */
+export const foldedName = (name: string): string => {
+  if (!folds.test(name)) return name
+  const folded = name
+    .normalize("NFKC")
+    .replaceAll(/[\p{C}\p{Default_Ignorable_Code_Point}]/gu, "")
+    .toLowerCase()
+  const colon = folded.indexOf(":", 1)
+  const plain = colon === -1 ? folded : folded.slice(0, colon)
+  let end = plain.length
+  while (end > 1 && (plain[end - 1] === "." || plain[end - 1] === " ")) end--
+  return plain.slice(0, end)
+}
+
+/** Whether a path names a file of Git's own data. Some file systems have several spellings for it. */
+export const isRepositoryName = (path: string): boolean =>
+  path.split(/[\\/]/).some((name) => /^(\.git|git~\d)$/.test(foldedName(name)))
 
 const named = (names: string): ReadonlySet<string> => new Set(names.split(" "))
 

@@ -8,18 +8,19 @@
 import type { Risk } from "@corral/domain/approval/Approval"
 import {
   agentFolders,
-  dataTypes,
+  autoLoadedNames,
+  autoLoadedTestNames,
+  dataFolderParents,
   dataFolders,
   dataFoldersBelow,
+  dataTypes,
   docFolders,
   documentationTypes,
   documentNames,
-  dataFolderParents,
+  foldedName,
   installationFolderNames,
   instructionNames,
   isPlainName,
-  autoLoadedNames,
-  autoLoadedTestNames,
   runFolders,
   runFoldersOfProject,
   runFoldersOfTests,
@@ -30,7 +31,6 @@ import {
   sourceTypes,
   testFolders
 } from "./FileNames.ts"
-import { foldedName } from "./FoldedName.ts"
 import type { InsideTarget, PathTarget } from "./PathTarget.ts"
 
 /** The answer of `auto_edit` for one file. */

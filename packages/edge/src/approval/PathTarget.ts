@@ -1,17 +1,71 @@
 /**
- * The real target of a path that an action names: normalized, every link of its existing part resolved. Lookups in the file system are counted and
- * made once for each request.
+ * The real target of a path that an action names: normalized, every link of its existing part resolved. Lookups in the file system are
+ * counted and made once for each request. Real target of a path: every link of its existing part is followed, as the kernel does.
  *
  * All policy about paths reads this result and never the text of a path.
- * Guarantees: bounded work for one path and for one request; a path that two programs could resolve differently has no target inside the workspace.
+ *
+ * Guarantees: bounded work for one path and for one request; a path that two programs could resolve differently has no target inside
+ * the workspace. A bounded number of names and links per path, including those of its starting folder.
+ *
  * Does not: see a link, a hard link or a folder that changes after the answer, or a file system that is mounted inside the workspace.
  */
-import { type Stats, lstatSync, readlinkSync } from "node:fs"
-import { basename, dirname, isAbsolute, normalize, parse, relative, sep } from "node:path"
+import { lstatSync, readlinkSync, type Stats } from "node:fs"
+import { basename, dirname, isAbsolute, join, normalize, parse, relative, sep } from "node:path"
 import { isWithin } from "../workspace/PathContainment.ts"
-import { manifests } from "./FileNames.ts"
-import { isRepositoryName } from "./FoldedName.ts"
-import { type FollowedPath, followPath, joinPath, separator } from "./FollowedPath.ts"
+import { isRepositoryName, manifests } from "./FileNames.ts"
+
+/** Maximum length of a link and of the remaining names. */
+const MAX_PATH_LENGTH = 4_096
+const MAX_LINKS = 40
+/** Maximum number of names of a path, including those of its links. */
+const MAX_NAMES = 64
+/** Separators of names. */
+const separator = sep === "\\" ? /[\\/]/ : /\//
+
+/** State of a followed path. */
+interface FollowedPath {
+  readonly path: string
+  readonly stats: Stats | undefined
+  /** Names at its end that do not exist. */
+  readonly missing: number
+  readonly names: number
+  readonly links: number
+}
+
+/** A name in a folder. */
+const joinPath = (folder: string, name: string): string =>
+  folder.endsWith(sep) ? folder + name : folder + sep + name
+
+/** Follows a path from a folder, component by component, as the kernel does; `undefined` if it cannot be followed. */
+const followPath = (lookups: Lookups, from: FollowedPath, path: string): FollowedPath | undefined => {
+  let { links, missing, names, path: at, stats } = from
+  const pending = path.split(separator).toReversed()
+  for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
+    if (name === "" || name === ".") continue
+    if (stats?.isDirectory() === false) return undefined
+    if (name === "..") {
+      at = join(at, "..")
+      missing = Math.max(0, missing - 1)
+      stats = undefined
+      continue
+    }
+    if (++names > MAX_NAMES) return undefined
+    at = joinPath(at, name)
+    stats = missing > 0 ? undefined : lookups.stats(at)
+    if (stats === undefined) missing++
+    else if (stats.isSymbolicLink()) {
+      // The links of /proc have no length, and lead to another place for each process.
+      if (++links > MAX_LINKS || stats.size === 0) return undefined
+      const to = lookups.linkAt(at)
+      if (to.length + pending.length > MAX_PATH_LENGTH) return undefined
+      at = isAbsolute(to) ? parse(to).root : join(at, "..")
+      pending.push(...to.split(separator).toReversed())
+      stats = undefined
+    }
+  }
+  if (missing === 0) stats ??= lookups.stats(at)
+  return { path: at, stats, missing, names, links }
+}
 
 // File system lookups for one request. Each path is read once, up to a maximum number of lookups.
 //
@@ -32,7 +86,7 @@ export const fileSystem: FileSystem = {
 /** Maximum number of calls per request. */
 export const MAX_CALLS = 4_096
 
-export class Lookups {
+class Lookups {
   /** Whether a lookup was refused because of the maximum. */
   isExhausted = false
   /** Number of calls so far. */
@@ -117,8 +171,6 @@ export interface RequestPaths extends WorkspacePaths {
   readonly isExhausted: boolean
 }
 
-const MAX_LENGTH = 4_096
-
 const outside = (reason: string): OutsideTarget => ({ _tag: "Outside", reason })
 const leaves = outside("It leads out of the workspace.")
 const uncertain = outside("Where it leads is not certain.")
@@ -130,7 +182,7 @@ const kindOf = (stats: Stats | undefined): InsideTarget["kind"] => {
 
 const unreadable = (path: string): OutsideTarget | undefined => {
   if (path === "") return outside("It names no file.")
-  if (path.length > MAX_LENGTH) return outside("It is too long to be judged.")
+  if (path.length > MAX_PATH_LENGTH) return outside("It is too long to be judged.")
   if (path.includes("\0")) return uncertain
   if (path.startsWith("~")) return leaves
   // A path of another system: programs differ in whether they split it.

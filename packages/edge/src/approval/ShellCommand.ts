@@ -1,25 +1,108 @@
 /**
  * Parser of a command line into the simple commands that it would run: in chains, pipes, conditions, substitutions and functions.
+ * Source text of a command line that counts how much of it is read, so that a parser stops after a number of steps.
  *
- * Guarantees: never throws, and is bounded in length, depth, number and steps. It parses Bash. Parts that bash, dash, zsh, mksh and busybox read
- * differently, or that are known only at run time, are `opaque`, and so is a line that takes too many steps. A test runs lines in each of them.
- * Does not: know what a program does with its arguments.
+ * The parser always reads the text character by character. A parser that reads a part again and again runs out of steps and fails with
+ * `OutOfSteps`. The count depends on the line alone, not on the machine or its load.
+ *
+ * Guarantees: never throws, and is bounded in length, depth, number and steps. It parses Bash. Parts that bash, dash, zsh, mksh and
+ * busybox read differently, or that are known only at run time, are `opaque`, and so is a line that takes too many steps. A test runs
+ * lines in each of them.
+ *
+ * Does not: know what a program does with its arguments. Count work that reads no text. The parser has none that grows faster than
+ * what it has read.
  */
+import { hidesInCommand } from "@corral/domain/text/SafeText"
+import { posix } from "node:path"
 import {
-  forEachChild,
-  parse,
   type AndOr,
   type CaseItem,
   type Command,
+  forEachChild,
+  parse,
   type Statement,
   type SyntaxNode
 } from "unbash"
-import { posix } from "node:path"
-import { CountedText, OutOfSteps } from "./CountedText.ts"
-import { type OuterRedirections, joinTexts, redirections } from "./Redirections.ts"
-import { opaqueSegment, type ParsedSegment, segmentOf } from "./ParsedSegment.ts"
+import {
+  joinTexts,
+  opaqueSegment,
+  type OuterRedirections,
+  type ParsedSegment,
+  redirections,
+  segmentOf
+} from "./ParsedSegment.ts"
 import { isLiteral, isLoopVariable, isPattern } from "./ShellWord.ts"
-import { hidesInCommand } from "@corral/domain/text/SafeText"
+
+/** The parser exceeded its budget of steps. */
+export class OutOfSteps extends Error {}
+
+/** Characters that a native search or copy handles in the time of one step. */
+const PER_STEP = 16
+
+export class CountedText extends String {
+  readonly #budget: number
+  #steps = 0
+
+  constructor(text: string, budget: number) {
+    super(text)
+    this.#budget = budget
+  }
+
+  /** Number of steps so far. */
+  get steps(): number {
+    return this.#steps
+  }
+
+  override charCodeAt(index: number): number {
+    this.count(1)
+    return super.charCodeAt(index)
+  }
+
+  override charAt(index: number): string {
+    this.count(1)
+    return super.charAt(index)
+  }
+
+  override slice(start?: number, end?: number): string {
+    return this.#copied(super.slice(start, end))
+  }
+
+  override substring(start: number, end?: number): string {
+    return this.#copied(super.substring(start, end))
+  }
+
+  override indexOf(text: string, from = 0): number {
+    const at = super.indexOf(text, from)
+    this.count(1 + Math.max(0, (at === -1 ? this.length : at) - from) / PER_STEP)
+    return at
+  }
+
+  override lastIndexOf(text: string, from = this.length): number {
+    const at = super.lastIndexOf(text, from)
+    this.count(1 + Math.max(0, from - at) / PER_STEP)
+    return at
+  }
+
+  override includes(text: string, from = 0): boolean {
+    return this.indexOf(text, from) !== -1
+  }
+
+  override startsWith(text: string, from = 0): boolean {
+    this.count(1)
+    return super.startsWith(text, from)
+  }
+
+  #copied(part: string): string {
+    this.count(1 + part.length / PER_STEP)
+    return part
+  }
+
+  /** Counts work without reading. */
+  count(steps: number): void {
+    this.#steps += steps
+    if (this.#steps > this.#budget) throw new OutOfSteps()
+  }
+}
 
 const MAX_LENGTH = 8_192
 const MAX_SEGMENTS = 64

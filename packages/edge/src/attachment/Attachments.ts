@@ -1,30 +1,78 @@
 /**
- * Files of messages on this machine. They stay as long as a run of their session has a log, so that later turns can read them.
+ * Files of messages on this machine. They stay as long as a run of their session has a log, so that later turns can read them. Name of
+ * a file of a message on this machine. Folder with the files of one conversation: in the Edge's home, outside every workspace.
  *
- * Guarantees: folders have the mode 0700 and files 0600. No file is deleted between its
- * receipt and the start of the run that needs it.
+ * Guarantees: folders have the mode 0700 and files 0600. No file is deleted between its receipt and the start of the run that needs
+ * it. Names of different attachments differ, on file systems that fold case too. A name has only letters, digits, `.`, `_` and `-`,
+ * begins with the attachment's id, and is at most 200 bytes long. So no tool reads a file by its name as settings or instructions, and
+ * no program reads the name as an option, a pattern or a path.
+ *
  * Does not: know a Hub. The caller reads the bytes.
  */
 import { Internal, Overloaded } from "@corral/domain/errors/Failures"
 import type { AttachmentId, RunId, SessionId } from "@corral/domain/identity/Ids"
 import type { CommandAttachments } from "@corral/domain/link/EdgeCommand"
 import type { Attachment } from "@corral/domain/session/Attachment"
+import { makeFolder } from "@corral/service/MakeFolder"
 import { Clock, Context, Effect, Layer } from "effect"
+import { createHash, type Hash } from "node:crypto"
+import { constants, realpathSync } from "node:fs"
 import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises"
-import { join } from "node:path"
+import { extname, join } from "node:path"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findRun, hasOtherLog, sessionsWithLogs } from "../log/Runs.ts"
 import { fileReason } from "../store/FileReason.ts"
 import { Store } from "../store/Store.ts"
-import {
-  attachmentFolderOf,
-  attachmentHome,
-  existingAttachmentFolder,
-  makeAttachmentFolder
-} from "./AttachmentFolder.ts"
-import { attachmentFileName } from "./AttachmentName.ts"
-import { type Hash, createHash } from "node:crypto"
-import { constants } from "node:fs"
+
+/** Bytes of a name after the id. */
+const MAX_BYTES = 160
+const MAX_EXTENSION_BYTES = 20
+
+const shortened = (text: string, bytes: number): string => {
+  let short = ""
+  let used = 0
+  for (const character of text) {
+    used += Buffer.byteLength(character)
+    if (used > bytes) break
+    short += character
+  }
+  return short
+}
+
+const safe = (text: string): string => text.replace(/[^\p{L}\p{N}._-]+/gu, "-")
+
+export const attachmentFileName = ({ id, name }: Pick<Attachment, "id" | "name">): string => {
+  const plain = safe(name.toWellFormed().normalize("NFC"))
+  const extension = shortened(extname(plain), MAX_EXTENSION_BYTES)
+  const stem = shortened(
+    plain.slice(0, plain.length - extname(plain).length),
+    MAX_BYTES - Buffer.byteLength(extension)
+  )
+  return `${id}-${stem}${extension}`
+}
+
+/** Folder with the folders of all sessions. */
+const attachmentHome = (home: string): string => join(home, "attachments")
+
+/** The ids of sessions are safe as names of folders. */
+const attachmentFolderOf = (home: string, sessionId: SessionId): string =>
+  join(attachmentHome(home), sessionId)
+
+/** Creates the folder, and returns its real path. */
+const makeAttachmentFolder = (home: string, sessionId: SessionId): string => {
+  const folder = attachmentFolderOf(home, sessionId)
+  makeFolder(folder)
+  return realpathSync(folder)
+}
+
+/** Real path of the folder; `undefined` if the session has no files. */
+export const existingAttachmentFolder = (home: string, sessionId: SessionId): string | undefined => {
+  try {
+    return realpathSync(attachmentFolderOf(home, sessionId))
+  } catch {
+    return undefined
+  }
+}
 
 // One file of a message, written as it is read from the Hub.
 //

@@ -1,15 +1,38 @@
 /**
- * Configuration of an Edge: a plain value, and the service by which layers receive it. `readEdgeConfig` reads it from variables; an
- * embedding program writes it.
+ * Configuration of an Edge: a plain value, and the service by which layers receive it. Its parts are the time limits of a run and the
+ * limits on stored events. `readEdgeConfig` reads it from variables; an embedding program writes it.
  */
-import type { TelemetryConfig } from "@corral/service/telemetry/TelemetrySettings"
 import type { StreamTimesOptions } from "@corral/service/stream/StreamTimes"
+import type { TelemetryConfig } from "@corral/service/telemetry/TelemetrySettings"
 import { Context } from "effect"
 import { join } from "node:path"
-import type { RunTimes } from "./RunTimes.ts"
 import type { KeyEntry } from "./KeyEntries.ts"
 import type { WorkspaceEntry } from "./WorkspaceEntries.ts"
-import type { RetentionLimits } from "./RetentionLimits.ts"
+
+export interface RetentionLimits {
+  /** Days after which the events of an ended run are deleted; 0 keeps them forever. */
+  readonly days: number
+  /** How large the store may be, in MiB, before the oldest ended runs lose their events earlier; 0: any size. */
+  readonly maxMiB: number
+}
+
+/** Milliseconds. `cancel` is the whole grace from a cancel to SIGKILL, however it is spent. */
+export interface RunTimes {
+  readonly cancel: number
+  /** How long a runtime may take to leave after its turn is over. */
+  readonly leave: number
+  readonly approval: number
+  /** How long an outcome waits for a further turn that is due. */
+  readonly settle: number
+  /** How long work may continue in the background after a turn. */
+  readonly background: number
+  readonly cap: number
+  /** How long a runtime may say nothing at all, and nothing more. */
+  readonly firstEvent: number
+  readonly silence: number
+  /** After how much silence the run reports it. */
+  readonly silenceNotice: number
+}
 
 export interface EdgeConfig {
   /** Folder of the Edge's own files: `edge.db`, `edge.token`, `edge.json`, `edge.config.json`, `device.json`. */

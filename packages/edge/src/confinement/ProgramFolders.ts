@@ -1,26 +1,57 @@
 /**
- * What a run reads of programs: those on its PATH, its own program and interpreter with what they load, and toolchains. A folder of the machine is
- * shown by a rule about its entries.
+ * What a run reads of programs: those on its PATH, its own program and interpreter with what they load, and toolchains. A folder of
+ * the machine is shown by a rule about its entries. Several views of the machine's folders as one: each is a list of mounts that shows
+ * folders and covers parts of them. Pure.
  *
- * Guarantees: of a folder with programs it reads the programs only. Of the folder around a `bin`, it reads the parts of an installation.
+ * Guarantees: of a folder with programs it reads the programs only. Of the folder around a `bin`, it reads the parts of an
+ * installation. What one view shows is shown, also if another one covers it. A mount that repeats the one around it is left out.
  *
  * Does not: read the program. A program that loads files from elsewhere names them in its adapter's `folders.reads`.
  */
 import { type Dirent, existsSync, lstatSync, readlinkSync, realpathSync, statSync } from "node:fs"
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from "node:path"
-import { isWithin } from "../workspace/PathContainment.ts"
 import { folderEntries } from "../workspace/FolderEntries.ts"
+import { isWithin } from "../workspace/PathContainment.ts"
 import type { Mount } from "./Mount.ts"
-import { mergedViews } from "./MountViews.ts"
 import {
-  type ToolFolder,
-  type ToolKind,
   isInstallationPart,
   isInstallationText,
   javaSettings,
   matchesName,
-  toolFolders
+  type ToolFolder,
+  toolFolders,
+  type ToolKind
 } from "./ToolFolders.ts"
+
+type MountsByPath = ReadonlyMap<string, Mount>
+
+const byPath = (mounts: ReadonlyArray<Mount>): MountsByPath =>
+  new Map(mounts.map((mount) => [mount.path, mount]))
+
+/** The mount of the path, or the nearest one around it. */
+const nearest = (mounts: MountsByPath, path: string): Mount | undefined => {
+  for (let at = path; at !== ""; at = at.slice(0, at.lastIndexOf("/"))) {
+    const mount = mounts.get(at)
+    if (mount !== undefined) return mount
+  }
+  return undefined
+}
+
+const around = (path: string): string => path.slice(0, path.lastIndexOf("/"))
+
+const isCover = (kind: Mount["kind"]): boolean => kind === "hidden" || kind === "hidden_file"
+
+/** The mounts of all views. */
+const mergedViews = (views: ReadonlyArray<ReadonlyArray<Mount>>): ReadonlyArray<Mount> => {
+  const all = views.map(byPath)
+  const isShown = (path: string): boolean => all.some((view) => nearest(view, path)?.kind === "read")
+  const mounts = byPath(views.flat().filter((mount) => !isCover(mount.kind) || !isShown(mount.path)))
+  // A link exists in a folder that is shown.
+  return [...mounts.values()].filter(({ kind, path }) => {
+    const outer = nearest(mounts, around(path))?.kind
+    return outer !== "read" || isCover(kind)
+  })
+}
 
 // What a run sees of a folder of the machine, by a rule about its entries: with few mounts, because each one delays the start.
 //

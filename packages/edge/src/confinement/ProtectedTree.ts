@@ -8,9 +8,8 @@
  * Does not: follow links, look into another file system, or see a file that exists only between two scans.
  */
 import { type BigIntStats, lstatSync } from "node:fs"
-import { foldedName } from "../approval/FoldedName.ts"
+import { foldedName, installedFolders } from "../approval/FileNames.ts"
 import { openFolder } from "./FileLook.ts"
-import { installedFolders } from "../approval/FileNames.ts"
 import { loadedReason } from "../approval/OrdinaryFiles.ts"
 
 // Names in a workspace that other programs run or obey by themselves, as the policy of paths reads them. Pure.

@@ -22,10 +22,16 @@ import {
 import { join } from "node:path"
 import { endNewRepository, startNewRepository } from "../workspace/NewRepository.ts"
 import { smallFileBytes } from "../workspace/SmallFile.ts"
-import type { Move, NamedChange, RepositoryDifference, ValueChange } from "./RepositoryDifference.ts"
+import {
+  type Move,
+  type NamedChange,
+  type RepositoryDifference,
+  repositoryPlace,
+  type RepositoryState,
+  type ValueChange
+} from "./RepositoryState.ts"
 import { isContent, valueOfContent } from "./RepositoryFiles.ts"
 import { restoreRepository } from "./RepositoryRestore.ts"
-import { type RepositoryState, repositoryPlace } from "./RepositoryState.ts"
 
 // Contents of small files of a repository, by their values, in one file. A start keeps some twenty of them, and to write as many files takes
 // milliseconds.

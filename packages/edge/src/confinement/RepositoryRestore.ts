@@ -10,14 +10,14 @@ import { Effect } from "effect"
 import { dirname, join } from "node:path"
 import { isRefName, packedRefs, refsOfText } from "../workspace/RefTable.ts"
 import { smallFile, smallFileBytes } from "../workspace/SmallFile.ts"
-import type { NamedChange } from "./RepositoryDifference.ts"
-import type { RecordedChange } from "./RepositoryRecord.ts"
 import {
+  type NamedChange,
   type RepositoryPlace,
-  type RepositoryState,
   repositoryPlace,
+  type RepositoryState,
   repositoryState
 } from "./RepositoryState.ts"
+import type { RecordedChange } from "./RepositoryRecord.ts"
 import { GitFailed, git } from "../workspace/Git.ts"
 import { hasRealRefs } from "../workspace/GitFolder.ts"
 import { pathBytes } from "../workspace/PathText.ts"

@@ -11,9 +11,15 @@ import { basename } from "node:path"
 import { segmentsOf } from "../approval/ShellCommand.ts"
 import type { EdgeRefs, RefValues } from "../workspace/EdgeRefs.ts"
 import { removeForeignLists } from "./ForeignLists.ts"
-import { repositoryChanged, type RepositoryDifference, repositoryDifference } from "./RepositoryDifference.ts"
+import {
+  repositoryChanged,
+  type RepositoryDifference,
+  repositoryDifference,
+  repositoryPlace,
+  type RepositoryState,
+  repositoryState
+} from "./RepositoryState.ts"
 import type { RepositoryRecord } from "./RepositoryRecord.ts"
-import { repositoryPlace, type RepositoryState, repositoryState } from "./RepositoryState.ts"
 
 export interface RepositoryWatchState {
   readonly last: StoredState | undefined

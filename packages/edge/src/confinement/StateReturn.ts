@@ -12,8 +12,7 @@ import { makeFolder } from "@corral/service/MakeFolder"
 import { constants, lstatSync } from "node:fs"
 import { copyFile, lstat, open, rename, rm } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import { entriesMatching, type StateEntry } from "./StateFiles.ts"
-import { StatePattern } from "./StatePattern.ts"
+import { entriesMatching, type StateEntry, StatePattern } from "./StateFiles.ts"
 import { namesWorkspace, workspaceProof } from "./WorkspaceProof.ts"
 
 /** Bounds of what comes back of one run. */

@@ -8,8 +8,13 @@ import type { ConversationFiles, JsonPath } from "@corral/domain/run/RuntimeFold
 import { constants } from "node:fs"
 import { open } from "node:fs/promises"
 import { join } from "node:path"
-import { entriesMatching, type StateEntry } from "./StateFiles.ts"
-import { type PatternBindings, type PatternFacts, StatePattern } from "./StatePattern.ts"
+import {
+  entriesMatching,
+  type PatternBindings,
+  type PatternFacts,
+  type StateEntry,
+  StatePattern
+} from "./StateFiles.ts"
 
 const MAX_LINE = 1_048_576
 

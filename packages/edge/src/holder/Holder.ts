@@ -1,21 +1,115 @@
 /**
- * The holder of this home's runs: one small process that owns their processes and pipes, so that they outlive the Edge.
+ * The holder of this home's runs: one small process that owns their processes and pipes, so that they outlive the Edge. Start of the
+ * holder's process.
  *
- * Guarantees: a living holder is found when the layer is built, and none is started then. `prepare` starts one, and so do the first run and the first
- * run after it died.
+ * Guarantees: a living holder is found when the layer is built, and none is started then. `prepare` starts one, and so do the first
+ * run and the first run after it died. It has its own session, an almost empty environment without this Edge's marks, and no open file
+ * of the Edge, so that nothing that ends the Edge ends it.
  *
  * Does not: end runs when the layer closes. The holder's clocks run from then on.
  */
 import { VERSION } from "@corral/service/Version"
-import { Context, Effect, Layer, Schedule, type Scope, Semaphore } from "effect"
+import { Context, Effect, Layer, Option, Schedule, type Scope, Semaphore } from "effect"
+import { type ChildProcess, spawn } from "node:child_process"
+import { chmodSync, existsSync, lstatSync, renameSync } from "node:fs"
+import { Readable } from "node:stream"
+import { fileURLToPath } from "node:url"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
-import { CONNECTION_LOST, HeldRunConnection } from "./HeldRunConnection.ts"
-import { type HolderControl, KEY_FAILURE, connectControl } from "./HolderControl.ts"
-import { HolderFailed, type HolderIncompatible, type HolderPlace, holderPlaceOf } from "./HolderPlace.ts"
-import type { HeldRunSummary } from "./HolderMessages.ts"
-import { startHolder } from "./HolderStart.ts"
-import { chmodSync, lstatSync, renameSync } from "node:fs"
+import { EDGE_MARK, RUN_MARK } from "../process/MarkSweep.ts"
 import { isOurFolder } from "../process/PrivateFolder.ts"
+import { CONNECTION_LOST, HeldRunConnection } from "./HeldRunConnection.ts"
+import { connectControl, type HolderControl, KEY_FAILURE } from "./HolderControl.ts"
+import type { HeldRunSummary } from "./HolderMessages.ts"
+import { HolderFailed, type HolderIncompatible, type HolderPlace, holderPlaceOf } from "./HolderPlace.ts"
+
+const START_LIMIT = "10 seconds"
+const MAX_ANSWER = 4_096
+
+/** Next to this file in the sources, and `holder.cjs` next to the entry in a build. */
+const program = (): string => {
+  const built = fileURLToPath(new URL("./holder.cjs", import.meta.url))
+  return existsSync(built) ? built : fileURLToPath(new URL("./main.ts", import.meta.url))
+}
+
+/** A small heap: the holder's objects are few, and live as long as their runs. */
+const FLAGS = ["--max-semi-space-size=1", "--no-warnings"]
+
+export interface HolderStartOptions {
+  readonly home: string
+  /** Version of the Edge. */
+  readonly build: string
+  /** The Edge's own environment. */
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/**
+ * Marks of a run of another Edge in which this Edge runs: that run's sweep has to find the holder. And the folder of compiled code, with which
+ * the holder starts sooner.
+ */
+const passedOn = (environment: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(
+    [RUN_MARK, EDGE_MARK, "NODE_COMPILE_CACHE"].flatMap((name) => {
+      const value = environment[name]
+      return value === undefined ? [] : [[name, value]]
+    })
+  )
+
+const start = ({ build, environment, home }: HolderStartOptions): ChildProcess =>
+  spawn(process.execPath, [...FLAGS, program(), home, build], {
+    cwd: "/",
+    env: { ...passedOn(environment), PATH: "/usr/bin:/bin", UV_THREADPOOL_SIZE: "1" },
+    detached: true,
+    stdio: ["ignore", "ignore", "ignore", "pipe"]
+  })
+
+const failed = (reason: string): HolderFailed =>
+  new HolderFailed({ message: `Can't start the holder of runs: ${reason}.` })
+
+interface Answer {
+  readonly ready?: true
+  readonly error?: string
+}
+
+const answerIn = (text: string): Answer => {
+  try {
+    return JSON.parse(text) as Answer
+  } catch {
+    return { error: "its process ended" }
+  }
+}
+
+/** Starts a holder. Succeeds when it listens, or when another one does. */
+export const startHolder = (options: HolderStartOptions): Effect.Effect<void, HolderFailed> =>
+  Effect.callback<void, HolderFailed>((resume) => {
+    let child: ChildProcess
+    try {
+      child = start(options)
+    } catch (error) {
+      return resume(Effect.fail(failed(String(error))))
+    }
+    child.unref()
+    child.once("error", ({ message }) => resume(Effect.fail(failed(message))))
+    const ready = child.stdio[3]
+    if (!(ready instanceof Readable)) return resume(Effect.fail(failed("it has no pipe")))
+    let text = ""
+    ready.setEncoding("utf8")
+    ready.on("data", (more: string) => (text = (text + more).slice(0, MAX_ANSWER)))
+    ready.on("error", () => undefined)
+    ready.once("close", () => {
+      const { error, ready: isReady } = answerIn(text)
+      const isServed = isReady === true || error === "EADDRINUSE"
+      resume(isServed ? Effect.void : Effect.fail(failed(error ?? "its process ended")))
+    })
+    return Effect.sync(() => ready.destroy())
+  }).pipe(
+    Effect.timeoutOption(START_LIMIT),
+    Effect.flatMap(
+      Option.match({
+        onSome: () => Effect.void,
+        onNone: () => Effect.fail(failed("it did not listen in time"))
+      })
+    )
+  )
 
 // Folder of held runs that is not a private folder of this user: it is moved away, so that the next holder can make its own.
 

@@ -15,8 +15,7 @@ import { HOLDER_FORMAT, frameTypes, jsonFrame } from "./HolderFrames.ts"
 import type { HolderHello } from "./HolderMessages.ts"
 import { randomUUID } from "node:crypto"
 import { join } from "node:path"
-import { Launcher } from "../process/Launcher.ts"
-import { PreparedLauncher } from "../process/PreparedLauncher.ts"
+import { Launcher, PreparedLauncher } from "../process/Launcher.ts"
 
 // The launcher of the holder's next run, in a control group of the Edge that is connected.
 

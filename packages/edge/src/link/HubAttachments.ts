@@ -1,15 +1,40 @@
 /**
- * Files of messages, read from the Hub over the current link.
+ * Files of messages, read from the Hub over the current link. The link of the Edge to its Hub, for calls that may wait for one.
  *
- * Guarantees: a broken link, a busy Hub and a lost answer end no read. The read waits for a link and is repeated from its position, until the Hub
- * answers that the run does not have the file.
+ * Guarantees: a broken link, a busy Hub and a lost answer end no read. The read waits for a link and is repeated from its position,
+ * until the Hub answers that the run does not have the file.
  */
-import { MAX_CHUNK_BYTES } from "@corral/domain/link/EdgeCommand"
 import { NotFound, Overloaded } from "@corral/domain/errors/Failures"
 import type { AttachmentId, RunId } from "@corral/domain/identity/Ids"
-import { Context, Effect, Layer, Result } from "effect"
-import { CurrentLink } from "./CurrentLink.ts"
-import { failureOf } from "./LinkEnd.ts"
+import { MAX_CHUNK_BYTES } from "@corral/domain/link/EdgeCommand"
+import { Context, Effect, Latch, Layer, Result } from "effect"
+import { failureOf } from "./LinkSocket.ts"
+import type { LiveLink } from "./LinkSession.ts"
+
+export class CurrentLink extends Context.Service<
+  CurrentLink,
+  {
+    readonly set: (live: LiveLink | undefined) => void
+    /** The live link, once there is one. */
+    readonly await: Effect.Effect<LiveLink>
+  }
+>()("corral/edge/link/CurrentLink") {
+  static readonly layer = Layer.sync(CurrentLink, () => {
+    const isLive = Latch.makeUnsafe(false)
+    let current: LiveLink | undefined
+    const next: Effect.Effect<LiveLink> = Effect.flatMap(isLive.await, () =>
+      Effect.suspend(() => (current === undefined ? next : Effect.succeed(current)))
+    )
+    return CurrentLink.of({
+      set: (live) => {
+        current = live
+        if (live === undefined) isLive.closeUnsafe()
+        else isLive.openUnsafe()
+      },
+      await: next
+    })
+  })
+}
 
 export class HubAttachments extends Context.Service<
   HubAttachments,

@@ -1,29 +1,71 @@
 /**
- * Link to the Hub: connects, proves the device, receives commands, pushes events, and connects again after a failure. Also the device file of this
- * Edge, and the link's state for the readiness check.
+ * Link to the Hub: connects, proves the device, receives commands, pushes events, and connects again after a failure. Also the device
+ * file of this Edge, and the link's state for the readiness check.
  *
- * Guarantees: runs do not depend on the link. Without a Hub they continue, and their events are pushed later. If only a user can resolve a
- * refusal, it stops connecting until the device file changes. While the Edge runs, only this service writes the device file.
+ * Key rotation of a device. The next key is durable before the Hub receives it. After a crash or a broken link, the next link finds
+ * out which of the two keys the Hub accepts.
+ *
+ * Guarantees: runs do not depend on the link. Without a Hub they continue, and their events are pushed later. If only a user can
+ * resolve a refusal, it stops connecting until the device file changes. While the Edge runs, only this service writes the device file.
  */
-import { Conflict, type Overloaded } from "@corral/domain/errors/Failures"
+import { Conflict, Overloaded } from "@corral/domain/errors/Failures"
 import type { LinkReadiness } from "@corral/domain/http/Health"
+import { rotationText } from "@corral/domain/link/EdgeLink"
+import { ClockOffset } from "@corral/service/clock/ClockOffset"
 import { CurrentMetrics, type Reading } from "@corral/service/telemetry/Metrics"
-import { Clock, Context, Effect, Layer, Random } from "effect"
+import { Cause, Clock, Context, Effect, Layer, Option, Random } from "effect"
 import { join } from "node:path"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { hubUrlOf, linkAddressOf } from "../config/HubAddress.ts"
 import { edgeMetrics } from "../EdgeMetrics.ts"
 import { Store } from "../store/Store.ts"
-import { CurrentLink } from "./CurrentLink.ts"
-import { type DeviceFile, type DeviceFileUnusable, readDevice, stampOf, writeDevice } from "./DeviceKey.ts"
-import { HubAttachments } from "./HubAttachments.ts"
+import {
+  type DeviceFile,
+  type DeviceFileUnusable,
+  newPrivateKey,
+  publicKeyOf,
+  readDevice,
+  signText,
+  stampOf,
+  writeDevice
+} from "./DeviceKey.ts"
+import { CurrentLink, HubAttachments } from "./HubAttachments.ts"
 import { HubCommands } from "./HubCommands.ts"
 import { endPushesOfOtherDevices } from "./HubRuns.ts"
-import { rotateKey } from "./KeyRotation.ts"
-import type { LinkEnd } from "./LinkEnd.ts"
+import { defaultTimes, failureOf, type LinkEnd, type LinkTimes } from "./LinkSocket.ts"
 import { type LinkOwner, type LiveLink, makeLinkSession } from "./LinkSession.ts"
-import { type LinkTimes, defaultTimes } from "./LinkSocket.ts"
-import { ClockOffset } from "@corral/service/clock/ClockOffset"
+
+const connectionLost = new Overloaded({ message: "The link broke: the next one finds out which key counts." })
+
+const orOverloaded = Effect.mapError(({ message }: DeviceFileUnusable) => new Overloaded({ message }))
+
+/** `save` writes the file durably. */
+const rotateKey = Effect.fn("HubLink.rotate")(function* (
+  device: DeviceFile,
+  { calls, generation }: LiveLink,
+  save: (device: DeviceFile) => Effect.Effect<void, DeviceFileUnusable>
+): Effect.fn.Return<void, Conflict | Overloaded> {
+  const { deviceId, hub } = device
+  const privateKey = newPrivateKey()
+  const publicKey = publicKeyOf(privateKey)
+  yield* orOverloaded(save({ ...device, next: { privateKey } }))
+  const signature = signText(privateKey, rotationText({ hub, deviceId, publicKey, generation }))
+  yield* calls.Rotate({ generation, publicKey, signature }).pipe(
+    Effect.mapError((error) => {
+      const failure = failureOf(error)
+      return failure === undefined
+        ? connectionLost
+        : new Conflict({ message: `The Hub refuses the new key: ${failure.message}` })
+    }),
+    // Calls over a closing link are interrupted.
+    Effect.catchCause((cause) =>
+      Effect.fail(Option.getOrElse(Cause.findErrorOption(cause), (): Conflict | Overloaded => connectionLost))
+    )
+  )
+  const { next: _, ...rest } = device
+  yield* orOverloaded(save({ ...rest, privateKey }))
+  yield* Effect.logInfo("rotated the device key")
+}, Effect.uninterruptible)
 
 // State of the link to the Hub, as the readiness check reports it.
 

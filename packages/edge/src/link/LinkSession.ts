@@ -18,8 +18,15 @@ import type { Store } from "../store/Store.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { type HubCalls, type ProvenLink, pushEvents } from "./EventPush.ts"
 import { HubCommands } from "./HubCommands.ts"
-import { LinkEnd, brokenLink, endOfClose, endOfError, failureOf } from "./LinkEnd.ts"
-import { type LinkTimes, openLink } from "./LinkSocket.ts"
+import {
+  brokenLink,
+  endOfClose,
+  endOfError,
+  failureOf,
+  LinkEnd,
+  type LinkTimes,
+  openLink
+} from "./LinkSocket.ts"
 import type { ClockSample } from "@corral/service/clock/ClockOffset"
 import type { RpcClientError } from "effect/rpc/RpcClientError"
 import { hubUrlOf } from "../config/HubAddress.ts"

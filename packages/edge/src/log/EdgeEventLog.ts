@@ -12,12 +12,10 @@ import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Context, Effect, Layer } from "effect"
 import { edgeMetrics } from "../EdgeMetrics.ts"
 import { type Committed, committing, Store, type StoreFailed, type Write } from "../store/Store.ts"
-import { type BatchFollower, BatchFollowers } from "./BatchFollowers.ts"
+import { type BatchFollower, BatchFollowers, ReaderPace } from "./BatchFollowers.ts"
 import type { StoredBatch, NewEvents } from "./StoredBatch.ts"
 import { SharedReads } from "./SharedReads.ts"
-import { ReaderPace } from "./ReaderPace.ts"
-import { StoredEvents } from "./StoredEvents.ts"
-import { insertBatchRow } from "./EventRows.ts"
+import { insertBatchRow, StoredEvents } from "./StoredEvents.ts"
 
 export class EdgeEventLog extends Context.Service<
   EdgeEventLog,

@@ -5,7 +5,7 @@
  * answer. A flood of hosts is refused.
  */
 import { Deferred, Effect, type Scope } from "effect"
-import { judgeHost, type NetworkRules, type Reach } from "./NetworkDecision.ts"
+import { judgeHost, type NetworkRules, type Reach } from "./HostEntry.ts"
 import type { RefusalReason } from "./NetworkRefusal.ts"
 import { type NetworkTarget, showTarget } from "./NetworkTarget.ts"
 

@@ -1,13 +1,17 @@
 /**
- * Hosts that an adapter declares or an owner lists: `example.com`, `*.example.com`, `example.com:8443`, `127.0.0.1:11434`. Pure. Also the rules for
- * one confined run that are made of them.
+ * Hosts that an adapter declares or an owner lists: `example.com`, `*.example.com`, `example.com:8443`, `127.0.0.1:11434`. Pure. Also
+ * the rules for one confined run that are made of them. Decision about a connection of a confined run: by its host before the name is
+ * resolved, then by the addresses. Pure.
+ *
+ * Guarantees: a name is resolved only after its host is allowed, because the question for a name reaches servers, too. Addresses of
+ * this machine and its networks are reached only through an entry of the Edge's owner, also if an allowed name resolves to one.
  */
-import { type NetworkTarget, canonicalHost, portOf, splitPort } from "./NetworkTarget.ts"
 import type { GrantRule } from "@corral/domain/approval/Grant"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
-import { isLoopbackHost } from "./NetworkAddress.ts"
-import type { NetworkRules } from "./NetworkDecision.ts"
+import { isIP } from "node:net"
+import { addressKind, isLoopbackHost } from "./NetworkAddress.ts"
+import { canonicalHost, type NetworkTarget, portOf, splitPort } from "./NetworkTarget.ts"
 
 // Rules for the hosts of one confined run: from its adapter, the Edge's settings, and the grants of its workspace. Pure.
 
@@ -66,7 +70,7 @@ export const grantedPorts = (entries: ReadonlyArray<HostEntry>): ReadonlyArray<n
   return [...new Set(ports)].filter((port) => port >= LOWEST_PORT).slice(0, MAX_PORTS)
 }
 
-export interface HostEntry {
+interface HostEntry {
   readonly host: string
   /** Whether it stands for all names below `host`, and not for `host` itself. */
   readonly isBelow: boolean
@@ -97,9 +101,50 @@ export const hostEntryOfUrl = (url: string): HostEntry | undefined => {
 }
 
 /** Whether one of the entries names the target. */
-export const isListed = (entries: ReadonlyArray<HostEntry>, { host, port }: NetworkTarget): boolean =>
+const isListed = (entries: ReadonlyArray<HostEntry>, { host, port }: NetworkTarget): boolean =>
   entries.some(
     (entry) =>
       (entry.isBelow ? host.endsWith(`.${entry.host}`) : host === entry.host) &&
       (entry.port === undefined ? WEB_PORTS.includes(port) : port === entry.port)
   )
+
+export interface NetworkRules {
+  /** Hosts that the adapter declares. */
+  readonly declared: ReadonlyArray<HostEntry>
+  /** Hosts that the owner of the Edge lists. */
+  readonly owned: ReadonlyArray<HostEntry>
+  /** Whether another host is a question to the user. */
+  readonly mayAsk: boolean
+}
+
+/** Addresses that a host may have: `local` includes those of this machine and its private networks. */
+export type Reach = "public" | "local"
+
+export type HostVerdict =
+  | { readonly _tag: "Allow"; readonly reach: Reach }
+  | { readonly _tag: "Ask" }
+  | { readonly _tag: "Refuse"; readonly reason: "local_address" | "mode" }
+
+/** Whether a host is on this machine or in its networks, as its spelling says. */
+const isLocal = (host: string): boolean =>
+  host === "localhost" || host.endsWith(".localhost") || (isIP(host) !== 0 && addressKind(host) !== "public")
+
+export const judgeHost = ({ declared, mayAsk, owned }: NetworkRules, target: NetworkTarget): HostVerdict => {
+  if (isListed(owned, target)) return { _tag: "Allow", reach: "local" }
+  if (isLocal(target.host)) return { _tag: "Refuse", reason: "local_address" }
+  if (isListed(declared, target)) return { _tag: "Allow", reach: "public" }
+  return mayAsk ? { _tag: "Ask" } : { _tag: "Refuse", reason: "mode" }
+}
+
+/** The addresses of an allowed host that may be connected to. `ownAddresses`: of this machine. */
+export const reachableAddresses = (
+  { host }: NetworkTarget,
+  reach: Reach,
+  addresses: ReadonlyArray<string>,
+  ownAddresses: ReadonlySet<string>
+): ReadonlyArray<string> =>
+  addresses.filter((address) => {
+    const kind = addressKind(address)
+    if (reach === "public") return kind === "public" && !ownAddresses.has(address)
+    return kind !== "reserved" || isIP(host) !== 0
+  })

@@ -14,10 +14,9 @@ import { pipeline } from "node:stream/promises"
 import { type SecureContext, TLSSocket, connect, createSecureContext, rootCertificates } from "node:tls"
 import { hopByHop, withoutHeaders } from "../preview/ProxyHeaders.ts"
 import { exchangeHttp } from "./HttpExchange.ts"
-import { isSameTarget } from "./KeyServices.ts"
+import { isSameTarget, type KeyedService, keyHeaders } from "./KeyServices.ts"
 import { type RefusalReason, networkRefusal } from "./NetworkRefusal.ts"
 import { type NetworkTarget, showTarget, targetOfAuthority } from "./NetworkTarget.ts"
-import { type KeyedService, keyHeaders } from "./PlaceholderKeys.ts"
 import {
   ConnectionRefused,
   type ProxyConnectionOptions,

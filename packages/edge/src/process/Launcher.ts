@@ -1,17 +1,64 @@
 /**
- * A shell that waits for the program which it becomes. It was started ahead of time, because a large process takes milliseconds to start
- * another, and it may have entered a control group, which takes a grace period of the kernel: 8 to 20 ms on an idle machine.
+ * A shell that waits for the program which it becomes. It was started ahead of time, because a large process takes milliseconds to
+ * start another, and it may have entered a control group, which takes a grace period of the kernel: 8 to 20 ms on an idle machine.
  *
- * Guarantees: the program keeps the shell's process, session and group, and has nothing else of it: its environment, folder and open files are
- * those of the command. Without a command, the shell ends with the process that started it.
+ * The launcher of the next program, prepared a moment after the last one was taken: the program that took it starts then.
+ *
+ * Guarantees: the program keeps the shell's process, session and group, and has nothing else of it: its environment, folder and open
+ * files are those of the command. Without a command, the shell ends with the process that started it. At most one launcher waits. The
+ * first one is prepared after the first program.
  *
  * Does not: remove the group.
  */
-import { accessSync, constants, existsSync, readFileSync } from "node:fs"
 import { type ChildProcess, spawn } from "node:child_process"
+import { accessSync, constants, existsSync, readFileSync } from "node:fs"
 import { basename } from "node:path"
 import { Writable } from "node:stream"
-import { makeGroup } from "./ControlGroup.ts"
+import { makeGroup, removeGroup } from "./ControlGroup.ts"
+
+/** Milliseconds. */
+const PREPARE_AFTER = 25
+
+export class PreparedLauncher {
+  readonly #start: () => Launcher | undefined
+  #next: Launcher | undefined
+  #timer: NodeJS.Timeout | undefined
+  #isClosed = false
+
+  constructor(start: () => Launcher | undefined) {
+    this.#start = start
+  }
+
+  /** The launcher, if one is ready. Prepares the next one. */
+  take(): Launcher | undefined {
+    if (this.#isClosed) return undefined
+    const launcher = this.#next
+    this.#timer ??= setTimeout(() => this.#prepare(), PREPARE_AFTER).unref()
+    if (launcher?.isReady !== true) return undefined
+    this.#next = undefined
+    return launcher
+  }
+
+  /** Ends the launcher, and removes its group. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    if (this.#next !== undefined) await endLauncher(this.#next)
+  }
+
+  #prepare(): void {
+    this.#timer = undefined
+    if (this.#next?.hasExited === false) return
+    if (this.#next !== undefined) void endLauncher(this.#next)
+    this.#next = this.#start()
+  }
+}
+
+/** Ends a launcher without a program, and removes its group. */
+export const endLauncher = async (launcher: Launcher): Promise<void> => {
+  await launcher.discard()
+  if (launcher.group !== undefined) removeGroup(launcher.group)
+}
 
 /** Variable of a shell that waits: a search would take a process without variables for one that executes another program. */
 const LAUNCHER_MARK = "CORRAL_LAUNCHER"

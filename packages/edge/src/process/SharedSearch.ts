@@ -1,13 +1,60 @@
 /**
- * Searches for the processes of runs in another thread, shared by the runs that end at about the same time.
+ * Searches for the processes of runs in another thread, shared by the runs that end at about the same time. Thread that searches for
+ * the processes of runs. It answers one search after the other.
  *
- * Guarantees: a search begins after it is requested, so it finds what was alive then. Requests within `SHARED_MS` of the last search share the next
- * one. If the thread fails, the search is made here.
+ * Guarantees: a search begins after it is requested, so it finds what was alive then. Requests within `SHARED_MS` of the last search
+ * share the next one. If the thread fails, the search is made here. A search of a thread that has ended fails.
+ *
  * Does not: start the thread before the first search, or keep one that is not used.
  */
 import { Effect } from "effect"
+import { existsSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { Worker } from "node:worker_threads"
 import { findAllSurvivors, type MarkedProcesses, type Survivors } from "./MarkSearch.ts"
-import { startSearchThread, type SearchThread } from "./SearchThread.ts"
+
+interface SearchThread {
+  readonly search: (targets: ReadonlyArray<MarkedProcesses>) => Promise<ReadonlyArray<Survivors>>
+  readonly close: () => void
+}
+
+/** A search needs little memory, and an idle thread keeps what it had. */
+const MAX_HEAP_MEGABYTES = 16
+
+/** Next to this file in the sources, and `search.cjs` next to the entry in a build. */
+const workerFile = (): URL => {
+  const built = new URL("./search.cjs", import.meta.url)
+  return existsSync(fileURLToPath(built)) ? built : new URL("./SearchWorker.ts", import.meta.url)
+}
+
+export const startSearchThread = (): SearchThread => {
+  const worker = new Worker(workerFile(), {
+    env: {},
+    // Stdout of an Edge is for its ready line.
+    stdout: true,
+    stderr: true,
+    resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: MAX_HEAP_MEGABYTES }
+  })
+  worker.unref()
+  let pending: PromiseWithResolvers<ReadonlyArray<Survivors>> | undefined
+  let failure: Error | undefined
+  const fail = (error: Error) => {
+    failure ??= error
+    pending?.reject(failure)
+  }
+  worker.on("message", (found: ReadonlyArray<Survivors>) => pending?.resolve(found))
+  worker.once("error", fail)
+  worker.once("exit", () => fail(new Error("the search thread has ended")))
+  return {
+    search: (targets) => {
+      if (failure !== undefined) return Promise.reject(failure)
+      pending = Promise.withResolvers()
+      worker.postMessage(targets, [])
+      return pending.promise
+    },
+    close: () => void worker.terminate()
+  }
+}
 
 /** How a sweep searches. */
 export type FindSurvivors = (target: MarkedProcesses) => Effect.Effect<Survivors>

@@ -1,20 +1,56 @@
 /**
- * One child process: chunks of stdout, the end of stderr, a stdin that may break, and the exit.
+ * One child process: chunks of stdout, the end of stderr, a stdin that may break, and the exit. Reads of a child's pipe into one
+ * buffer, which all pipes share.
  *
- * Guarantees: the child leads its own session and process group. `onEnd` runs once, when the process has ended and its output is read. If a
- * grandchild still holds stdout, the end comes `LINGER_MS` after the last chunk.
+ * Node's stream allocates 64 KiB for each read and passes it through a queue, which costs a process that only forwards more than all
+ * its other work. Sockets that a program connects have `onread` for this; pipes of children have it only by the handle that both
+ * share.
+ *
+ * Guarantees: the child leads its own session and process group. `onEnd` runs once, when the process has ended and its output is read.
+ * If a grandchild still holds stdout, the end comes `LINGER_MS` after the last chunk.
  *
  * Does not: kill processes; `Containment` does. It creates the control group and the temporary folder, and does not remove them.
  */
 import type { RuntimeCommand } from "@corral/domain/run/RuntimeAdapter"
 import { type ChildProcess, spawn } from "node:child_process"
+import { Socket } from "node:net"
 import { constants } from "node:os"
 import { Duplex, type Readable, type Writable } from "node:stream"
 import type { Launcher } from "./Launcher.ts"
 import { processStartTime } from "./MarkSearch.ts"
 import { makeProgramFiles, type ProgramFilesSpec } from "./ProgramFiles.ts"
 import type { RunChild, RunChildHandlers } from "./RunChild.ts"
-import { withSharedReads } from "./SharedReads.ts"
+
+/** Node's handle of a pipe, which a socket can be made of. */
+interface PipeOwner {
+  _handle?: { readonly useUserBuffer?: unknown } | null
+}
+
+const READ_BYTES = 65_536
+let shared: Buffer | undefined
+
+/** Moves the pipe of `stdout` to a socket with shared reads. Returns the stream if this version of Node has no such handle. */
+const withSharedReads = (stdout: Readable, onRead: (bytes: Buffer) => void): Readable => {
+  // Node declares no handle. What is used of it is checked here.
+  const owner = stdout as unknown as PipeOwner
+  const handle = owner._handle
+  if (typeof handle?.useUserBuffer !== "function") return stdout.on("data", onRead)
+  owner._handle = null
+  const buffer = (shared ??= Buffer.allocUnsafeSlow(READ_BYTES))
+  const options = {
+    handle,
+    readable: true,
+    writable: false,
+    onread: {
+      buffer,
+      callback: (count: number) => {
+        onRead(buffer.subarray(0, count))
+        return true
+      }
+    }
+  }
+  return new Socket(options)
+}
 
 export interface SubprocessSpec extends ProgramFilesSpec {
   readonly cwd: string

@@ -8,10 +8,9 @@
  */
 import type { RunId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer } from "effect"
-import { EdgeConfig } from "../config/EdgeConfig.ts"
-import type { RetentionLimits } from "../config/RetentionLimits.ts"
+import { EdgeConfig, type RetentionLimits } from "../config/EdgeConfig.ts"
 import { deleteExpiredResults } from "../log/EdgeIdempotency.ts"
-import { reservePositions } from "../log/EventRows.ts"
+import { reservePositions } from "../log/StoredEvents.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
 import { BootClock, type ClockPair, TrustedClock } from "./TrustedClock.ts"
 

@@ -10,9 +10,9 @@ import { oneLine } from "@corral/domain/text/OneLine"
 import { isStorableText } from "@corral/domain/text/Text"
 import { Result, Schema, SchemaIssue } from "effect"
 import { isAbsolute } from "node:path"
-import { EnvName } from "../config/EnvName.ts"
+import { EnvName } from "../config/KeyEntries.ts"
 import { hostEntryOf } from "../network/HostEntry.ts"
-import { patternProblem } from "../confinement/StatePattern.ts"
+import { patternProblem } from "../confinement/StateFiles.ts"
 import { isLexicallyInside } from "../workspace/PathContainment.ts"
 
 const Callable = Schema.declare((value): value is (input: never) => unknown => typeof value === "function", {

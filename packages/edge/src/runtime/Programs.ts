@@ -1,13 +1,17 @@
 /**
- * Programs of this machine: their paths, and their answers to questions about themselves.
+ * Programs of this machine: their paths, and their answers to questions about themselves. State of the machine that runs depend on,
+ * besides runtimes: disk space and git.
  *
- * Guarantees: an answer is cached while the program's file is unchanged, up to the time that the question allows; a missing answer for a
- * minute. Up to four programs run at a time. A question continues when its caller is interrupted, and the next caller receives its answer.
+ * Guarantees: an answer is cached while the program's file is unchanged, up to the time that the question allows; a missing answer for
+ * a minute. Up to four programs run at a time. A question continues when its caller is interrupted, and the next caller receives its
+ * answer.
  */
-import { capped } from "@corral/domain/text/CappedPattern"
+import type { EdgeReadiness, GitFound } from "@corral/domain/http/Health"
 import type { ProbeResult } from "@corral/domain/run/RuntimeAdapter"
-import { Clock, Context, Effect, Fiber, Layer, Semaphore } from "effect"
+import { capped } from "@corral/domain/text/CappedPattern"
+import { Clock, Context, Effect, Fiber, Layer, Option, Semaphore } from "effect"
 import { statSync } from "node:fs"
+import { statfs } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { childEnvironment, findProgram } from "../process/ChildEnvironment.ts"
 import { callProgram } from "../process/ProgramCall.ts"
@@ -116,3 +120,26 @@ export const versionIn = (answer: ProgramAnswer): string | undefined =>
   answer === undefined
     ? undefined
     : VERSION.exec(answer.stdout.slice(0, VERSION_WITHIN))?.[0].replace(/\.$/, "")
+
+/** Minimum free space, 100 MB. With less, an Edge is degraded. */
+export const LOW_DISK_BYTES = 100_000_000
+
+/** Free space of the disk with a folder; `undefined` if it cannot be read. */
+export const diskOf = (folder: string): Effect.Effect<EdgeReadiness["disk"]> =>
+  Effect.tryPromise(() => statfs(folder)).pipe(
+    Effect.map(({ bavail, bsize }) => ({ freeBytes: bavail * bsize })),
+    Effect.option,
+    Effect.map(Option.getOrUndefined)
+  )
+
+const VERSION_TIMEOUT = "1 second"
+
+/** Version of git, within a second. */
+export const findGit: Effect.Effect<GitFound, never, Programs> = Effect.gen(function* () {
+  const programs = yield* Programs
+  const program = programs.find("git")
+  if (program === undefined) return { found: false }
+  const versionQuery = programs.ask({ program, args: ["--version"], pass: [], holds: Infinity })
+  const version = versionIn(Option.getOrUndefined(yield* Effect.timeoutOption(versionQuery, VERSION_TIMEOUT)))
+  return { found: true, ...(version === undefined ? {} : { version }) }
+})

@@ -1,23 +1,81 @@
 /**
- * Runtimes of this machine as agents: offers, paths of programs, versions and sign-ins.
+ * Runtimes of this machine as agents: offers, paths of programs, versions and sign-ins. Outputs without a name in an adapter since the
+ * Edge started, which show that a runtime has changed. Stores counts, names and one sample per kind, in bounded memory.
  *
  * Does not: call a model. A program that is found and signed in may still fail in a run.
  */
-import { closesNetwork } from "@corral/domain/run/Confinement"
-import type { Agent, Runner } from "@corral/domain/run/Agent"
 import { InvalidAgentId, RuntimeUnavailable } from "@corral/domain/errors/Failures"
-import type { ConfigReadiness, RuntimeReadiness } from "@corral/domain/http/Health"
+import type { ConfigReadiness, RuntimeDrift, RuntimeReadiness } from "@corral/domain/http/Health"
 import type { AgentId } from "@corral/domain/identity/Ids"
+import type { Agent, Runner } from "@corral/domain/run/Agent"
+import { closesNetwork } from "@corral/domain/run/Confinement"
 import type { AnyRuntimeAdapter, Probe } from "@corral/domain/run/RuntimeAdapter"
+import { firstCharacters } from "@corral/domain/text/Cut"
 import { Context, Effect, Layer } from "effect"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { Confinement } from "../confinement/Confinement.ts"
 import * as ConfigFile from "./ConfigFile.ts"
-import { Drift } from "./Drift.ts"
 import { agentModes, type OfferedAgent } from "./OfferedAgent.ts"
 import type { OfferedRunner } from "./Offers.ts"
+import { type ProgramAnswer, type ProgramQuestion, Programs, versionIn } from "./Programs.ts"
 import { RuntimeRegistry } from "./RuntimeRegistry.ts"
-import { type ProgramAnswer, Programs, type ProgramQuestion, versionIn } from "./Programs.ts"
+
+const MAX_KINDS = 1_000
+const MAX_CHARACTERS = 200
+const MAX_RAW = 2_000
+const REPORTED_KINDS = 20
+const MAX_VERSIONS = 20
+
+interface Kind {
+  count: number
+  /** The first sample. */
+  raw: string | undefined
+}
+
+interface Counted {
+  unknown: number
+  readonly kinds: Map<string, Kind>
+}
+
+class Drift {
+  readonly #counted = new Map<string, Counted>()
+  readonly #versions = new Map<string, Set<string>>()
+
+  /** `what` is a name of the runtime's protocol, `raw` the printed text, both without secrets. Kinds over the limit count in the total only. */
+  count(runtime: string, what: string, raw?: string): void {
+    const counted = this.#counted.get(runtime) ?? { unknown: 0, kinds: new Map<string, Kind>() }
+    this.#counted.set(runtime, counted)
+    counted.unknown++
+    const name = what.slice(0, MAX_CHARACTERS).replaceAll(/[^\w .:/-]/g, "?")
+    const kind = counted.kinds.get(name) ?? { count: 0, raw: undefined }
+    kind.count++
+    kind.raw ??= raw === undefined ? undefined : firstCharacters(raw, MAX_RAW)
+    if (kind.count > 1 || counted.kinds.size < MAX_KINDS) counted.kinds.set(name, kind)
+  }
+
+  /** Records the version of a runtime's program. */
+  record(runtime: string, version: string): void {
+    const versions = this.#versions.get(runtime) ?? new Set()
+    this.#versions.set(runtime, versions)
+    if (versions.size < MAX_VERSIONS) versions.add(version)
+  }
+
+  /** `undefined` if every output had a name. */
+  of(runtime: string): RuntimeDrift | undefined {
+    const counted = this.#counted.get(runtime)
+    if (counted === undefined) return undefined
+    const kinds = [...counted.kinds].map(([what, { count, raw }]) => ({
+      what,
+      count,
+      ...(raw === undefined ? {} : { raw })
+    }))
+    return {
+      unknown: counted.unknown,
+      kinds: kinds.toSorted((a, b) => b.count - a.count).slice(0, REPORTED_KINDS),
+      versionsSeen: [...(this.#versions.get(runtime) ?? [])]
+    }
+  }
+}
 
 export class Runtimes extends Context.Service<
   Runtimes,

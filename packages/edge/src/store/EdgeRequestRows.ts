@@ -1,9 +1,12 @@
 /**
- * Rows of requests to people, such as approvals and questions: one per request, with its outcome.
+ * Rows of requests to people: approvals, one per requested action, with its outcome; and input requests, one per question, form or
+ * plan, with its answer without secrets.
  *
  * Guarantees: a row is written in the transaction of the events that request and resolve it. It outlives the run and the process.
  */
+import type { Approval } from "@corral/domain/approval/Approval"
 import type { RunId } from "@corral/domain/identity/Ids"
+import type { InputRequest } from "@corral/domain/input/InputRequest"
 import type { Store, Write } from "./Store.ts"
 import { parseStored } from "./StoreDamage.ts"
 
@@ -29,7 +32,7 @@ export interface EdgeRequestRows<A extends StoredRequest> {
 }
 
 /** Rows of a table, whose column of the same kind holds the request as JSON. */
-export const edgeRequestRows = <A extends StoredRequest>(
+const edgeRequestRows = <A extends StoredRequest>(
   table: "approvals" | "inputs",
   column: "approval" | "input"
 ): EdgeRequestRows<A> => {
@@ -72,3 +75,17 @@ export const edgeRequestRows = <A extends StoredRequest>(
     }
   }
 }
+
+export const {
+  put: putApproval,
+  replace: replaceApproval,
+  find: findApproval,
+  page: pageOfApprovals
+} = edgeRequestRows<Approval>("approvals", "approval")
+
+export const {
+  put: putInput,
+  replace: replaceInput,
+  find: findInput,
+  page: pageOfInputs
+} = edgeRequestRows<InputRequest>("inputs", "input")

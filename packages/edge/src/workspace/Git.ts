@@ -8,7 +8,7 @@
 import { Data, Effect } from "effect"
 import { spawn } from "node:child_process"
 import { PassThrough, type Readable } from "node:stream"
-import type { PreparedLauncher } from "../process/PreparedLauncher.ts"
+import type { PreparedLauncher } from "../process/Launcher.ts"
 import { hasHugeFile } from "../process/HugeFile.ts"
 import { watchStall } from "../process/ProcessStall.ts"
 

@@ -1,36 +1,93 @@
 /**
- * Snapshots of a workspace: its state when a run started, its state when no process of the run was alive, and the diff between the two. For
- * a live run, the diff is against the current workspace.
+ * Snapshots of a workspace: its state when a run started, its state when no process of the run was alive, and the diff between the
+ * two. For a live run, the diff is against the current workspace.
  *
- * Guarantees: a run whose states cannot be taken or compared has unknown changes, and says why. It never looks like a run without changes.
+ * Captures of workspaces that may outlast those who wait for them. A capture that takes too long continues, so that the next one
+ * starts from its result.
+ *
+ * Guarantees: a run whose states cannot be taken or compared has unknown changes, and says why. It never looks like a run without
+ * changes. At most one capture of a workspace continues without anyone who waits; a capture that starts meanwhile waits for it. An
+ * interruption of the one who waits ends the capture. All end with the scope.
+ *
  * Does not: tell who changed a file. Changes by another run or a person in the same folder are in the diff as well.
  */
-import { ChangesUnknown } from "@corral/domain/errors/Failures"
-import type { Diff } from "@corral/domain/edge-api/Diff"
-import type { RunId } from "@corral/domain/identity/Ids"
 import { UnknownChanges } from "@corral/domain/changes/UnknownChanges"
+import type { Diff } from "@corral/domain/edge-api/Diff"
+import { ChangesUnknown } from "@corral/domain/errors/Failures"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { makeFolder } from "@corral/service/MakeFolder"
-import { Context, type Duration, Effect, Layer, Schema } from "effect"
-import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { Context, type Duration, Effect, Exit, Fiber, Layer, Option, Schema, type Scope } from "effect"
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { lstat, readdir } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
-import { Launcher } from "../process/Launcher.ts"
-import { PreparedLauncher } from "../process/PreparedLauncher.ts"
-import { type GitFailed, git } from "./Git.ts"
+import { Launcher, PreparedLauncher } from "../process/Launcher.ts"
+import { git, GitFailed } from "./Git.ts"
+import { pathText } from "./PathText.ts"
 import { ShadowRepository } from "./ShadowRepository.ts"
-import { SnapshotCaptures } from "./SnapshotCaptures.ts"
+import { type Captured, captureState } from "./SnapshotCapture.ts"
 import {
-  type DiffSummary,
   compareWithNow,
+  type DiffSummary,
   diffSummary,
   hunksOf,
   storeComparison,
   storedComparison
 } from "./SnapshotComparison.ts"
-import { lstat, readdir } from "node:fs/promises"
-import { pathText } from "./PathText.ts"
+
+const late = new GitFailed({ message: "the workspace was not read in time", end: "slow" })
+
+class SnapshotCaptures {
+  readonly #scope: Scope.Scope
+  readonly #limit: Duration.Input
+  /** By the roots of workspaces. */
+  readonly #continued = new Map<string, Fiber.Fiber<unknown, unknown>>()
+
+  constructor(scope: Scope.Scope, limit: Duration.Input) {
+    this.#scope = scope
+    this.#limit = limit
+  }
+
+  /** Writes the current state into the index file `index`, if it is read in time. */
+  take(shadow: ShadowRepository, index: string): Effect.Effect<Captured, GitFailed> {
+    return Effect.suspend(() => {
+      let target: string | undefined = index
+      const earlier = this.#continued.get(shadow.root)
+      const work = captureState(shadow, () => target)
+      return Effect.gen({ self: this }, function* () {
+        const fiber = yield* Effect.forkIn(
+          earlier === undefined ? work : Effect.andThen(Fiber.await(earlier), work),
+          this.#scope,
+          { startImmediately: true }
+        )
+        const exit = yield* Fiber.await(fiber).pipe(
+          Effect.timeoutOption(this.#limit),
+          Effect.onInterrupt(() => Fiber.interrupt(fiber))
+        )
+        if (Option.isSome(exit))
+          return yield* Exit.isSuccess(exit.value) ? exit.value : Effect.failCause(exit.value.cause)
+        target = undefined
+        this.#continue(shadow.root, earlier, fiber)
+        return yield* late
+      })
+    })
+  }
+
+  /** One that waited for another only ends: the other one has the result. */
+  #continue(
+    root: string,
+    earlier: Fiber.Fiber<unknown, unknown> | undefined,
+    fiber: Fiber.Fiber<unknown, unknown>
+  ): void {
+    if (earlier !== undefined && this.#continued.get(root) === earlier) return fiber.interruptUnsafe()
+    this.#continued.set(root, fiber)
+    fiber.addObserver(() => {
+      if (this.#continued.get(root) === fiber) this.#continued.delete(root)
+    })
+  }
+}
 
 // Files of a workspace that changed since an instant, by the change time of the file system, which no program can set back. Needs no git, and
 // includes ignored files.

@@ -13,10 +13,18 @@ import { join } from "node:path"
 import { makeFolder } from "@corral/service/MakeFolder"
 import { removeFolder } from "../process/TemporaryFolder.ts"
 import { attemptFiles, git, GitFailed } from "./Git.ts"
-import { copyPart, earlierPart, headOfPart, removePart } from "./EarlierWorktree.ts"
-import { keepCommits } from "./KeptCommits.ts"
+import {
+  copyPart,
+  copyRefs,
+  createRunRepository,
+  earlierPart,
+  headOfPart,
+  removePart,
+  restoreRunRepository,
+  type RunRepositoryPlace
+} from "./RunRepository.ts"
+import { advanceBranch, branchesOf, keepCommits } from "./RunBranch.ts"
 import { packedRefs, type RefTable, refsOfText } from "./RefTable.ts"
-import { advanceBranch, branchesOf } from "./RunBranch.ts"
 import {
   type CommonCommits,
   hand,
@@ -28,12 +36,6 @@ import {
   tipsOf,
   workspaceRefs
 } from "./RunCommits.ts"
-import {
-  copyRefs,
-  createRunRepository,
-  restoreRunRepository,
-  type RunRepositoryPlace
-} from "./RunRepository.ts"
 import { smallFile } from "./SmallFile.ts"
 import { WorktreeGit, type WorktreePlace } from "./WorktreeGit.ts"
 

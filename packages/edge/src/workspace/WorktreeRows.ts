@@ -1,14 +1,26 @@
 /**
- * Rows of worktrees.
+ * Rows of worktrees. Folders of one worktree, in the Edge's home. Pure, except that it reads which objects the worktree borrows.
  *
- * Guarantees: a row exists before its worktree, so that the next start after a crash can clean up: it removes worktrees in `making` and
- * `removing`, and leaves `kept` ones.
+ * Guarantees: a row exists before its worktree, so that the next start after a crash can clean up: it removes worktrees in `making`
+ * and `removing`, and leaves `kept` ones.
  */
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { Worktree } from "@corral/domain/run/Worktree"
+import { join } from "node:path"
 import { hasLiveState } from "../store/LiveState.ts"
 import type { Store, Write } from "../store/Store.ts"
 import { parseStored } from "../store/StoreDamage.ts"
+import { smallFile } from "./SmallFile.ts"
+
+/** The repository of the run that works in the checkout. */
+export const runRepositoryOf = (checkout: string): string => `${checkout}.git`
+
+/** The store of the Edge that receives what the run commits. No run sees it. */
+export const storeOf = (checkout: string): string => `${checkout}.received`
+
+/** Folder with the objects of the workspace's repository; `undefined` if the folder is not the checkout of a worktree. */
+export const borrowedObjectsOf = (checkout: string): string | undefined =>
+  smallFile(join(storeOf(checkout), "objects", "info", "alternates"))?.split("\n", 1)[0]
 
 export interface WorktreeRow extends Omit<Worktree, "state" | "branch"> {
   readonly state: "making" | "kept" | "removing" | "removed"

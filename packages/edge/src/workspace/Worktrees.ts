@@ -22,20 +22,21 @@ import { forgetEdgeRefs } from "./EdgeRefs.ts"
 import { GitFailed } from "./Git.ts"
 import { GitIsolation, type IsolatedFolders } from "./GitIsolation.ts"
 import { objectFoldersOf, readWorkspaceRepository } from "./WorkspaceRepository.ts"
-import { runRepositoryOf, storeOf } from "./WorktreeFolders.ts"
-import { branchOf, savedRefOf, WorktreeCheckout } from "./WorktreeCheckout.ts"
-import { mayBorrowForRun } from "./NewRepository.ts"
-import { BORROWS_FOR_RUN, type PlannedWorktree, planWorktree } from "./WorktreePlan.ts"
 import {
   dropRow,
   findRow,
   forgetRow,
-  worktreesInUse,
   pageOfRows,
   putRow,
+  runRepositoryOf,
+  storeOf,
   unsettledRows,
-  type WorktreeRow
+  type WorktreeRow,
+  worktreesInUse
 } from "./WorktreeRows.ts"
+import { branchOf, savedRefOf, WorktreeCheckout } from "./WorktreeCheckout.ts"
+import { mayBorrowForRun } from "./NewRepository.ts"
+import { BORROWS_FOR_RUN, type PlannedWorktree, planWorktree } from "./WorktreePlan.ts"
 
 export class Worktrees extends Context.Service<
   Worktrees,

@@ -2,7 +2,12 @@ import type { Approval, ApprovalState } from "@corral/domain/approval/Approval"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { findApproval, pageOfApprovals, putApproval, replaceApproval } from "../../src/approval/Approvals.ts"
+import {
+  findApproval,
+  pageOfApprovals,
+  putApproval,
+  replaceApproval
+} from "../../src/store/EdgeRequestRows.ts"
 import { Store } from "../../src/store/Store.ts"
 import { approvalIdOf, at, later, request, runIdOf, runOf } from "../Samples.ts"
 

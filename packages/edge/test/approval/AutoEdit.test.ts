@@ -13,7 +13,7 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { foldedName } from "../../src/approval/FoldedName.ts"
+import { foldedName } from "../../src/approval/FileNames.ts"
 import { editAnswer } from "../../src/approval/OrdinaryFiles.ts"
 import { workspacePathsAt } from "../../src/approval/PathTarget.ts"
 import { request } from "../Samples.ts"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
-import { matchesPath } from "../../src/approval/PathPattern.ts"
+import { matchesPath } from "../../src/approval/GrantRules.ts"
 import { tries } from "@corral/testing/time/Effort"
 
 const Names = Arbitrary.array(Arbitrary.schema(Schema.Literals(["a", "b", ".a", "ab", ".", "ba"])), {

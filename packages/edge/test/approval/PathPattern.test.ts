@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { matchesPath } from "../../src/approval/PathPattern.ts"
+import { matchesPath } from "../../src/approval/GrantRules.ts"
 
 describe("matchesPath", () => {
   it.each([

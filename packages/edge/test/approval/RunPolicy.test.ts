@@ -1,5 +1,5 @@
 import type { Grant, GrantRule } from "@corral/domain/approval/Grant"
-import { Redaction } from "@corral/domain/redaction/Redaction"
+import { Redaction } from "@corral/redaction/Redaction"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { mkdirSync, symlinkSync } from "node:fs"

@@ -3,7 +3,7 @@ import type { AttachmentId } from "@corral/domain/identity/Ids"
 import { anyCharacter } from "@corral/testing/text/AnyCharacter"
 import * as fc from "fast-check"
 import { basename, join, normalize } from "node:path"
-import { attachmentFileName } from "../../src/attachment/AttachmentName.ts"
+import { attachmentFileName } from "../../src/attachment/Attachments.ts"
 
 const id = "att_01K00000000000000000000000" as AttachmentId
 const other = "att_01K00000000000000000000001" as AttachmentId

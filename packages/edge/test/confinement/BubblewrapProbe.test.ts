@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { join } from "node:path"
-import { missingMeans, probeBubblewrap } from "../../src/confinement/BubblewrapProbe.ts"
+import { missingMeans, probeBubblewrap } from "../../src/confinement/Bubblewrap.ts"
 import { openFolder, writeProgram } from "../Folder.ts"
 
 describe("missingMeans", () => {

@@ -1,6 +1,6 @@
 import type { RunMode } from "@corral/domain/run/Run"
 import { assert, describe, it } from "@effect/vitest"
-import { bubblewrapArguments } from "../../src/confinement/BubblewrapCommand.ts"
+import { bubblewrapArguments } from "../../src/confinement/Bubblewrap.ts"
 import { type ConfinedRootFacts, mountsOf } from "../../src/confinement/ConfinedRoot.ts"
 import { inOrder, type Mount, mountArguments } from "../../src/confinement/Mount.ts"
 import { isWithin } from "../../src/workspace/PathContainment.ts"

@@ -8,7 +8,7 @@ import {
 } from "@corral/adapters/StateFolders"
 import type { RuntimeFolders } from "@corral/domain/run/RuntimeFolders"
 import { assert, describe, it } from "@effect/vitest"
-import { mergedCredentials } from "../../src/confinement/CredentialMerge.ts"
+import { mergedCredentials } from "../../src/confinement/CredentialExchange.ts"
 
 const NOW = Date.parse("2026-11-28T12:00:00Z")
 const HOUR = 3_600_000

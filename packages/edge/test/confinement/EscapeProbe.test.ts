@@ -4,7 +4,7 @@ import { Effect, Layer } from "effect"
 import { mkdirSync, readdirSync, realpathSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { EdgeConfig, makeEdgeConfig } from "../../src/config/EdgeConfig.ts"
-import { withFlag } from "../../src/confinement/BubblewrapCommand.ts"
+import { withFlag } from "../../src/confinement/Bubblewrap.ts"
 import { Confinement } from "../../src/confinement/Confinement.ts"
 import { type Mount, mountArguments } from "../../src/confinement/Mount.ts"
 import {
@@ -13,8 +13,7 @@ import {
   probeEscapes,
   type Weakening
 } from "../../src/confinement/probe/EscapeProbe.ts"
-import { makeScene } from "../../src/confinement/probe/EscapeScene.ts"
-import { openServers } from "../../src/confinement/probe/EscapeServers.ts"
+import { makeScene, openServers } from "../../src/confinement/probe/EscapeScene.ts"
 import { openVisible } from "../../src/confinement/probe/VisibleScene.ts"
 import { fileIdentity } from "../../src/confinement/probe/RightsAttempts.ts"
 import type { EscapeResults, EscapeTargets } from "../../src/confinement/probe/EscapeTargets.ts"

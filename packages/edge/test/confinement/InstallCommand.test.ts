@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { join } from "node:path"
-import { installSentence } from "../../src/confinement/BubblewrapProbe.ts"
+import { installSentence } from "../../src/confinement/Bubblewrap.ts"
 import { openFolder, writeProgram } from "../Folder.ts"
 
 const PACKAGES = ["bubblewrap", "socat"]

@@ -1,6 +1,6 @@
 /** The rules of setpriv. `Landlock.test.ts` runs them. */
 import { assert, describe, it } from "@effect/vitest"
-import { landlockArguments, type LandlockMachine } from "../../src/confinement/LandlockCommand.ts"
+import { landlockArguments, type LandlockMachine } from "../../src/confinement/Landlock.ts"
 import { EDGE, rulesIn, TEMPORARY, WORKSPACE } from "./MachineRules.ts"
 
 const entries: Readonly<Record<string, ReadonlyArray<string>>> = {

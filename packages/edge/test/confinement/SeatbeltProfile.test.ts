@@ -4,7 +4,7 @@
  */
 import type { RunMode } from "@corral/domain/run/Run"
 import { assert, describe, it } from "@effect/vitest"
-import { seatbeltProfile } from "../../src/confinement/SeatbeltProfile.ts"
+import { seatbeltProfile } from "../../src/confinement/Seatbelt.ts"
 import { isWithin } from "../../src/workspace/PathContainment.ts"
 import { EDGE, rulesIn, TEMPORARY, WORKSPACE } from "./MachineRules.ts"
 

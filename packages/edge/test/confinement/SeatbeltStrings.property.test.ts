@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { seatbeltString } from "../../src/confinement/SeatbeltProfile.ts"
+import { seatbeltString } from "../../src/confinement/Seatbelt.ts"
 
 /** Reads one string at the start, as a reader of Scheme: what it stands for, and what follows it. */
 const readString = (source: string): readonly [string, string] => {

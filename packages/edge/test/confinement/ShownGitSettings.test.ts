@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as fc from "fast-check"
-import { shownGitSettings } from "../../src/confinement/ShownGitSettings.ts"
+import { shownGitSettings } from "../../src/confinement/GitSettingsFile.ts"
 import { openFolder } from "../Folder.ts"
 
 /** What Git reads from a file: names with their values. */

@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import {
   isSessionId,
-  patternProblem,
   type PatternFacts,
+  patternProblem,
   StatePattern
-} from "../../src/confinement/StatePattern.ts"
+} from "../../src/confinement/StateFiles.ts"
 
 const ID = "3f1c2a9e-0b7d-4c58-9a51-5d2f6f3e7a10"
 const facts: PatternFacts = { workspace: "/home/u/my_app.x" }

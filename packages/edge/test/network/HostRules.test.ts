@@ -1,7 +1,12 @@
 import type { RunMode } from "@corral/domain/run/Run"
 import { assert, describe, it } from "@effect/vitest"
-import { grantedPorts, hostEntryOf, rulesOfRun } from "../../src/network/HostEntry.ts"
-import { judgeHost, reachableAddresses } from "../../src/network/NetworkDecision.ts"
+import {
+  grantedPorts,
+  hostEntryOf,
+  judgeHost,
+  reachableAddresses,
+  rulesOfRun
+} from "../../src/network/HostEntry.ts"
 import { targetOfAuthority } from "../../src/network/NetworkTarget.ts"
 
 const sources = {

@@ -1,7 +1,6 @@
 import type { RuntimeKey } from "@corral/domain/run/RuntimeNetwork"
 import { assert, describe, it } from "@effect/vitest"
-import { keysOfRun, type KeySources } from "../../src/network/KeyServices.ts"
-import { PlaceholderKeys } from "../../src/network/PlaceholderKeys.ts"
+import { keysOfRun, type KeySources, PlaceholderKeys } from "../../src/network/KeyServices.ts"
 
 const KEY = "sk-ant-real-0123456789"
 const declared: ReadonlyArray<RuntimeKey> = [

@@ -3,8 +3,7 @@ import { Effect, Fiber } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import type { MarkedProcesses, Survivors } from "../../src/process/MarkSearch.ts"
-import { SharedSearch } from "../../src/process/SharedSearch.ts"
-import { startSearchThread } from "../../src/process/SearchThread.ts"
+import { SharedSearch, startSearchThread } from "../../src/process/SharedSearch.ts"
 
 const markOf = (name: string) => `CORRAL_RUN_ID=shared-${process.pid}-${name}`
 

@@ -13,7 +13,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { createServer as createSecureServer } from "node:https"
 import type { AddressInfo } from "node:net"
 import { dirname, join } from "node:path"
-import { pageOfApprovals } from "../../src/approval/Approvals.ts"
+import { pageOfApprovals } from "../../src/store/EdgeRequestRows.ts"
 import { makeEdgeConfig } from "../../src/config/EdgeConfig.ts"
 import { makeRunAuthority } from "../../src/network/RunAuthority.ts"
 import { NetworkAccess } from "../../src/network/NetworkAccess.ts"

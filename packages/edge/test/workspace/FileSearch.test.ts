@@ -1,7 +1,7 @@
 /** Search for files in real folders, with a real git. */
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { findProgram } from "../../src/process/ChildEnvironment.ts"
-import { RANKS, byLength, rankOf, readFileNames, searchedPath } from "../../src/workspace/FileNames.ts"
+import { byLength, rankOf, RANKS, readFileNames, searchedPath } from "../../src/workspace/FileSearch.ts"
 import { Effect } from "effect"
 import * as fc from "fast-check"
 import { execFileSync } from "node:child_process"

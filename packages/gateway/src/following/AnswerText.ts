@@ -4,7 +4,7 @@
  * Does not: contain code, diffs, folders or secrets. These stay at the Hub.
  */
 import { capped } from "@corral/domain/text/CappedPattern"
-import { Redaction } from "@corral/domain/redaction/Redaction"
+import { Redaction } from "@corral/redaction/Redaction"
 
 const redaction = new Redaction()
 

@@ -1,5 +1,5 @@
 /** Chat platform that redacts secrets in every outgoing text. Addresses and ids are unchanged. */
-import { Redaction } from "@corral/domain/redaction/Redaction"
+import { Redaction } from "@corral/redaction/Redaction"
 import type { Card, CardButton, CardField, LocalizedText } from "./Card.ts"
 import type { ChatPlatform, MessageContent, NotSent, PlatformUnavailable } from "./ChatPlatform.ts"
 import type { Metrics } from "@corral/service/telemetry/Metrics"

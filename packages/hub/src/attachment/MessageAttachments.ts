@@ -1,17 +1,66 @@
-/** Files of messages: uploads that a message takes, and the files that the start of a run names. */
-import { Conflict, SchemaValidationFailed } from "@corral/domain/errors/Failures"
-import type { AttachmentId, DeviceId, SessionId, UserId } from "@corral/domain/identity/Ids"
+/**
+ * Files of messages: uploads that a message takes, the files that the start of a run names, and their reads by Edges. A device reads
+ * the files of the sessions whose runs it executes, while the run is not over.
+ *
+ * Guarantees: while an Edge reads, the start of its run does not count as unanswered.
+ */
+import { Conflict, NotFound, SchemaValidationFailed } from "@corral/domain/errors/Failures"
+import type { AttachmentId, DeviceId, RunId, SessionId, UserId } from "@corral/domain/identity/Ids"
 import {
   ATTACHMENTS_FEATURE,
   type CommandAttachments,
   MAX_EARLIER_ATTACHMENTS
 } from "@corral/domain/link/EdgeCommand"
 import type { Attachment } from "@corral/domain/session/Attachment"
-import { Effect } from "effect"
-import type { SqlClient } from "effect/sql"
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { startCommandId } from "../edges/CommandRequest.ts"
 import type { Targets } from "../edges/Targets.ts"
-import { UPLOAD_COLUMNS, UPLOAD_LIFETIME_MS, attachmentOf, uploadRows } from "./Uploads.ts"
-import { checkSessionQuota } from "./UploadQuota.ts"
+import { endedRunStates } from "../store/StateLists.ts"
+import { PIECE_BYTES } from "./ReceivedContent.ts"
+import {
+  attachmentOf,
+  checkSessionQuota,
+  pieceRows,
+  UPLOAD_COLUMNS,
+  UPLOAD_LIFETIME_MS,
+  uploadRows
+} from "./Uploads.ts"
+
+export class AttachmentReads extends Context.Service<
+  AttachmentReads,
+  {
+    /** Bytes from `offset`, up to the end of their piece; none at the end of the file. */
+    readonly read: (
+      deviceId: DeviceId,
+      runId: RunId,
+      id: AttachmentId,
+      offset: number
+    ) => Effect.Effect<Uint8Array, NotFound | SqlError.SqlError>
+  }
+>()("corral/hub/AttachmentReads") {
+  static readonly layer = Layer.effect(
+    AttachmentReads,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      return AttachmentReads.of({
+        read: Effect.fn("MessageAttachments.read")(function* (deviceId, runId, id, offset) {
+          const row = yield* pieceRows.first(sql`
+            SELECT substring(p.bytes FROM ${(offset % PIECE_BYTES) + 1}::int) AS bytes
+            FROM runs r JOIN session_uploads s ON s.session_id = r.session_id AND s.upload_id = ${id}
+            LEFT JOIN upload_pieces p ON p.upload_id = s.upload_id AND p.n = ${Math.floor(offset / PIECE_BYTES)}::int
+            WHERE r.id = ${runId} AND r.target_id = ${deviceId} AND r.state NOT IN ${endedRunStates(sql)}`)
+          if (row === undefined) return yield* new NotFound()
+          yield* sql`
+            UPDATE edge_commands SET sent_at = ${new Date(clock.currentTimeMillisUnsafe())}
+            WHERE id = ${startCommandId(runId)} AND target_id = ${deviceId} AND outcome IS NULL`
+          return row.bytes ?? new Uint8Array()
+        })
+      })
+    })
+  )
+}
 
 /** Gives the user's uploads to a message of the session, in the caller's transaction. An upload is given once. */
 export const takeUploads = Effect.fnUntraced(function* (

@@ -22,13 +22,15 @@ import type { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
-import { auditDenial, proveRole, type ProjectProof } from "./ProjectProof.ts"
 import {
+  auditDenial,
   findDecisionPolicy,
   findInProject,
   findInProjectOfSession,
-  findInRemovedProject
-} from "./Membership.ts"
+  findInRemovedProject,
+  type ProjectProof,
+  proveRole
+} from "./ProjectProof.ts"
 import { PlannedSql } from "../store/PlannedSql.ts"
 import { routableDeviceConditions } from "./Routable.ts"
 

@@ -1,15 +1,100 @@
-/** Proof that the caller may act in a project, and the audit record where the caller may not. */
+/**
+ * Proof that the caller may act in a project: the user's membership, which is the project's visibility and the user's role, and the
+ * audit record where the caller may not.
+ */
 import type { DecisionDetails } from "@corral/domain/access/Audit"
 import { type Proof, prove, type RoleAction, roleRefusal } from "@corral/domain/access/Authorization"
 import { PermissionDenied } from "@corral/domain/errors/Failures"
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import type { ProjectId } from "@corral/domain/identity/Ids"
-import type { ProjectRole } from "@corral/domain/project/Project"
-import { Effect } from "effect"
-import type { SqlError } from "effect/sql"
+import {
+  type ApprovalId,
+  type InputRequestId,
+  ProjectId,
+  type SessionId,
+  type UserId
+} from "@corral/domain/identity/Ids"
+import { Approvers, ProjectRole, ProjectVisibility } from "@corral/domain/project/Project"
+import { Effect, Schema } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
 import type { Audit } from "../audit/Audit.ts"
-import { type Membership, roleIn } from "./Membership.ts"
+import { storedRows } from "../store/StoredRows.ts"
+
+const Membership = Schema.Struct({
+  id: ProjectId,
+  visibility: ProjectVisibility,
+  role: Schema.NullOr(ProjectRole)
+})
+type Membership = typeof Membership.Type
+
+const DecisionPolicy = Schema.Struct({
+  ...Membership.fields,
+  approvers: Approvers,
+  own_requests: Schema.Boolean,
+  /** Whether the user is a requester of the run. */
+  is_own: Schema.Boolean
+})
+
+const membershipRows = storedRows("project_members", Membership)
+const formerMembershipRows = storedRows("former_members", Membership)
+const decisionPolicyRows = storedRows("projects", DecisionPolicy)
+
+/** Rows of `project_members`: only the role. */
+export const memberRoleRows = storedRows("project_members", Schema.Struct({ role: ProjectRole }))
+
+/** Every signed-in user may read an internal project. */
+const roleIn = ({ role, visibility }: Membership): ProjectRole | undefined =>
+  role ?? (visibility === "internal" ? "viewer" : undefined)
+
+/** Columns of `Membership`, for a statement that names the table `projects` as `p`. */
+const selectMembership = (sql: SqlClient.SqlClient, userId: UserId) => sql`
+  SELECT p.id, p.visibility, (
+    SELECT role FROM project_members WHERE project_id = p.id AND user_id = ${userId}
+  ) AS role`
+
+export const findInProject = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  userId: UserId,
+  projectId: ProjectId
+) {
+  return yield* membershipRows.first(
+    sql`${selectMembership(sql, userId)} FROM projects p WHERE p.id = ${projectId}`
+  )
+})
+
+/** The role that the user had when the project was removed. */
+export const findInRemovedProject = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  userId: UserId,
+  projectId: ProjectId
+) {
+  return yield* formerMembershipRows.first(sql`
+    SELECT project_id AS id, 'private' AS visibility, role FROM former_members
+    WHERE project_id = ${projectId} AND user_id = ${userId}`)
+})
+
+export const findInProjectOfSession = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  userId: UserId,
+  sessionId: SessionId
+) {
+  return yield* membershipRows.first(sql`
+    ${selectMembership(sql, userId)} FROM sessions s JOIN projects p ON p.id = s.project_id WHERE s.id = ${sessionId}`)
+})
+
+/** With the policy of the project of the approval or the plan. */
+export const findDecisionPolicy = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  userId: UserId,
+  table: "approvals" | "inputs",
+  id: ApprovalId | InputRequestId
+) {
+  return yield* decisionPolicyRows.first(sql`
+    ${selectMembership(sql, userId)}, p.approvers, p.own_requests, EXISTS (
+      SELECT 1 FROM run_requesters q WHERE q.run_id = a.run_id AND q.user_id = ${userId}
+    ) AS is_own
+    FROM ${sql.literal(table)} a JOIN projects p ON p.id = a.project_id WHERE a.id = ${id}`)
+})
 
 /** A proof with its project and the role behind it. */
 export type ProjectProof<A extends RoleAction> = Proof<A> & {

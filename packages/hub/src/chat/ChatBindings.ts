@@ -12,7 +12,7 @@ import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
-import { limitTo } from "../store/Limit.ts"
+import { limitTo } from "../store/ListPage.ts"
 import { notify } from "../store/Notice.ts"
 import {
   type BindingOwnerRow,

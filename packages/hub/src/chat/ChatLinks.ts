@@ -1,38 +1,151 @@
 /**
- * Links between chat accounts and users. A link starts in the chat. The user confirms it in a browser where they are signed in, then types
- * the number from the browser in the chat. A person who forwards the link to another user never sees the number.
+ * Links between chat accounts and users. A link starts in the chat. The user confirms it in a browser where they are signed in, then
+ * types the number from the browser in the chat. A person who forwards the link to another user never sees the number.
  *
- * Guarantees: a link is valid for ten minutes and one use; a newer link of the account ends it. The database has only hashes of the code,
- * the number and the browser key.
+ * Guarantees: a link is valid for ten minutes and one use; a newer link of the account ends it. The database has only hashes of the
+ * code, the number and the browser key.
  *
  * Does not: check who may confirm, or how recently they signed in.
+ * Each attempt to complete a link is recorded and counted, also a refused one. After too many wrong numbers the link ends.
  */
-import type { ChatAccount, ChatBinding, ChatLink } from "@corral/domain/chat/ChatAccount"
 import {
-  type BindingRequired,
-  type Conflict,
-  PermissionDenied,
-  RateLimited
-} from "@corral/domain/errors/Failures"
-import type { UserId } from "@corral/domain/identity/Ids"
-import type { CurrentRequestId } from "@corral/domain/http/RequestContext"
+  type ChatAccount,
+  type ChatBinding,
+  type ChatLink,
+  encodeChatAccount
+} from "@corral/domain/chat/ChatAccount"
+import { BindingRequired, Conflict, PermissionDenied, RateLimited } from "@corral/domain/errors/Failures"
+import { CurrentRequestId } from "@corral/domain/http/RequestContext"
+import type { ChatBindingId, UserId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Result } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { randomBytes, randomInt } from "node:crypto"
+import { createHash, randomBytes, randomInt, timingSafeEqual } from "node:crypto"
+import { Audit } from "../audit/Audit.ts"
+import { ChatBindings } from "./ChatBindings.ts"
 import {
-  CHAT_LINK_COLUMNS,
-  type ChatLinkRow,
   accountColumns,
   accountCondition,
+  bindingOf,
+  CHAT_LINK_COLUMNS,
   chatLinkExpiryRows,
   chatLinkIdRows,
+  type ChatLinkRow,
   chatLinkRows,
   chatLinkStartRows,
+  type ConfirmedLinkRow,
+  confirmedLinkRows,
   lockAccount
 } from "./ChatRows.ts"
-import { ChatBindings } from "./ChatBindings.ts"
-import { alreadyBound, isOpenAt, linkCompletion, numberHash, secretHash } from "./LinkCompletion.ts"
+
+// Hashes of a link's code, number and browser key. The database has only these.
+
+const secretHash = (secret: string): Buffer => createHash("sha256").update(secret).digest()
+
+/** Includes the code of the link, so that equal numbers have different hashes. */
+const numberHash = (codeHash: Uint8Array, number: string): Buffer =>
+  createHash("sha256").update(codeHash).update(number).digest()
+
+/** Wrong numbers after which a link ends. */
+const MAX_TRIES = 5
+
+/** Actor of a change that no user made. */
+export const GATEWAY_ACTOR = "gateway"
+
+type Refusal = BindingRequired | Conflict
+
+const alreadyBound = () => new Conflict({ message: "This chat account is already linked. Unlink it first." })
+
+/** Condition of the links that can still be used. */
+const isOpenAt = (sql: SqlClient.SqlClient, at: Date) => sql`ended_at IS NULL AND expires_at > ${at}`
+
+const makeRecords = Effect.map(Audit, (audit) => {
+  const record = Effect.fnUntraced(function* (resource: string, actor: string, refusal?: Refusal) {
+    yield* audit.record({
+      action: "chat.bind",
+      actor,
+      resource,
+      projectId: null,
+      outcome: refusal === undefined ? "allowed" : refusal.code === "conflict" ? "failed" : "denied",
+      code: refusal?.code ?? null,
+      requestId: yield* CurrentRequestId
+    })
+  })
+  return {
+    recordBinding: (bindingId: string, userId: UserId) => record(bindingId, userId),
+    /** Returns the refusal as a result: a failure would roll back what the transaction has counted. */
+    refuse: (resource: string, refusal: Refusal) =>
+      Effect.as(record(resource, GATEWAY_ACTOR, refusal), Result.fail(refusal))
+  }
+})
+
+const linkCompletion = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const bindings = yield* ChatBindings
+  const { recordBinding, refuse } = yield* makeRecords
+
+  const refuseWithoutLink = Effect.fnUntraced(function* (account: ChatAccount) {
+    const isBound = (yield* bindings.find(account)) !== undefined
+    return yield* refuse(
+      encodeChatAccount(account),
+      isBound
+        ? alreadyBound()
+        : new BindingRequired({
+            message: "No link of this account waits for a number. Start a new one.",
+            details: { reason: "no_link" }
+          })
+    )
+  })
+
+  const refuseWrongNumber = Effect.fnUntraced(function* ({ id, tries }: ConfirmedLinkRow, at: Date) {
+    const triesLeft = MAX_TRIES - tries - 1
+    yield* sql`
+      UPDATE chat_links SET tries = tries + 1, ended_at = ${triesLeft > 0 ? null : at} WHERE id = ${id}`
+    return yield* refuse(
+      id,
+      new BindingRequired({
+        message: "This isn't the number on the page.",
+        details: { reason: "wrong_number", triesLeft }
+      })
+    )
+  })
+
+  const bindLink = Effect.fnUntraced(function* (link: ConfirmedLinkRow, account: ChatAccount, at: Date) {
+    yield* bindings.endStale(account)
+    const row = {
+      id: mint<ChatBindingId>("cbd", at.getTime()),
+      ...accountColumns(account),
+      name: link.name,
+      created_at: at
+    }
+    const inserted = yield* sql`
+      INSERT INTO chat_bindings ${sql.insert({ ...row, user_id: link.user_id })}
+      ON CONFLICT (platform, app, tenant, account) WHERE ended_at IS NULL DO NOTHING RETURNING id`
+    const bindingId = inserted.length > 0 ? row.id : null
+    yield* sql`UPDATE chat_links SET ended_at = ${at}, binding_id = ${bindingId} WHERE id = ${link.id}`
+    if (bindingId === null) return yield* refuse(link.id, alreadyBound())
+    yield* recordBinding(row.id, link.user_id)
+    return Result.succeed(bindingOf(row))
+  })
+
+  const attempt = Effect.fnUntraced(function* (account: ChatAccount, number: string, at: Date) {
+    yield* lockAccount(sql, account)
+    const link = yield* confirmedLinkRows.first(sql`
+      SELECT id, code_hash, number_hash, user_id, tries, name FROM chat_links
+      WHERE ${accountCondition(sql, account)} AND number_hash IS NOT NULL AND ${isOpenAt(sql, at)} FOR UPDATE`)
+    if (link === undefined) return yield* refuseWithoutLink(account)
+    return timingSafeEqual(link.number_hash, numberHash(link.code_hash, number))
+      ? yield* bindLink(link, account, at)
+      : yield* refuseWrongNumber(link, at)
+  })
+
+  return (
+    account: ChatAccount,
+    number: string,
+    at: Date
+  ): Effect.Effect<ChatBinding, Refusal | SqlError.SqlError, CurrentRequestId> =>
+    Effect.flatMap(sql.withTransaction(attempt(account, number, at)), (result) => Effect.fromResult(result))
+})
 
 const TTL = 600_000
 const HOUR = 3_600_000

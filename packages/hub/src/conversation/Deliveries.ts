@@ -1,29 +1,132 @@
 /**
- * Delivery of pending messages to their agents. Woken by new and changed messages and by changes of tasks and runs, on every Hub, and by a slow
- * sweep.
+ * Delivery of pending messages to their agents. Woken by new and changed messages and by changes of tasks and runs, on every Hub, and
+ * by a slow sweep. Also messages that did not reach a run: their task ended, or they expired before their turn. A message of an ended
+ * task may be delivered again.
  *
- * Guarantees: a message is pending until the log of a run contains it, until it fails, or until it is withdrawn, whichever Hubs stop meanwhile.
- * Messages of one agent are delivered in their order.
+ * Guarantees: a message is pending until the log of a run contains it, until it fails, or until it is withdrawn, whichever Hubs stop
+ * meanwhile. Messages of one agent are delivered in their order.
  */
+import { AgentInstanceId, MessageId, SessionId, TaskId } from "@corral/domain/identity/Ids"
+import { RunFailure } from "@corral/domain/run/Run"
+import { DeliveryContext } from "@corral/domain/session/Message"
 import { Coalesced } from "@corral/service/Coalesced"
-import { AgentInstanceId, MessageId, SessionId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer, Schedule, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
-import { limitTo } from "../store/Limit.ts"
+import { changeMessage, holdMessages } from "../session/MessageWrites.ts"
+import { limitTo } from "../store/ListPage.ts"
 import type { NoticeKind } from "../store/Notice.ts"
 import { Notices } from "../store/Notices.ts"
-import { lostTaskStates, openTaskStates } from "../store/StateLists.ts"
-import { storedRows } from "../store/StoredRows.ts"
-import { sweepRows } from "../store/Sweep.ts"
+import { lostStates, lostTaskStates, openTaskStates } from "../store/StateLists.ts"
+import { jsonColumn, storedRows } from "../store/StoredRows.ts"
+import { limitLockWait, sweepRows } from "../store/Sweep.ts"
 import { Dispatcher } from "../task/Dispatcher.ts"
 import { Tasks } from "../task/Tasks.ts"
 import { feedIdleRuns } from "./IdleRuns.ts"
 import { type InputServices, sendInputs } from "./LiveInputs.ts"
-import { type DeliveryServices, type DueAgent, deliverNextTurn } from "./NextTurn.ts"
-import { failExpired, settleEndedTasks } from "./TaskOutcomes.ts"
+import { deliverNextTurn, type DeliveryServices, type DueAgent } from "./NextTurn.ts"
+
+const EndedTask = Schema.Struct({
+  session_id: SessionId,
+  id: MessageId,
+  task_id: TaskId,
+  recipient: Schema.NullOr(AgentInstanceId),
+  context: Schema.NullOr(DeliveryContext),
+  state: Schema.Literals(lostStates),
+  error: Schema.NullOr(jsonColumn(RunFailure))
+})
+type EndedTask = typeof EndedTask.Type
+
+const endedRows = storedRows("messages, tasks", EndedTask)
+
+const EXPIRED: RunFailure = {
+  code: "target_offline",
+  message: "The message expired before a run received it."
+}
+const UNKNOWN: RunFailure = { code: "internal", message: "The message could not be delivered." }
+
+/** Messages per page. */
+const MESSAGES_PER_PAGE = 200
+
+/** Settles all such messages. */
+const settleEndedTasks = Effect.fn("Deliveries.settleEndedTasks")(function* (
+  sql: SqlClient.SqlClient,
+  now: Date
+): Effect.fn.Return<void, SqlError.SqlError> {
+  yield* sweepRows({
+    page: (after) =>
+      endedRows.all(sql`
+        SELECT m.session_id, m.id, m.task_id, m.recipient, m.context, t.state, t.error
+        FROM messages m JOIN tasks t ON t.id = m.task_id
+        WHERE m.delivery = 'pending' AND m.id > ${after} AND t.state IN ${lostTaskStates(sql)}
+        ORDER BY m.id ${limitTo(sql, MESSAGES_PER_PAGE)}`),
+    keyOf: ({ id }) => id,
+    visit: (row, patienceMs) =>
+      limitLockWait(sql, patienceMs).pipe(
+        Effect.andThen(settle(sql, row, now)),
+        sql.withTransaction,
+        Effect.as(true)
+      ),
+    failure: "failed to settle the message of an ended task"
+  })
+})
+
+const settle = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { context, error, id, recipient, session_id, state, task_id }: EndedTask,
+  now: Date
+) {
+  const isStill = sql`delivery = 'pending' AND task_id = ${task_id}`
+  if (state === "cancelled")
+    return yield* changeMessage(sql, session_id, id, sql`delivery = 'withdrawn'`, isStill)
+  // The Edge no longer has the run to resume: the message starts a new run.
+  if (state === "failed" && context === "resumed" && error?.code === "schema_validation_failed") {
+    const again = sql`context = 'transcript', task_id = NULL, attempt = attempt + 1`
+    return yield* changeMessage(sql, session_id, id, again, isStill)
+  }
+  yield* sql`
+    SELECT 1 FROM projects WHERE id = (SELECT project_id FROM sessions WHERE id = ${session_id}) FOR KEY SHARE`
+  const failure = JSON.stringify(state === "expired" ? EXPIRED : (error ?? UNKNOWN))
+  const failed = yield* changeMessage(
+    sql,
+    session_id,
+    id,
+    sql`delivery = 'failed', error = ${failure}`,
+    isStill
+  )
+  if (failed !== undefined && recipient !== null)
+    yield* holdMessages(sql, session_id, recipient, { reason: "failed", since: now.toISOString() })
+  return failed
+})
+
+const expiredRows = storedRows("messages", Schema.Struct({ session_id: SessionId, id: MessageId }))
+
+/** Fails the messages that have expired before their turn. */
+const failExpired = Effect.fn("Deliveries.failExpired")(function* (
+  sql: SqlClient.SqlClient,
+  now: Date
+): Effect.fn.Return<void, SqlError.SqlError> {
+  const error = JSON.stringify(EXPIRED)
+  const failed = sql`delivery = 'failed', error = ${error}`
+  const isStill = sql`delivery = 'pending' AND task_id IS NULL`
+  yield* sweepRows({
+    page: (after) =>
+      expiredRows.all(sql`
+        SELECT session_id, id FROM messages
+        WHERE delivery = 'pending' AND id > ${after} AND task_id IS NULL AND send_when = 'next' AND expires_at <= ${now}
+        ORDER BY id ${limitTo(sql, MESSAGES_PER_PAGE)}`),
+    keyOf: ({ id }) => id,
+    visit: ({ id, session_id }, patienceMs) =>
+      limitLockWait(sql, patienceMs).pipe(
+        Effect.andThen(changeMessage(sql, session_id, id, failed, isStill)),
+        sql.withTransaction,
+        Effect.as(true)
+      ),
+    failure: "failed to expire a message"
+  })
+})
 
 /** Kinds of notices after which a message may be due, or must fail. */
 const waking: ReadonlySet<NoticeKind> = new Set(["message", "task", "deviceEnded", "runState"])
@@ -80,7 +183,7 @@ const deliverDue = Effect.fn("Deliveries.deliverDue")(function* (
 })
 
 /** Agents per page. */
-const PAGE = 100
+const AGENTS_PER_PAGE = 100
 
 const DueRow = Schema.Struct({
   session_id: SessionId,
@@ -107,7 +210,7 @@ const findDueAgents = ({ now, sql }: DeliveryServices, after: string) =>
         )
         OR EXISTS (SELECT 1 FROM devices d WHERE d.id = a.target_id AND d.revoked_at IS NOT NULL)
       )
-    GROUP BY m.session_id, m.recipient HAVING min(m.id) > ${after} ORDER BY min(m.id) ${limitTo(sql, PAGE)}`)
+    GROUP BY m.session_id, m.recipient HAVING min(m.id) > ${after} ORDER BY min(m.id) ${limitTo(sql, AGENTS_PER_PAGE)}`)
 
 /** One turn for each due agent. Returns whether there was one. */
 const deliverTurns = (services: InputServices, dispatcher: Dispatcher["Service"]) =>

@@ -13,11 +13,10 @@ import type { SqlError } from "effect/sql"
 import { inputCommandId } from "../edges/CommandRequest.ts"
 import type { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { releaseInputs } from "../run/RunConversation.ts"
-import { MESSAGE_COLUMNS, type UserMessageRow, userMessageRows } from "../session/MessageRow.ts"
+import { MESSAGE_COLUMNS, type UserMessageRow, userMessageRows } from "../session/MessageStore.ts"
 import { changeMessage, holdMessages } from "../session/MessageWrites.ts"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"
-import { findAuthorRefusal } from "./MessageAuthors.ts"
-import type { DeliveryServices } from "./NextTurn.ts"
+import { type DeliveryServices, findAuthorRefusal } from "./NextTurn.ts"
 
 export interface InputServices extends DeliveryServices {
   readonly router: EdgeRouter["Service"]

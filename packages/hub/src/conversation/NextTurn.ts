@@ -1,10 +1,16 @@
 /**
- * Delivery of one message as the next turn of its agent: in one transaction, the message gets its task.
+ * Delivery of one message as the next turn of its agent: in one transaction, the message gets its task. Also the rights of the users
+ * behind a message to an agent: what starting a run needs, and writing in the session.
  *
- * Guarantees: an agent has one task at a time, and so have agents that share a place, also with several Hubs: the transaction holds the lock of the
- * place. The task's id derives from the message and its attempt, so a message has at most one task per attempt.
+ * Guarantees: an agent has one task at a time, and so have agents that share a place, also with several Hubs: the transaction holds
+ * the lock of the place. The task's id derives from the message and its attempt, so a message has at most one task per attempt.
  */
-import { prove } from "@corral/domain/access/Authorization"
+import { prove, roleRefusal } from "@corral/domain/access/Authorization"
+import type {
+  PermissionDenied,
+  UnauthorizedTarget,
+  WorkspaceOutsideAllowlist
+} from "@corral/domain/errors/Failures"
 import {
   type AgentInstanceId,
   type DeviceId,
@@ -12,7 +18,8 @@ import {
   type RequestId,
   type RunId,
   type SessionId,
-  type TaskId
+  type TaskId,
+  type UserId
 } from "@corral/domain/identity/Ids"
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { DeliveryContext } from "@corral/domain/session/Message"
@@ -22,18 +29,39 @@ import { Effect, Result, Schema } from "effect"
 import { type SqlClient, SqlError } from "effect/sql"
 import { attachmentsOfRun, findAttachmentRefusal } from "../attachment/MessageAttachments.ts"
 import type { Audit } from "../audit/Audit.ts"
+import { memberRoleRows } from "../authority/ProjectProof.ts"
 import type { Targets } from "../edges/Targets.ts"
+import { MESSAGE_COLUMNS, type UserMessageRow, userMessageRows } from "../session/MessageStore.ts"
 import { changeMessage, holdMessages, withdrawUndelivered } from "../session/MessageWrites.ts"
-import { MESSAGE_COLUMNS, type UserMessageRow, userMessageRows } from "../session/MessageRow.ts"
-import { type SessionAgentRow, sharedPlaceOf } from "../session/SessionAgentRow.ts"
-import { findSessionAgent } from "../session/SessionAgentStore.ts"
+import { findSessionAgent, type SessionAgentRow, sharedPlaceOf } from "../session/SessionAgentStore.ts"
 import { derivedId } from "../store/DerivedId.ts"
 import { openTaskStates } from "../store/StateLists.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import { limitLockWait } from "../store/Sweep.ts"
+import { findDispatchRefusal } from "../task/TaskAdmission.ts"
 import type { Tasks } from "../task/Tasks.ts"
-import { findAuthorRefusal } from "./MessageAuthors.ts"
 import { type TranscribedPrompt, withTranscript } from "./Transcript.ts"
+
+export type AuthorRefusal = PermissionDenied | UnauthorizedTarget | WorkspaceOutsideAllowlist
+
+/** Why one of the users may not send a message to the agent; `undefined` where all may. */
+export const findAuthorRefusal = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  targets: Targets["Service"],
+  authors: ReadonlyArray<UserId>,
+  projectId: ProjectId,
+  { target_id: targetId, workspace }: Pick<SessionAgentRow, "target_id" | "workspace">
+): Effect.fn.Return<AuthorRefusal | undefined, SqlError.SqlError> {
+  for (const author of authors) {
+    const member = yield* memberRoleRows.first(sql`
+      SELECT role FROM project_members WHERE project_id = ${projectId} AND user_id = ${author}`)
+    const refusal =
+      roleRefusal("session.write", member?.role) ??
+      (yield* findDispatchRefusal(sql, targets, { author, projectId, targetId, workspace }))
+    if (refusal !== undefined) return refusal
+  }
+  return undefined
+})
 
 export interface DeliveryServices {
   readonly sql: SqlClient.SqlClient

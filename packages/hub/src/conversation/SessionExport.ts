@@ -11,10 +11,10 @@ import type { ExportFormat } from "@corral/domain/session/Conversation"
 import type { Session } from "@corral/domain/session/Session"
 import { Context, Effect, Layer, Option, Schema, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { limitTo } from "../store/Limit.ts"
+import { limitTo } from "../store/ListPage.ts"
 import { HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import type { Attachment } from "@corral/domain/session/Attachment"
-import { attachmentsColumn } from "../session/MessageRow.ts"
+import { attachmentsColumn } from "../session/MessageStore.ts"
 import { Timestamp, storedRows } from "../store/StoredRows.ts"
 
 // Markdown of an exported conversation.

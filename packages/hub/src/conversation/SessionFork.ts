@@ -19,8 +19,8 @@ import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { shareUploads } from "../attachment/MessageAttachments.ts"
-import { lockProject } from "../project/ProjectLock.ts"
-import { limitTo } from "../store/Limit.ts"
+import { lockProject } from "../project/ProjectRow.ts"
+import { limitTo } from "../store/ListPage.ts"
 import { storedRows } from "../store/StoredRows.ts"
 
 export class SessionFork extends Context.Service<

@@ -10,7 +10,7 @@ import type { Attachment } from "@corral/domain/session/Attachment"
 import { transcribedPrompt } from "@corral/domain/session/TranscribedPrompt"
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
-import { attachmentsColumn } from "../session/MessageRow.ts"
+import { attachmentsColumn } from "../session/MessageStore.ts"
 import { storedRows } from "../store/StoredRows.ts"
 
 /** Largest transcript, in bytes. */

@@ -1,10 +1,13 @@
-/**
- * Codec of the table `devices`. Also a device's offer and presence, which are columns of it.
- */
+/** Codec of the table `devices`. Also a device's verified link, offer and presence, which are columns of it. */
 import { type Device, DeviceKind, type DeviceState, Target } from "@corral/domain/device/Device"
 import { DeviceId, ProjectId, UserId } from "@corral/domain/identity/Ids"
 import { Schema, Struct } from "effect"
-import { Timestamp, jsonColumn, storedRows } from "../store/StoredRows.ts"
+import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
+
+export interface DeviceLink {
+  readonly deviceId: DeviceId
+  readonly generation: number
+}
 
 // Columns of a device's offer in the table `devices`: JSON text that the link has checked before.
 //

@@ -10,7 +10,7 @@ import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
 import type { DeviceId, ProjectId, UserId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { limitTo } from "../store/Limit.ts"
+import { limitTo } from "../store/ListPage.ts"
 import { notify } from "../store/Notice.ts"
 import { deviceOf, deviceRows, revocationRows } from "./DeviceRow.ts"
 

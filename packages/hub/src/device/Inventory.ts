@@ -10,7 +10,7 @@ import type { ProjectId, UserId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { routableDeviceConditions } from "../authority/Routable.ts"
-import { limitTo } from "../store/Limit.ts"
+import { limitTo } from "../store/ListPage.ts"
 import { TARGET_COLUMNS, type TargetRow, deviceStateOf, targetRows } from "./DeviceRow.ts"
 
 export class Inventory extends Context.Service<

@@ -13,7 +13,7 @@ import { CurrentTraceparent, CurrentTraces } from "@corral/service/telemetry/Tra
 import { Clock, Context, Effect, Exit, Latch, Layer, Schedule, type Scope } from "effect"
 import type { SqlError } from "effect/sql"
 import { hubMetrics } from "../HubMetrics.ts"
-import type { DeviceLink } from "../device/DeviceLink.ts"
+import type { DeviceLink } from "../device/DeviceRow.ts"
 import { Gathered } from "../store/Gathered.ts"
 import { Notices } from "../store/Notices.ts"
 import { PlannedSql } from "../store/PlannedSql.ts"

@@ -16,10 +16,9 @@ import { HubAuthority } from "../authority/HubAuthority.ts"
 import { HubIdempotency } from "../HubIdempotency.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
-import { completingCommands } from "./CompletedCommands.ts"
+import { completingCommands, keyedWrite } from "./KeyedWrite.ts"
 import { decisionOriginOf } from "./DecisionOrigins.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
-import { keyedWrite } from "./KeyedWrite.ts"
 import { requireRoute } from "./HubRequest.ts"
 
 export const approvalEndpoints = HttpApiBuilder.group(

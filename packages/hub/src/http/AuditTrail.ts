@@ -9,7 +9,7 @@ import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { AuditTrail } from "../audit/AuditTrail.ts"
 import { HubAuthority } from "../authority/HubAuthority.ts"
-import { decodePosition, encodePosition } from "../store/Position.ts"
+import { decodePosition, encodePosition } from "../store/ListPage.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
 
 export const auditEndpoints = HttpApiBuilder.group(

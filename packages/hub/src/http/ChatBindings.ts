@@ -10,8 +10,7 @@ import { Audit } from "../audit/Audit.ts"
 import { ChatBindings } from "../chat/ChatBindings.ts"
 import { ChatLinks } from "../chat/ChatLinks.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
-import { credentialOf } from "./RequestCredential.ts"
-import { recentSignIn } from "./RecentSignIn.ts"
+import { credentialOf, recentSignIn } from "./RequestCredential.ts"
 import { linkCookie } from "./SessionCookies.ts"
 
 export const chatBindingEndpoints = HttpApiBuilder.group(

@@ -6,7 +6,7 @@
 import { type Encoding, encodingOf } from "@corral/service/http/CompressedJson"
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { cookieScopeOf } from "./CookieScope.ts"
+import { cookieScopeOf } from "./SessionCookies.ts"
 import { PublicUrl } from "./PublicUrl.ts"
 import { lookup } from "mrmime"
 import { createHash } from "node:crypto"

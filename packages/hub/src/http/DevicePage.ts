@@ -7,7 +7,7 @@ import { CSRF_COOKIE, CSRF_HEADER } from "@corral/domain/hub-api/SessionAuthorit
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { hubPage, hubPageHeaders } from "../page/HubPage.ts"
-import { cookieScopeOf } from "./CookieScope.ts"
+import { cookieScopeOf } from "./SessionCookies.ts"
 import { PublicUrl } from "./PublicUrl.ts"
 
 const body = `<h1 id="title"></h1>

@@ -1,17 +1,69 @@
-/** `/client/devices` and `/client/targets`: devices of the user, devices shared with the user, and targets for tasks. */
-import { HubApi } from "@corral/domain/hub-api/HubApi"
-import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
-import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
+/**
+ * `/client/devices` and `/client/targets`: devices of the user, devices shared with the user, targets for tasks, and registration with
+ * a join token or a sign-in.
+ */
+import { Device, type RegisterDevice } from "@corral/domain/device/Device"
+import { Unauthorized } from "@corral/domain/errors/Failures"
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
+import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
+import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { Effect } from "effect"
+import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
 import { HubAuthority } from "../authority/HubAuthority.ts"
 import { DeviceRegistration } from "../device/DeviceRegistration.ts"
 import { Devices, type ShareChange } from "../device/Devices.ts"
 import { Inventory } from "../device/Inventory.ts"
+import { SignInStore } from "../signin/SignInStore.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
+import { keyedWrite } from "./KeyedWrite.ts"
+import { credentialOf } from "./RequestCredential.ts"
+
+export const deviceRegistrationEndpoints = HttpApiBuilder.group(
+  HubApi,
+  "deviceRegistration",
+  Effect.fnUntraced(function* (handlers) {
+    const audit = yield* Audit
+    const writeOnce = yield* keyedWrite
+    const registration = yield* DeviceRegistration
+    const signIns = yield* SignInStore
+
+    /** Owner of the new device. A join token wins over a sign-in, because it is more specific. */
+    const ownerOf = Effect.fnUntraced(function* ({ joinToken }: RegisterDevice) {
+      if (joinToken !== undefined) {
+        const maker = yield* registration.findJoinTokenOwner(joinToken)
+        return maker ?? (yield* new Unauthorized({ message: "This join token is unknown." }))
+      }
+      const { headers } = yield* HttpServerRequest.HttpServerRequest
+      const { bearer, cookie } = credentialOf(headers)
+      const token = bearer ?? cookie
+      const signIn = token === undefined ? undefined : yield* signIns.find(token)
+      return signIn === undefined ? yield* new Unauthorized() : signIn.userId
+    })
+
+    return handlers.handleAll({
+      register: Effect.fnUntraced(function* ({ headers, payload }) {
+        const owner = yield* ownerOf(payload)
+        const request = {
+          scope: `${owner} POST /client/devices/register`,
+          headers,
+          payload,
+          response: Device
+        }
+        const auditedAction = { action: "device.register", resource: owner, projectId: null } as const
+        return yield* writeOnce(
+          request,
+          audit.performAs(owner, auditedAction, registration.register(owner, payload), ({ id }: Device) => ({
+            resource: id
+          }))
+        )
+      }, withErrorObjects)
+    })
+  })
+)
 
 export const deviceEndpoints = HttpApiBuilder.group(
   HubApi,

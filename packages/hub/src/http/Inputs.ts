@@ -21,11 +21,10 @@ import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
 import { HubIdempotency } from "../HubIdempotency.ts"
 import { Inputs } from "../input/Inputs.ts"
-import { completingCommands } from "./CompletedCommands.ts"
+import { completingCommands, keyedWrite } from "./KeyedWrite.ts"
 import { decisionOriginOf } from "./DecisionOrigins.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
 import { type HubRequest, requireRoute } from "./HubRequest.ts"
-import { keyedWrite } from "./KeyedWrite.ts"
 
 export const inputEndpoints = HttpApiBuilder.group(
   HubApi,

@@ -1,7 +1,20 @@
-/** Writes with an `Idempotency-Key`: a repeated request gets the stored response, marked as replayed. */
+/**
+ * Writes that must not happen twice or be lost. A write with an `Idempotency-Key` is made once: a repeated request gets the stored
+ * response, marked as replayed.
+ *
+ * Guarantees: a command to an Edge whose outcome is recorded continues if its client disconnects, so that what an Edge has done has
+ * its record.
+ */
 import { markReplayed } from "@corral/service/http/Replayed"
-import { Effect, type Schema } from "effect"
+import { Effect, Fiber, type Schema } from "effect"
 import { HubIdempotency } from "../HubIdempotency.ts"
+
+export const completingCommands = Effect.map(
+  Effect.scope,
+  (scope) =>
+    <A, E, R>(command: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      Effect.flatMap(Effect.forkIn(command, scope), Fiber.join)
+)
 
 export interface KeyedRequest<A> {
   /** Principal, method and path. */

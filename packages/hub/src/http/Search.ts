@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { HubAuthority } from "../authority/HubAuthority.ts"
 import { Search, searchPosition } from "../search/Search.ts"
-import { decodePosition } from "../store/Position.ts"
+import { decodePosition } from "../store/ListPage.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
 
 export const searchEndpoints = HttpApiBuilder.group(

@@ -1,26 +1,87 @@
-/** `/client/sessions` and `/client/agents`: sessions, their messages and agents, and what agents there are. */
+/**
+ * `/client/sessions` and `/client/agents`: sessions, their messages and agents, what agents there are, and the reading marks, exports
+ * and forks of conversations.
+ */
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { AgentInstance } from "@corral/domain/run/AgentProfile"
+import type { ExportFormat } from "@corral/domain/session/Conversation"
 import { Message } from "@corral/domain/session/Message"
 import { Session } from "@corral/domain/session/Session"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
-import { Effect } from "effect"
+import { Effect, Stream } from "effect"
+import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
 import { requireChatMode } from "../authority/ChatMode.ts"
 import { HubAuthority } from "../authority/HubAuthority.ts"
 import type { Sender } from "../conversation/MessageSending.ts"
+import { ReadPositions } from "../conversation/ReadPositions.ts"
 import { SentMessages } from "../conversation/SentMessages.ts"
+import { SessionExport } from "../conversation/SessionExport.ts"
+import { SessionFork } from "../conversation/SessionFork.ts"
 import { Inventory } from "../device/Inventory.ts"
 import { MessageStore } from "../session/MessageStore.ts"
 import { SessionAgentStore } from "../session/SessionAgentStore.ts"
-import { Sessions, sessionPosition } from "../session/Sessions.ts"
-import { decodePosition, decodeSeq } from "../store/Position.ts"
+import { sessionPosition, Sessions } from "../session/Sessions.ts"
+import { decodePosition, decodeSeq } from "../store/ListPage.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
 import type { HubRequest } from "./HubRequest.ts"
 import { keyedWrite } from "./KeyedWrite.ts"
+
+const files: Readonly<Record<ExportFormat, { readonly contentType: string; readonly extension: string }>> = {
+  markdown: { contentType: "text/markdown; charset=utf-8", extension: "md" },
+  json: { contentType: "application/json", extension: "json" }
+}
+
+export const conversationEndpoints = HttpApiBuilder.group(
+  HubApi,
+  "conversations",
+  Effect.fnUntraced(function* (handlers) {
+    const audit = yield* Audit
+    const authority = yield* HubAuthority
+    const exports = yield* SessionExport
+    const forks = yield* SessionFork
+    const writeOnce = yield* keyedWrite
+    const positions = yield* ReadPositions
+    const sessions = yield* Sessions
+
+    return handlers.handleAll({
+      read: Effect.fnUntraced(function* ({ params: { id }, payload: { messageId } }) {
+        return yield* positions.markRead(yield* authority.inSession("project.read", id), id, messageId)
+      }, withErrorObjects),
+
+      export: Effect.fnUntraced(function* ({ params: { id }, query: { format } }) {
+        const proof = yield* authority.inSession("project.read", id)
+        const session = yield* sessions.get(proof, id)
+        const { contentType, extension } = files[format]
+        return HttpServerResponse.stream(Stream.encodeText(exports.document(proof, session, format)), {
+          contentType,
+          headers: { "content-disposition": `attachment; filename="${id}.${extension}"` }
+        })
+      }, withErrorObjects),
+
+      fork: Effect.fnUntraced(function* ({ headers, params: { id }, payload }) {
+        const proof = yield* authority.inSession("session.write", id)
+        const request = {
+          scope: `${proof.principal} POST /client/sessions/${id}/fork`,
+          headers,
+          payload,
+          response: Session
+        }
+        const auditedAction = { action: "session.write", resource: id, projectId: proof.projectId } as const
+        const write = Effect.flatMap(forks.fork(proof, id, payload.messageId), (fork) =>
+          sessions.get(proof, fork)
+        )
+        return yield* writeOnce(
+          request,
+          audit.perform(auditedAction, write, (fork: Session) => ({ resource: fork.id }))
+        )
+      }, withErrorObjects)
+    })
+  })
+)
 
 const sessionHandlers = Effect.gen(function* () {
   const audit = yield* Audit

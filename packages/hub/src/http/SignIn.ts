@@ -1,26 +1,80 @@
-/** `/client/auth/*` without a sign-in: sign-in at the identity provider, the device flow, and logouts that the provider reports. */
-import { HubApi } from "@corral/domain/hub-api/HubApi"
-import { PermissionDenied, Unauthorized } from "@corral/domain/errors/Failures"
+/**
+ * `/client/auth/*` without a sign-in: sign-in at the identity provider, the device flow, and logouts that the provider reports. Also
+ * the rate limit of sign-ins and of wrong codes and tokens.
+ *
+ * The limit counts client addresses. It is much lower than the general limit and counts per Hub. Behind trusted proxies the client's
+ * address counts; an IPv6 client counts by its /64 network.
+ */
+import type { Coded, ErrorCode } from "@corral/domain/errors/ErrorTable"
+import { PermissionDenied, RateLimited, Unauthorized } from "@corral/domain/errors/Failures"
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
-import { Effect } from "effect"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
+import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
+import { Clock, Context, Effect, Layer, Option } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { randomBytes } from "node:crypto"
 import { Audit } from "../audit/Audit.ts"
+import { HubConfig } from "../config/HubConfig.ts"
 import { identityOf, isAdmitted } from "../signin/Claims.ts"
 import { DeviceCodes } from "../signin/DeviceCodes.ts"
 import { IdentityProvider } from "../signin/IdentityProvider.ts"
-import { ATTEMPT_TTL, LoginAttempts } from "../signin/LoginAttempts.ts"
+import { ATTEMPT_TTL, LoginAttempts, returnPathOf } from "../signin/LoginAttempts.ts"
 import { LogoutTokens } from "../signin/LogoutTokens.ts"
-import { returnPathOf } from "../signin/ReturnPath.ts"
 import { type IssuedSignIn, lifetimes, SignInStore } from "../signin/SignInStore.ts"
 import { Users } from "../signin/Users.ts"
+import { ClientAddress } from "./Callers.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
 import type { HubRequest } from "./HubRequest.ts"
 import { PublicUrl } from "./PublicUrl.ts"
 import { credentialOf } from "./RequestCredential.ts"
 import { loginCookie, sessionCookies } from "./SessionCookies.ts"
-import { SignInRate } from "./SignInRate.ts"
+
+/** @effect-expect-leaking HttpServerRequest */
+export class SignInRate extends Context.Service<
+  SignInRate,
+  {
+    /** Counts this request. */
+    readonly counted: Effect.Effect<void, RateLimited, HttpServerRequest.HttpServerRequest>
+    /** Counts refusals; refuses requests after too many. */
+    readonly countingRefusals: <A, E, R>(
+      self: Effect.Effect<A, E, R>
+    ) => Effect.Effect<A, E | RateLimited, R | HttpServerRequest.HttpServerRequest>
+  }
+>()("corral/hub/SignInRate") {
+  static readonly layer = Layer.effect(
+    SignInRate,
+    Effect.gen(function* () {
+      const { signInsPerMinute: perMinute } = yield* HubConfig
+      const clock = yield* Clock.Clock
+      const rate = new RequestRateLimit(perMinute, () => clock.currentTimeMillisUnsafe(), MINUTE)
+      const addresses = yield* ClientAddress
+      const address = Effect.map(HttpServerRequest.HttpServerRequest, ({ headers, remoteAddress }) =>
+        addresses.networkOf(headers, Option.getOrUndefined(remoteAddress))
+      )
+      const refuse = new RateLimited({ details: { retryAfterSeconds: Math.ceil(60 / perMinute) } })
+      return SignInRate.of({
+        counted: Effect.flatMap(address, (key) => (rate.take(key) ? Effect.void : Effect.fail(refuse))),
+        countingRefusals: Effect.fnUntraced(function* (self) {
+          const key = yield* address
+          if (!rate.has(key)) return yield* refuse
+          return yield* Effect.tapError(self, (error) =>
+            Effect.sync(() => {
+              if (isRefusal(error)) rate.take(key)
+            })
+          )
+        })
+      })
+    })
+  )
+}
+
+const MINUTE = 60_000
+
+const isRefusal = (error: unknown): boolean => {
+  const { code } = error as Partial<Coded<ErrorCode>>
+  return code === "unauthorized" || code === "permission_denied"
+}
 
 /** Greatest age of a fresh sign-in, in seconds: enough time to return from the provider. */
 const MAX_FRESH_SECONDS = 300

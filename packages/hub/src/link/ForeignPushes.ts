@@ -5,7 +5,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
 import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
-import { runProjectRows } from "../run/RunRow.ts"
+import { runProjectRows } from "../run/Runs.ts"
 
 export class ForeignPushes extends Context.Service<
   ForeignPushes,

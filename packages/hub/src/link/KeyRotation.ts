@@ -1,5 +1,5 @@
 /** Rotation of a device's key. Later proofs need the new key; the current link stays open. */
-import type { DeviceLink } from "../device/DeviceLink.ts"
+import { deviceIdRows, type DeviceLink } from "../device/DeviceRow.ts"
 import { type Conflict, SchemaValidationFailed, type Unauthorized } from "@corral/domain/errors/Failures"
 import type { RequestId } from "@corral/domain/identity/Ids"
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
@@ -7,7 +7,6 @@ import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
-import { deviceIdRows } from "../device/DeviceRow.ts"
 import { Leases } from "./Leases.ts"
 
 export class KeyRotation extends Context.Service<

@@ -1,24 +1,62 @@
 /**
- * Takeover of a device's link by a new connection, and detection of two Edges that share one key.
+ * Takeover of a device's link by a new connection, and detection of two Edges that share one key. Also the device's offer as the table
+ * `devices` stores it: bounded JSON text that PostgreSQL accepts.
  *
- * Guarantees: the new link has a higher generation than all before it. Two Edges that take the link from each other are recorded in the audit, and
- * refused if they do it again within a minute.
+ * Guarantees: the new link has a higher generation than all before it. Two Edges that take the link from each other are recorded in
+ * the audit, and refused if they do it again within a minute.
  */
 import { OFFLINE_AFTER_SECONDS } from "@corral/domain/device/Device"
-import { Conflict, type Unauthorized } from "@corral/domain/errors/Failures"
+import type { Workspace } from "@corral/domain/device/Workspace"
+import { Conflict, SchemaValidationFailed, type Unauthorized } from "@corral/domain/errors/Failures"
 import type { DeviceId, RequestId } from "@corral/domain/identity/Ids"
+import type { Offer } from "@corral/domain/link/EdgeLink"
+import type { Agent } from "@corral/domain/run/Agent"
 import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
-import { type LinkHolderRow, lockedHolderRows, takenLinkRows } from "../device/DeviceRow.ts"
-import type { DeviceLink } from "../device/DeviceLink.ts"
+import { type DeviceLink, type LinkHolderRow, lockedHolderRows, takenLinkRows } from "../device/DeviceRow.ts"
 import { Gathered } from "../store/Gathered.ts"
 import { notify } from "../store/Notice.ts"
 import { PlannedSql } from "../store/PlannedSql.ts"
-import type { EncodedOffer } from "./EncodedOffer.ts"
-import { invalidDeviceProof, type ProvedDevice } from "./Proofs.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
+import { invalidDeviceProof, type ProvedDevice } from "./Proofs.ts"
+
+export interface EncodedOffer {
+  readonly version: string
+  readonly workspaces: string
+  readonly agents: string
+  /** Null for an Edge that does not list its commands. */
+  readonly commands: string | null
+}
+
+const MAX_OFFERED = 200
+const MAX_OFFER_CHARACTERS = 262_144
+
+/** Fails if the offer is too large or contains text that can't be stored. */
+export const encodeOffer = (offer: Offer): Effect.Effect<EncodedOffer, SchemaValidationFailed> => {
+  let isStorable = offer.workspaces.length <= MAX_OFFERED && offer.agents.length <= MAX_OFFERED
+  const text = (
+    value: ReadonlyArray<Agent> | ReadonlyArray<Workspace> | ReadonlyArray<string> | string
+  ): string =>
+    JSON.stringify(value, (_, part: unknown) => {
+      if (typeof part === "string" && (part.includes("\0") || !part.isWellFormed())) isStorable = false
+      return part
+    })
+  const [agents, workspaces] = [text(offer.agents), text(offer.workspaces)]
+  const commands = offer.commands === undefined ? null : text(offer.commands)
+  const size = agents.length + workspaces.length + text(offer.version).length + (commands?.length ?? 0)
+  return isStorable && size <= MAX_OFFER_CHARACTERS && offer.version.length <= 100
+    ? Effect.succeed({ version: offer.version, workspaces, agents, commands })
+    : Effect.fail(
+        new SchemaValidationFailed({
+          message: "The offer is too large or contains text that can't be stored.",
+          details: {
+            issues: [{ path: "offer", message: "Expected at most 200 workspaces and 200 agents in 256 KiB" }]
+          }
+        })
+      )
+}
 
 /** Result of a proof: the device that takes its link over. */
 export interface LeaseRequest {

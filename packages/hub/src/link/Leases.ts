@@ -10,12 +10,16 @@ import { Conflict, type Unauthorized } from "@corral/domain/errors/Failures"
 import type { DeviceId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
-import type { DeviceLink } from "../device/DeviceLink.ts"
-import { linkRows, renewedLeaseRows } from "../device/DeviceRow.ts"
+import { type DeviceLink, linkRows, renewedLeaseRows } from "../device/DeviceRow.ts"
 import { Gathered } from "../store/Gathered.ts"
 import { announced, notify } from "../store/Notice.ts"
-import type { EncodedOffer } from "./EncodedOffer.ts"
-import { type LeaseRequest, type TakenLink, leaseEndOf, makeTakeOver } from "./LeaseTakeover.ts"
+import {
+  type EncodedOffer,
+  leaseEndOf,
+  type LeaseRequest,
+  makeTakeOver,
+  type TakenLink
+} from "./LeaseTakeover.ts"
 import { invalidDeviceProof } from "./Proofs.ts"
 
 /** The link is not the newest of its device (`conflict`), or the device was revoked (`unauthorized`). */

@@ -4,7 +4,7 @@
  * Guarantees: a call that does not come from the device's newest link changes nothing and ends the connection.
  * Does not own the socket; `LinkServer` does.
  */
-import type { DeviceLink } from "../device/DeviceLink.ts"
+import type { DeviceLink } from "../device/DeviceRow.ts"
 import type { CommandId, CommandOutcome } from "@corral/domain/link/EdgeCommand"
 import { HEARTBEAT_EVERY_SECONDS } from "@corral/domain/device/Device"
 import {
@@ -24,15 +24,14 @@ import {
 import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { SqlError } from "effect/sql"
-import type { AttachmentReads } from "../attachment/AttachmentReads.ts"
+import type { AttachmentReads } from "../attachment/MessageAttachments.ts"
 import type { RunLog } from "../run/RunLog.ts"
 import type { Commands } from "../edges/Commands.ts"
 import { CommandFeed } from "./CommandFeed.ts"
 import type { PushQueue } from "./PushQueue.ts"
 import type { KeyRotation } from "./KeyRotation.ts"
-import type { TakenLink } from "./LeaseTakeover.ts"
+import { encodeOffer, type TakenLink } from "./LeaseTakeover.ts"
 import { linkFenced, type Leases } from "./Leases.ts"
-import { encodeOffer } from "./EncodedOffer.ts"
 import { type Challenge, hasSigned, newChallenge, invalidDeviceProof, type Proofs } from "./Proofs.ts"
 
 /** Services shared by all connections of a Hub. */

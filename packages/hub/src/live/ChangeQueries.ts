@@ -22,7 +22,7 @@ import { TaskState } from "@corral/domain/task/Task"
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { deviceIdRows, deviceStateOf, presenceRows } from "../device/DeviceRow.ts"
-import { readableRows } from "../store/ReadableList.ts"
+import { readableRows } from "../store/ListPage.ts"
 import { storedRows } from "../store/StoredRows.ts"
 
 /** The `kind` is a literal of the statement; it selects the table. */

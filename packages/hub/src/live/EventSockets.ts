@@ -11,13 +11,13 @@ import { RunLog } from "../run/RunLog.ts"
 import { Runs } from "../run/Runs.ts"
 import {
   type HubLogs,
+  hubRunSource,
   type HubSubscription,
   LOG_UNREADABLE,
   type LostAccess,
-  hubRunSource
-} from "./StreamSubscription.ts"
+  StreamAuthority
+} from "./StreamAuthority.ts"
 import { RunFeeds } from "./RunFeeds.ts"
-import { StreamAuthority } from "./StreamAuthority.ts"
 
 export class EventSockets extends Context.Service<
   EventSockets,

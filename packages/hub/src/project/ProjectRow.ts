@@ -1,4 +1,8 @@
-/** Codec of the table `projects`, with the role of the reader. */
+/**
+ * Codec of the table `projects`, with the role of the reader. Also the lock that prevents the deletion of a project while a
+ * transaction writes rows that belong to it.
+ */
+import { PermissionDenied } from "@corral/domain/errors/Failures"
 import { ProjectId } from "@corral/domain/identity/Ids"
 import {
   Approvers,
@@ -8,8 +12,18 @@ import {
   ProjectVisibility,
   type RunDefaults
 } from "@corral/domain/project/Project"
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
 import { storedRows, Timestamp } from "../store/StoredRows.ts"
+
+/** Holds until the transaction ends. A deleted project is refused like one that never existed. */
+export const lockProject = (
+  sql: SqlClient.SqlClient,
+  projectId: string
+): Effect.Effect<void, PermissionDenied | SqlError.SqlError> =>
+  Effect.flatMap(sql`SELECT 1 FROM projects WHERE id = ${projectId} FOR KEY SHARE`, ({ length }) =>
+    length === 0 ? Effect.fail(new PermissionDenied()) : Effect.void
+  )
 
 /** Limits of runs that do not have others. */
 const runDefaultColumns = {

@@ -21,13 +21,11 @@ import {
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { limitTo } from "../store/Limit.ts"
+import { encodePosition, limitTo, type Position } from "../store/ListPage.ts"
 import { notify } from "../store/Notice.ts"
-import { type Position, encodePosition } from "../store/Position.ts"
 import { endedRunStates } from "../store/StateLists.ts"
 import { Timestamp, storedRows } from "../store/StoredRows.ts"
-import { lockProject } from "./ProjectLock.ts"
-import { PROJECT_COLUMNS, projectOf, projectRows } from "./ProjectRow.ts"
+import { lockProject, PROJECT_COLUMNS, projectOf, projectRows } from "./ProjectRow.ts"
 
 export class Projects extends Context.Service<
   Projects,

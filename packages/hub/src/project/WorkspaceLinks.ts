@@ -6,9 +6,8 @@ import type { WorkspaceLink } from "@corral/domain/project/Project"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Inventory } from "../device/Inventory.ts"
-import { limitTo } from "../store/Limit.ts"
-import { decodeSeq } from "../store/Position.ts"
-import { lockProject } from "./ProjectLock.ts"
+import { decodeSeq, limitTo } from "../store/ListPage.ts"
+import { lockProject } from "./ProjectRow.ts"
 import { Timestamp, storedRows } from "../store/StoredRows.ts"
 
 // Codec of the table `workspace_links`.

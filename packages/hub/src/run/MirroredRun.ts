@@ -27,7 +27,7 @@ import {
 import { type Refusal, type RunState, accept, initial, runSummaryOf } from "@corral/domain/run/RunState"
 import { VersionedMap } from "@corral/domain/run/VersionedMap"
 import { Result } from "effect"
-import { type FoldedColumns, commandsOf } from "./RunRow.ts"
+import { commandsOf, type FoldedColumns } from "./Runs.ts"
 
 // What a run asks people by a part of its events: approvals, or questions. Each request is in its state after them.
 

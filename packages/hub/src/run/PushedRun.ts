@@ -10,7 +10,7 @@ import { type Envelope, MAX_PAYLOAD_BYTES } from "@corral/domain/run/RunEvent"
 import { isJsonObject } from "@corral/domain/text/JsonObject"
 import type { LogBatch } from "@corral/service/stream/LogSource"
 import { MirroredRun } from "./MirroredRun.ts"
-import type { LockedRunRow } from "./RunRow.ts"
+import type { LockedRunRow } from "./Runs.ts"
 
 /** `unknown`: the target has no such run. `gap`: earlier events are missing. `broken`: not events, or they can't follow the log. */
 export type PushRefusal = "unknown" | "gap" | "broken"

@@ -9,12 +9,11 @@ import { Clock, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { HubConfig } from "../config/HubConfig.ts"
-import { limitTo } from "../store/Limit.ts"
-import { decodePosition, encodePosition } from "../store/Position.ts"
+import { decodePosition, encodePosition, limitTo } from "../store/ListPage.ts"
 import { doSharedWork } from "../store/SharedWork.ts"
 import { sweepRows } from "../store/Sweep.ts"
 import { addPartitions, compactPartition, firstRunIdAt, isDroppable, runPartitions } from "./RunPartitions.ts"
-import { endedRunRows } from "./RunRow.ts"
+import { endedRunRows } from "./Runs.ts"
 
 const RUNS = 100
 const ROWS = 500

@@ -24,7 +24,7 @@ import {
   type TargetPush,
   RunPushes
 } from "./RunPushes.ts"
-import { runAckRows } from "./RunRow.ts"
+import { runAckRows } from "./Runs.ts"
 
 const LogBatchRow = Schema.Struct({
   first_seq: Schema.Int,

@@ -2,7 +2,7 @@
 import { RunId, TaskId } from "@corral/domain/identity/Ids"
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError, Statement } from "effect/sql"
-import type { DeviceLink } from "../device/DeviceLink.ts"
+import type { DeviceLink } from "../device/DeviceRow.ts"
 import { notify } from "../store/Notice.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import type { MirroredRequests } from "./MirroredRun.ts"
@@ -15,7 +15,7 @@ import {
   inputTable,
   requestTables
 } from "./RequestTable.ts"
-import { LOCKED_RUN_COLUMNS, lockedRunRows } from "./RunRow.ts"
+import { LOCKED_RUN_COLUMNS, lockedRunRows } from "./Runs.ts"
 
 /** Locks in the order of ids, not of the pushes, so that two transactions never deadlock. */
 export const lockRuns = (

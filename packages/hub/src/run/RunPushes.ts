@@ -14,14 +14,14 @@ import type { MirroredRequests } from "./MirroredRun.ts"
 import type { RequestDocuments } from "./RequestTable.ts"
 import { notify } from "../store/Notice.ts"
 import type { PlannedSql } from "../store/PlannedSql.ts"
-import type { DeviceLink } from "../device/DeviceLink.ts"
+import type { DeviceLink } from "../device/DeviceRow.ts"
 import { type PushRefusal, PushedRun } from "./PushedRun.ts"
 import { concernsConversation, storeConversationChanges } from "./RunConversation.ts"
 import { approvesPlan, mayNeedTask, storePlanTasks } from "./PlanTask.ts"
 import { lockRuns, storeKnown, storeLocked } from "./RunLogWrites.ts"
 import type { Approval } from "@corral/domain/approval/Approval"
 import type { InputRequest } from "@corral/domain/input/InputRequest"
-import type { LockedRunRow } from "./RunRow.ts"
+import type { LockedRunRow } from "./Runs.ts"
 
 // Rows of the runs that this Hub has stored events of lately, as its last push has left them.
 //

@@ -9,7 +9,7 @@
 import { MessageId, ProjectId, RunId, SessionId } from "@corral/domain/identity/Ids"
 import { Effect, Layer, Schedule, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { limitTo } from "../store/Limit.ts"
+import { limitTo } from "../store/ListPage.ts"
 import { Timestamp, jsonColumn, storedRows } from "../store/StoredRows.ts"
 import { LOCK_PATIENCE_MS, limitLockWait, sweepRows } from "../store/Sweep.ts"
 import { foldText, gramsOfText, searchableText } from "./FoldedText.ts"

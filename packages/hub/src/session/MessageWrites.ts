@@ -10,7 +10,7 @@ import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError, Statement } from "effect/sql"
 import { announced, notify } from "../store/Notice.ts"
 import { storedRows } from "../store/StoredRows.ts"
-import { MESSAGE_COLUMNS, type MessageRow, messageRows } from "./MessageRow.ts"
+import { MESSAGE_COLUMNS, type MessageRow, messageRows } from "./MessageStore.ts"
 import type { HeldQueue } from "@corral/domain/run/AgentProfile"
 import { openTaskStates, waitingTaskStates } from "../store/StateLists.ts"
 

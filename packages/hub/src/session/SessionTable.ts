@@ -8,10 +8,10 @@ import { Timestamp, storedRows } from "../store/StoredRows.ts"
 import type { Proof } from "@corral/domain/access/Authorization"
 import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
 import type { SqlClient, SqlError, Statement } from "effect/sql"
-import { lockProject } from "../project/ProjectLock.ts"
+import { lockProject } from "../project/ProjectRow.ts"
 import { endedRunStates } from "../store/StateLists.ts"
 import { MAX_UNREAD } from "@corral/domain/session/Conversation"
-import { limitTo } from "../store/Limit.ts"
+import { limitTo } from "../store/ListPage.ts"
 
 // Unread messages of a session, as part of the statement that reads the session: a list of sessions pays no second one.
 

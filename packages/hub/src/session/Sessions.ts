@@ -17,9 +17,8 @@ import type {
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { lockProject } from "../project/ProjectLock.ts"
-import { limitTo } from "../store/Limit.ts"
-import { type Position, encodePosition } from "../store/Position.ts"
+import { lockProject } from "../project/ProjectRow.ts"
+import { encodePosition, limitTo, type Position } from "../store/ListPage.ts"
 import { cancelWaitingMessages, withdrawUndelivered } from "./MessageWrites.ts"
 import { agentsOf, isAgentOf } from "./SessionAgentStore.ts"
 import {

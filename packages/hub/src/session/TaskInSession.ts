@@ -18,17 +18,17 @@ import type { OnOffline } from "@corral/domain/task/Task"
 import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { lockProject } from "../project/ProjectLock.ts"
-import { noteColumns } from "./MessageRow.ts"
+import { lockProject } from "../project/ProjectRow.ts"
+import { noteColumns } from "./MessageStore.ts"
 import { insertMessage } from "./MessageWrites.ts"
-import { insertSessionAgent } from "./SessionAgentStore.ts"
 import {
+  insertSessionAgent,
   placeOf,
   SESSION_AGENT_COLUMNS,
   type SessionAgentRow,
   sessionAgentRows,
   sharedPlaceOf
-} from "./SessionAgentRow.ts"
+} from "./SessionAgentStore.ts"
 import { titleSession, touchSession } from "./SessionTable.ts"
 
 /** A task that is about to be stored. */

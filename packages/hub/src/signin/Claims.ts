@@ -1,7 +1,7 @@
 /** Claims of the identity provider: name, email address and groups at configured paths, and the admission check. Pure. */
 import { isJsonObject } from "@corral/domain/text/JsonObject"
 import { capped } from "@corral/domain/text/CappedPattern"
-import type { OidcConfig } from "../config/OidcConfig.ts"
+import type { OidcConfig } from "../config/HubConfig.ts"
 import type { ProviderIdentity } from "./Users.ts"
 
 export type Claims = Readonly<Record<string, unknown>>

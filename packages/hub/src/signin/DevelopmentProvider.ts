@@ -1,19 +1,66 @@
 /**
- * Identity provider for development, inside the Hub on loopback: its page accepts any name without a proof. Every program that reaches the
- * loopback of this machine can sign in as any user.
+ * Identity provider for development, inside the Hub on loopback: its page accepts any name without a proof. Every program that reaches
+ * the loopback of this machine can sign in as any user. The page has one field with a proposed name and no script.
  *
- * Guarantees: it starts and loads only if the settings request it. Its data are in memory and end with the Hub.
+ * Guarantees: it starts and loads only if the settings request it, and loads without its library's warning about the version of Node.
+ * The library knows the LTS releases only, and Corral has checked the version itself. Its data are in memory and end with the Hub.
  */
 import { Data, Effect, Layer } from "effect"
 import { generateKeyPairSync, randomBytes } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { Adapter, AdapterPayload, Configuration, Provider } from "oidc-provider"
-import { HubConfig } from "../config/HubConfig.ts"
+import { HubConfig, oidcDefaults } from "../config/HubConfig.ts"
+import { hubPage, pageStyle, sourceHash } from "../page/HubPage.ts"
 import { IdentityProvider } from "./IdentityProvider.ts"
-import { oidcDefaults } from "../config/OidcConfig.ts"
-import { providerLibrary } from "./ProviderLibrary.ts"
-import { signInPage, signInPolicy } from "./SignInPage.ts"
+
+const isItsWarning = (text: unknown): boolean => typeof text === "string" && text.includes("oidc-provider ")
+
+export const providerLibrary = Effect.promise(async () => {
+  const { warn } = globalThis.console
+  globalThis.console.warn = (...texts) => {
+    if (!isItsWarning(texts[0])) warn(...texts)
+  }
+  try {
+    return (await import("oidc-provider")).default
+  } finally {
+    globalThis.console.warn = warn
+  }
+})
+
+/** The form returns to the Hub by redirects, which `form-action` would refuse. */
+export const signInPolicy = `default-src 'none'; style-src ${sourceHash(pageStyle)}; frame-ancestors 'none'`
+
+const words = {
+  en: {
+    title: "Sign in",
+    name: "Your name",
+    note: "For development only: any name is accepted. A Hub for several people uses an identity provider."
+  },
+  zh: {
+    title: "登录",
+    name: "您的姓名",
+    note: "仅供开发使用：任何姓名均可登录。多人使用的 Hub 应配置身份提供方。"
+  }
+}
+
+const escaped = (text: string): string => text.replaceAll(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
+
+/** `languages` is the header `accept-language`. */
+export const signInPage = (proposed: string, languages = ""): string => {
+  const lang = languages.trim().toLowerCase().startsWith("zh") ? "zh" : "en"
+  const { name, note, title } = words[lang]
+  return hubPage({
+    title,
+    lang: lang === "zh" ? "zh-CN" : "en",
+    body: `<h1>${title}</h1>
+<form method="post">
+  <label>${name}<input name="name" maxlength="100" autocomplete="username" value="${escaped(proposed)}" required autofocus></label>
+  <button class="primary">${title}</button>
+</form>
+<p class="quiet">${note}</p>`
+  })
+}
 
 export class DevelopmentProviderFailed extends Data.TaggedError("DevelopmentProviderFailed")<{
   readonly message: string

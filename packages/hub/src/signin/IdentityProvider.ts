@@ -14,7 +14,7 @@ import * as client from "openid-client"
 import { type Claims, lacksRequiredClaim } from "./Claims.ts"
 import { clientKeyAuth } from "../config/ClientKey.ts"
 import type { LoginAttempt } from "./LoginAttempts.ts"
-import type { OidcConfig } from "../config/OidcConfig.ts"
+import type { OidcConfig } from "../config/HubConfig.ts"
 import { providerFetch } from "./ProviderFetch.ts"
 
 /** User whom the provider has authenticated. */

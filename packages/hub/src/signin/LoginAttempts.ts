@@ -1,8 +1,25 @@
-/** Sign-ins in progress at the identity provider. Each is bound to its browser, valid for ten minutes and one use. */
+/**
+ * Sign-ins in progress at the identity provider, and the path after them. Each is bound to its browser, valid for ten minutes and one
+ * use. The path is always on this Hub, also if a link requests another site.
+ */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { createHash } from "node:crypto"
 import { storedRows } from "../store/StoredRows.ts"
+
+/** Placeholder for the origin of the Hub, to parse a path as browsers do. */
+const PLACEHOLDER_ORIGIN = "https://hub.invalid"
+
+/** Paths that a browser, or a proxy that decodes again, reads as another host. */
+const leadsAway = /^[/\\]*(?:%2f|%5c|[/\\]{2})/i
+
+/** Safe path, query and fragment; "/" for anything that is not a path of the Hub. */
+export const returnPathOf = (requested: string | undefined): string => {
+  if (requested === undefined || !requested.startsWith("/") || /[\\\p{Cc}]/u.test(requested)) return "/"
+  const url = URL.parse(requested, PLACEHOLDER_ORIGIN)
+  if (url === null || url.origin !== PLACEHOLDER_ORIGIN || leadsAway.test(url.pathname)) return "/"
+  return url.pathname + url.search + url.hash
+}
 
 const loginAttemptRows = storedRows(
   "login_attempts",

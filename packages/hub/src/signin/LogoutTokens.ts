@@ -11,7 +11,7 @@ import { errors, type JWTPayload, jwtVerify } from "jose"
 import { createHash } from "node:crypto"
 import { ChatBindings } from "../chat/ChatBindings.ts"
 import { IdentityProvider } from "./IdentityProvider.ts"
-import type { ProviderSubject } from "./SignInRevocation.ts"
+import type { ProviderSubject } from "./SignInRow.ts"
 import { SignInStore } from "./SignInStore.ts"
 
 const EVENT = "http://schemas.openid.net/event/backchannel-logout"

@@ -12,7 +12,7 @@ import {
 import { oneOf, parsedBy, Secret, TextList, textMatching } from "@corral/service/settings/SettingSchemas"
 import { Config, Effect, Schema } from "effect"
 import { clientKeyFrom } from "../config/ClientKey.ts"
-import { type OidcConfig, oidcDefaults, tokenAuths } from "../config/OidcConfig.ts"
+import { type OidcConfig, oidcDefaults, tokenAuths } from "../config/HubConfig.ts"
 
 const Issuer = textMatching("the issuer's address with https, or with http on loopback", (text) => {
   const url = URL.parse(text)

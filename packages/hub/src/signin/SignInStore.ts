@@ -16,21 +16,22 @@ import type { SqlError } from "effect/sql"
 import { randomBytes } from "node:crypto"
 import { newToken, purposeOf, successorOf, tokenHash } from "./SessionToken.ts"
 import {
-  OPEN_SIGN_IN_COLUMNS,
-  SIGN_IN_COLUMNS,
-  type SignInContext,
-  type SignInRow,
   authenticationRows,
   exchangedSignInRows,
   isValidAt,
+  OPEN_SIGN_IN_COLUMNS,
   openSignInOf,
   openSignInRows,
+  type ProviderSubject,
+  SIGN_IN_COLUMNS,
+  type SignInContext,
   signInContext,
+  signInRevocation,
+  type SignInRow,
   signInRows,
   signInTokenRows,
   successorRows
 } from "./SignInRow.ts"
-import { type ProviderSubject, signInRevocation } from "./SignInRevocation.ts"
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

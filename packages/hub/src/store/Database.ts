@@ -1,6 +1,6 @@
 /**
- * The Hub's database: an external PostgreSQL where the configuration names one, otherwise the embedded one. All migrations are applied. Waits for
- * locks end while all connections are in use.
+ * The Hub's database: an external PostgreSQL where the configuration names one, otherwise the embedded one. All migrations are
+ * applied. Waits for locks end while all connections are in use. Other services in the same process get its address.
  *
  * A failed statement is a defect of Corral or of the database. Services pass it on, and the HTTP server distinguishes the two.
  */
@@ -14,17 +14,29 @@ import {
 } from "@corral/service/DatabaseStart"
 import { nodeVersionLayer } from "@corral/service/NodeVersion"
 import { PgClient, PgConnection } from "@effect/sql-pg"
-import { Context, Duration, Effect, Layer, Option, type Scope } from "effect"
+import { Context, Duration, Effect, Layer, Option, Redacted, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlError } from "effect/sql"
 import { randomUUID } from "node:crypto"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { HubConfig } from "../config/HubConfig.ts"
 import { type EmbeddedPostgres, HubStoreUnavailable, startEmbeddedPostgres } from "./EmbeddedPostgres.ts"
 import { migrations, runHubMigrations } from "./migrations.ts"
 import { shareOutbox } from "./Notice.ts"
 import { HUB_APPLICATION } from "./OtherHubs.ts"
-import { PlannedSql, plannedConnections } from "./PlannedSql.ts"
+import { plannedConnections, PlannedSql } from "./PlannedSql.ts"
+
+/** The configured `postgres://` URL, or the URL of the embedded server's socket. */
+export const storeAddress: Effect.Effect<Redacted.Redacted, never, PgClient.PgClient> = Effect.map(
+  PgClient.PgClient,
+  ({ config: { database = "postgres", path = "", url, username = "" } }) => {
+    if (url !== undefined) return url
+    const address = new URL(`postgres://localhost/${encodeURIComponent(database)}`)
+    address.username = username
+    address.searchParams.set("host", dirname(path))
+    return Redacted.make(address.href)
+  }
+)
 
 // End of waits for locks while all connections are in use (ADR 113).
 //

@@ -1,5 +1,6 @@
 /**
- * Migrations of the Hub's database, each applied once. A released migration is never changed; a new one follows it.
+ * Migrations of the Hub's database, each applied once, with their statements in `migrations/`. A released migration is never changed; a new one
+ * follows it.
  *
  * Hubs of the previous release keep running on the migrated database during an upgrade. So a migration adds, and what it replaces is removed by a later
  * release (ADR 91). A test checks this for migrations after those of the last release.
@@ -9,42 +10,48 @@
  */
 import { executeAll } from "@corral/service/SqlStatements"
 import { Migrator } from "effect/sql"
-import { peopleMigration } from "./migrations/0001-people.ts"
-import { projectsMigration } from "./migrations/0002-projects.ts"
-import { recordsMigration } from "./migrations/0003-records.ts"
-import { devicesAndSessionsMigration } from "./migrations/0005-devices-and-sessions.ts"
-import { signInMigration } from "./migrations/0004-sign-in.ts"
-import { runsMigration } from "./migrations/0006-runs.ts"
-import { linkMigration } from "./migrations/0007-link.ts"
-import { policiesMigration } from "./migrations/0008-policies.ts"
-import { chatMigration } from "./migrations/0009-chat.ts"
-import { tracesMigration } from "./migrations/0010-traces.ts"
-import { signInsMigration } from "./migrations/0011-sign-ins.ts"
-import { commandsMigration } from "./migrations/0012-commands.ts"
-import { decisionsMigration } from "./migrations/0013-decisions.ts"
-import { signInTimeMigration } from "./migrations/0014-sign-in-time.ts"
-import { deviceSharesMigration } from "./migrations/0015-device-shares.ts"
-import { auditReadersMigration } from "./migrations/0016-audit-readers.ts"
-import { runRequestersMigration } from "./migrations/0017-run-requesters.ts"
-import { sentCommandsMigration } from "./migrations/0018-sent-commands.ts"
-import { searchMigration } from "./migrations/0020-search.ts"
-import { readPositionsMigration } from "./migrations/0021-read-positions.ts"
-import { conversationsMigration } from "./migrations/0022-conversations.ts"
-import { attachmentsMigration } from "./migrations/0023-attachments.ts"
-import { chatAnswersMigration } from "./migrations/0024-chat-answers.ts"
-import { auditHeadsMigration } from "./migrations/0025-audit-heads.ts"
-import { commitTimeMigration } from "./migrations/0026-commit-time.ts"
-import { partitionsMigration } from "./migrations/0027-partitions.ts"
-import { growingTablesMigration } from "./migrations/0028-growing-tables.ts"
-import { olderHubsMigration } from "./migrations/0029-older-hubs.ts"
-import { sharedWorkMigration } from "./migrations/0030-shared-work.ts"
-import { inputsMigration } from "./migrations/0031-inputs.ts"
-import { auditListsMigration } from "./migrations/0032-audit-lists.ts"
-import { successorsMigration } from "./migrations/0033-successors.ts"
-import { heldQueuesMigration } from "./migrations/0034-held-queues.ts"
-import { replacedRunsMigration } from "./migrations/0035-replaced-runs.ts"
-import { uploadQuotasMigration } from "./migrations/0036-upload-quotas.ts"
-import { auditPartsMigration } from "./migrations/0037-audit-parts.ts"
+import {
+  chatMigration,
+  devicesAndSessionsMigration,
+  linkMigration,
+  peopleMigration,
+  policiesMigration,
+  projectsMigration,
+  recordsMigration,
+  runsMigration,
+  signInMigration
+} from "./migrations/FirstTables.ts"
+import {
+  auditReadersMigration,
+  commandsMigration,
+  conversationsMigration,
+  decisionsMigration,
+  deviceSharesMigration,
+  readPositionsMigration,
+  runRequestersMigration,
+  searchMigration,
+  sentCommandsMigration,
+  signInsMigration,
+  signInTimeMigration,
+  tracesMigration
+} from "./migrations/Release02.ts"
+import {
+  attachmentsMigration,
+  auditHeadsMigration,
+  auditListsMigration,
+  auditPartsMigration,
+  chatAnswersMigration,
+  commitTimeMigration,
+  growingTablesMigration,
+  heldQueuesMigration,
+  inputsMigration,
+  olderHubsMigration,
+  partitionsMigration,
+  replacedRunsMigration,
+  sharedWorkMigration,
+  successorsMigration,
+  uploadQuotasMigration
+} from "./migrations/Release03.ts"
 
 export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": peopleMigration,

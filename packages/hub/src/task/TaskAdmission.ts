@@ -12,7 +12,7 @@ import type { DeviceId, ProjectId, UserId, WorkspaceId } from "@corral/domain/id
 import type { CreateTask } from "@corral/domain/task/Task"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import { memberRoleRows } from "../authority/Membership.ts"
+import { memberRoleRows } from "../authority/ProjectProof.ts"
 import type { Targets } from "../edges/Targets.ts"
 import { validationFailure } from "../run/OfferRefusal.ts"
 import type { Runs } from "../run/Runs.ts"

@@ -1,29 +1,99 @@
 /**
- * Tasks: work for one exact target. A task becomes one run on its target, waits for the target, or ends without a run. A task never runs on
- * another target.
+ * Tasks: work for one exact target. A task becomes one run on its target, waits for the target, or ends without a run. A task never
+ * runs on another target. Also the starts of runs that were sent and never answered.
  *
- * A `pending` task has a run id and is on its way; whether the Edge has it is unknown until the Edge answers. Later states follow the run's
- * log (`RunLog`). A task for an online target that no other one waits for gets its run in the transaction that stores it.
+ * A `pending` task has a run id and is on its way; whether the Edge has it is unknown until the Edge answers. Later states follow the
+ * run's log (`RunLog`). A task for an online target that no other one waits for gets its run in the transaction that stores it.
+ * A task does not stay `pending` because its Edge is silent, and a failed start is not sent again. Whether the Edge has the run is
+ * unknown: if its events arrive after all, `RunLog` accepts them, and run and task continue from there.
  */
 import type { Proof } from "@corral/domain/access/Authorization"
 import type { TargetOffline, UnauthorizedTarget } from "@corral/domain/errors/Failures"
-import type { DeviceId, ProjectId, SessionId, TaskId, UserId } from "@corral/domain/identity/Ids"
+import type { DeviceId, ProjectId, RunId, SessionId, TaskId, UserId } from "@corral/domain/identity/Ids"
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { CreateTask, Task, TaskState } from "@corral/domain/task/Task"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { startCommandId } from "../edges/CommandRequest.ts"
 import { Targets } from "../edges/Targets.ts"
 import type { OfferRefusal } from "../run/OfferRefusal.ts"
 import { RunLog } from "../run/RunLog.ts"
+import { runSeqRows } from "../run/Runs.ts"
 import type { TaskTurn } from "../session/TaskInSession.ts"
-import { announced } from "../store/Notice.ts"
-import { readableRows } from "../store/ReadableList.ts"
+import { readableRows } from "../store/ListPage.ts"
+import { announced, notify } from "../store/Notice.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
-import { type ClaimedTask, TASK_COLUMNS, taskOf, taskRows, taskTargetRows } from "./TaskRow.ts"
 import { TaskClaims } from "./TaskClaims.ts"
 import { type AssignmentListener, TaskCreation } from "./TaskCreation.ts"
-import { failUnansweredStart, findUnansweredStarts } from "./UnansweredStarts.ts"
+import {
+  assignedTaskRows,
+  type ClaimedTask,
+  TASK_COLUMNS,
+  taskOf,
+  taskRows,
+  taskTargetRows
+} from "./TaskRow.ts"
+
+/** Time that an Edge has for its answer over one link. */
+const ANSWER_MS = 60_000
+
+export interface UnansweredStart {
+  readonly id: TaskId
+  readonly runId: RunId
+  readonly targetId: DeviceId
+}
+
+/** A task with `onOffline: "queue"` waits while its device is offline, until it expires. */
+const findUnansweredStarts = (
+  sql: SqlClient.SqlClient,
+  now: Date
+): Effect.Effect<ReadonlyArray<UnansweredStart>, SqlError.SqlError> =>
+  Effect.map(
+    assignedTaskRows.all(sql`
+      SELECT t.id, t.run_id, t.target_id
+      FROM tasks t JOIN edge_commands c ON c.id = 'start.' || t.run_id LEFT JOIN devices d ON d.id = t.target_id
+      WHERE t.state = 'pending' AND c.outcome IS NULL AND c.generation IS NOT NULL
+        AND c.sent_at < ${new Date(now.getTime() - ANSWER_MS)}
+        AND (t.on_offline = 'fail' OR t.expires_at <= ${now} OR d.lease_until > ${now})`),
+    (rows) => rows.map(({ id, run_id: runId, target_id: targetId }) => ({ id, runId, targetId }))
+  )
+
+const error = {
+  code: "target_offline",
+  message:
+    "The device did not answer. Check that its Edge is running. If the Edge has the run, the run continues here."
+}
+
+/** Fails the run and its task. Takes locks in the same order as a push: first the run, then the task. */
+const failUnansweredStart = (sql: SqlClient.SqlClient, { id, runId, targetId }: UnansweredStart, now: Date) =>
+  sql.withTransaction(
+    Effect.gen(function* () {
+      const run = yield* runSeqRows.first(sql`SELECT last_seq FROM runs WHERE id = ${runId} FOR UPDATE`)
+      if (run === undefined || run.last_seq > 0) return
+      const details = { targetId, outcome: "unknown" }
+      const outcome = JSON.stringify({ _tag: "Refused", error: { ...error, details } })
+      const answered = yield* announced(
+        sql,
+        "commandDone",
+        sql`
+          UPDATE edge_commands SET outcome = ${outcome}, answered_at = ${now}
+          WHERE id = ${startCommandId(runId)} AND outcome IS NULL RETURNING id`
+      )
+      if (answered.length === 0) return
+      const summary = JSON.stringify({ error, endedAt: now.toISOString() })
+      yield* sql`
+        UPDATE runs SET state = 'failed', told = ${summary}, ended_at = ${now}, updated_at = ${now} WHERE id = ${runId}`
+      yield* notify(sql, "runState", runId)
+      yield* announced(
+        sql,
+        "task",
+        sql`
+          UPDATE tasks SET state = 'failed', error = ${JSON.stringify(error)}, updated_at = ${now}
+          WHERE id = ${id} AND state = 'pending' RETURNING id`
+      )
+    })
+  )
 
 export interface TaskFilter {
   readonly projectId?: ProjectId | undefined

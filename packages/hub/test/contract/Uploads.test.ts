@@ -12,8 +12,12 @@ import { PIXEL, upload } from "@corral/testing/hub/Uploads"
 import { Effect, Result } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { createHash } from "node:crypto"
-import { MAX_DAILY_BYTES, MAX_SESSION_BYTES } from "../../src/attachment/UploadQuota.ts"
-import { MAX_UNSENT_FILES, Uploads } from "../../src/attachment/Uploads.ts"
+import {
+  MAX_DAILY_BYTES,
+  MAX_SESSION_BYTES,
+  MAX_UNSENT_FILES,
+  Uploads
+} from "../../src/attachment/Uploads.ts"
 import { TalkingEdge } from "../harness/TalkingEdge.ts"
 import { Talk } from "../harness/Talks.ts"
 import { worldOf } from "../link/World.ts"

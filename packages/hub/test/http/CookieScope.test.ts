@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { cookieScopeOf } from "../../src/http/CookieScope.ts"
-import { returnPathOf } from "../../src/signin/ReturnPath.ts"
+import { cookieScopeOf } from "../../src/http/SessionCookies.ts"
+import { returnPathOf } from "../../src/signin/LoginAttempts.ts"
 
 const names = ["__Host-corral", "__Host-corral-csrf", "__Host-corral-login", "__Host-corral-link"]
 const path = fc

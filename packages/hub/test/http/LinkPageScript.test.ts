@@ -1,6 +1,6 @@
 /** The script of the link's page, run as a browser runs it, on a document of as many elements as it knows. */
 import { assert, describe, it } from "@effect/vitest"
-import { linkPageScript } from "../../src/http/LinkPageScript.ts"
+import { linkPageScript } from "../../src/http/LinkPage.ts"
 
 const script = linkPageScript({ prefix: "", csrfCookie: "csrf", csrfHeader: "x-csrf", page: "/link" })
 

@@ -4,7 +4,7 @@ import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
 import type { ProjectId, RunId, TaskId, UserId } from "@corral/domain/identity/Ids"
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { ChangeReader } from "../../src/live/ChangeReader.ts"
+import { ChangeReader } from "../../src/live/ChangeFeed.ts"
 
 const run = (n: number, state: "running" | "completed" = "running", project = "prj_1"): ChangeHint => ({
   kind: "run",

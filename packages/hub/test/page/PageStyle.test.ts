@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { pageStyle } from "../../src/page/HubPage.ts"
-import { signInPage, signInPolicy } from "../../src/signin/SignInPage.ts"
+import { signInPage, signInPolicy } from "../../src/signin/DevelopmentProvider.ts"
 
 const tokens = readFileSync(
   fileURLToPath(new URL("../../../console/src/ui/tokens.css", import.meta.url)),

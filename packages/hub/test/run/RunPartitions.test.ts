@@ -21,7 +21,7 @@ import { Client } from "pg"
 import { dropPartitionsEndedBefore } from "../../src/run/Retention.ts"
 import { RunLog } from "../../src/run/RunLog.ts"
 import { addPartitions, runPartitions } from "../../src/run/RunPartitions.ts"
-import { partitionsMigration } from "../../src/store/migrations/0027-partitions.ts"
+import { partitionsMigration } from "../../src/store/migrations/Release03.ts"
 
 const DAY_MS = 86_400_000
 const runIdAt = (at: number) => `run_${encodeUlid(at, randomBytes(10))}` as RunId

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { effort } from "@corral/testing/time/Effort"
 import { claimAt, type Claims, groupsAt, identityOf, isAdmitted } from "../../src/signin/Claims.ts"
-import { type OidcConfig, oidcDefaults } from "../../src/config/OidcConfig.ts"
+import { type OidcConfig, oidcDefaults } from "../../src/config/HubConfig.ts"
 
 const config = (rest: Partial<OidcConfig> = {}): OidcConfig => ({
   ...oidcDefaults,

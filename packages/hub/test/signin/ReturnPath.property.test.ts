@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { returnPathOf } from "../../src/signin/ReturnPath.ts"
+import { returnPathOf } from "../../src/signin/LoginAttempts.ts"
 
 const HUB = "https://hub.example"
 

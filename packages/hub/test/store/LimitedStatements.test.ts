@@ -35,13 +35,12 @@ const statements: Readonly<Record<string, ReadonlyArray<Kind>>> = {
   "hub/audit/AuditChain": ["few"],
   "hub/audit/AuditTrail": ["page", "page", "page", "page", "page", "page"],
   "hub/chat/ChatBindings": ["page"],
-  "hub/conversation/Deliveries": ["pass"],
+  "hub/conversation/Deliveries": ["pass", "pass", "pass"],
   "hub/conversation/IdleRuns": ["pass", "queue", "queue"],
   "hub/conversation/MessageSending": ["few"],
   "hub/conversation/NextTurn": ["queue", "few"],
   "hub/conversation/SessionExport": ["page"],
   "hub/conversation/SessionFork": ["few"],
-  "hub/conversation/TaskOutcomes": ["pass", "pass"],
   "hub/conversation/Transcript": ["few"],
   "hub/device/Devices": ["page", "page"],
   "hub/device/Inventory": ["page", "page"],
@@ -68,7 +67,7 @@ const statements: Readonly<Record<string, ReadonlyArray<Kind>>> = {
   "hub/signin/SignInStore": ["page"],
   "hub/signin/Users": ["few"],
   "hub/store/Database": ["few"],
-  "hub/store/ReadableList": ["page", "page"],
+  "hub/store/ListPage": ["page", "page", "page"],
   "hub/task/TaskClaims": ["queue"]
 }
 
@@ -81,7 +80,6 @@ const tested: Readonly<Record<string, string>> = {
   "hub/attachment/Uploads": "hub/test/store/LockedBatches.test.ts",
   "hub/conversation/Deliveries": "hub/test/store/LockedBatches.test.ts",
   "hub/conversation/IdleRuns": "hub/test/store/LockedBatches.test.ts",
-  "hub/conversation/TaskOutcomes": "hub/test/store/LockedBatches.test.ts",
   "hub/run/Retention": "hub/test/store/LockedBatches.test.ts",
   "hub/search/SearchIndexer": "hub/test/store/LockedBatches.test.ts"
 }

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { decodePosition, encodePosition, decodeSeq } from "../../src/store/Position.ts"
+import { decodePosition, decodeSeq, encodePosition } from "../../src/store/ListPage.ts"
 
 describe("Position", () => {
   it("decodes what was encoded", () => {

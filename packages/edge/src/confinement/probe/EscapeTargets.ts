@@ -1,6 +1,5 @@
 /** What the probe's program receives: where to try. */
-import type { VisiblePlaces } from "./VisibleAttempts.ts"
-import type { HostServers } from "./NetworkAttempts.ts"
+import type { HostServers, VisiblePlaces } from "./NetworkAttempts.ts"
 import type { HostPaths, HostProcess } from "./RightsAttempts.ts"
 
 interface Place {

@@ -1,4 +1,7 @@
-/** Attempts to reach servers of the probe on this machine, and to look up a name. */
+/**
+ * Attempts to reach servers of the probe on this machine, and to look up a name. Attempts to reach the machine through folders that
+ * the program sees: by sockets, pipes, and what is next to programs.
+ */
 import { createSocket } from "node:dgram"
 import * as dns from "node:dns/promises"
 import * as fs from "node:fs"
@@ -75,4 +78,27 @@ export const networkAttempts = ({ abstract, hostNetwork, ports }: HostServers): 
   "CONNECT to a mapped address": () => tunnelled(`[::ffff:127.0.0.1]:${ports.tcp4}`),
   "CONNECT to a decimal address": () => tunnelled(`2130706433:${ports.tcp4}`),
   "CONNECT to the address of no host": () => tunnelled(`0.0.0.0:${ports.tcp4}`)
+})
+
+/** By attempt, a path. A program of this machine listens at each socket, and reads each pipe. */
+export interface VisiblePlaces {
+  readonly sockets: Readonly<Record<string, string>>
+  readonly pipes: Readonly<Record<string, string>>
+  /** Files next to programs and toolchains, which are not part of them. */
+  readonly files: Readonly<Record<string, string>>
+}
+
+const attempts = (places: Readonly<Record<string, string>>, attempt: (path: string) => unknown): Attempts =>
+  Object.fromEntries(Object.entries(places).map(([name, path]) => [name, () => attempt(path)]))
+
+const { O_NONBLOCK, O_WRONLY } = fs.constants
+
+export const visibleAttempts = ({ files, pipes, sockets }: VisiblePlaces): Attempts => ({
+  ...attempts(sockets, (path) => reached({ path })),
+  ...attempts(pipes, (path) => {
+    const fd = fs.openSync(path, O_WRONLY | O_NONBLOCK)
+    fs.writeSync(fd, "x")
+    fs.closeSync(fd)
+  }),
+  ...attempts(files, (path) => expectTrue(fs.readFileSync(path, "utf8") !== ""))
 })

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path"
 import { makeFolder } from "@corral/service/MakeFolder"
 import { listening } from "../../network/UnixListener.ts"
 import { callProgram } from "../../process/ProgramCall.ts"
-import type { VisiblePlaces } from "./VisibleAttempts.ts"
+import type { VisiblePlaces } from "./NetworkAttempts.ts"
 
 export interface VisibleScene {
   readonly places: VisiblePlaces

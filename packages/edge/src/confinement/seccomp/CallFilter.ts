@@ -1,12 +1,17 @@
 /**
- * Filter of the system calls of a confined run: a list of what is refused. The kernel applies it to every process of the run.
+ * Filter of the system calls of a confined run: a list of what is refused. The kernel applies it to every process of the run. Command
+ * that starts bubblewrap with the filter of system calls. bubblewrap reads it from a descriptor, which a shell opens before it becomes
+ * bubblewrap, so that every way to start a program can use it.
  *
- * Guarantees: the keyrings of the user and the log of the kernel are out of reach. No process sets the user or group of a file's program. Calls
- * that do work in the kernel without passing this filter, or with structures that it cannot read, are unavailable, and programs
- * use others. Calls of other architectures are refused.
+ * Guarantees: the keyrings of the user and the log of the kernel are out of reach. No process sets the user or group of a file's
+ * program. Calls that do work in the kernel without passing this filter, or with structures that it cannot read, are unavailable, and
+ * programs use others. Calls of other architectures are refused. Without the filter, nothing starts.
  *
  * Does not: list what is allowed. Programs of every kind must start, and namespaces and missing rights limit the rest.
  */
+import { Effect } from "effect"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 
 // Programs of the kernel's packet filter (classic BPF) that decide about system calls, assembled from rules. Pure.
 //
@@ -231,3 +236,31 @@ const callFilterProgram = (processor: FilteredProcessor): ReadonlyArray<Instruct
 /** Bytes of the filter; `undefined` for a processor without one. */
 export const callFilter = (processor: string): Buffer | undefined =>
   isFiltered(processor) ? filterBytes(callFilterProgram(processor)) : undefined
+
+/** Above the descriptors of the bridge and of a launcher. bubblewrap closes it. */
+const DESCRIPTOR = "9"
+const FILE = "calls.bpf"
+
+/** The shell. */
+export const FILTER_SHELL = "/bin/sh"
+
+/** Writes the filter of this machine into a folder that no run writes. Gives its path. Fails with a phrase. */
+export const openCallFilter = (folder: string): Effect.Effect<string, string> =>
+  Effect.suspend(() => {
+    const filter = callFilter(process.arch)
+    if (filter === undefined) return Effect.fail(`there is no filter of system calls for ${process.arch}`)
+    const path = join(folder, FILE)
+    return Effect.try({ try: () => writeFileSync(path, filter, { mode: 0o600 }), catch: String }).pipe(
+      Effect.as(path)
+    )
+  })
+
+/** The command. `filter`: path of the filter. `args`: those of bubblewrap. */
+export const filteredCommand = (
+  program: string,
+  filter: string,
+  args: ReadonlyArray<string>
+): { readonly file: string; readonly args: ReadonlyArray<string> } => ({
+  file: FILTER_SHELL,
+  args: ["-c", `exec "$@" ${DESCRIPTOR}<"$0"`, filter, program, "--seccomp", DESCRIPTOR, ...args]
+})

@@ -4,7 +4,7 @@
 import { Clock, Effect, Fiber, type Scope } from "effect"
 import type { RunMessage } from "../kernel/RunMessage.ts"
 import type { RunRecorder } from "../kernel/RunRecorder.ts"
-import type { RunTimes } from "../../config/RunTimes.ts"
+import type { RunTimes } from "../../config/EdgeConfig.ts"
 
 type SilenceKind = "first_event" | "silence"
 

@@ -6,7 +6,7 @@ import type { AdapterOutput, AnyProtocol } from "@corral/domain/run/RuntimeAdapt
 import type { RunPolicy } from "../../approval/RunPolicy.ts"
 import type { ProtectedWatch } from "../../confinement/ProtectedWatch.ts"
 import type { Artifacts } from "../../artifact/Artifacts.ts"
-import type { RunTimes } from "../../config/RunTimes.ts"
+import type { RunTimes } from "../../config/EdgeConfig.ts"
 import type { EdgeEventLog } from "../../log/EdgeEventLog.ts"
 import type { FindSurvivors } from "../../process/SharedSearch.ts"
 import type { SubprocessSpec } from "../../process/Subprocess.ts"

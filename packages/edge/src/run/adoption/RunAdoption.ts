@@ -7,7 +7,7 @@
 import type { Run } from "@corral/domain/run/Run"
 import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { Data, Deferred, Effect } from "effect"
-import { pageOfApprovals } from "../../approval/Approvals.ts"
+import { pageOfApprovals } from "../../store/EdgeRequestRows.ts"
 import { hasSecrets } from "../../input/SecretAnswers.ts"
 import type { HeldRunConnection } from "../../holder/HeldRunConnection.ts"
 import {

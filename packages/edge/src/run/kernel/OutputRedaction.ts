@@ -6,7 +6,7 @@
  *
  * Does not: change the content of artifacts. `Redaction` documents the secrets that it does not find.
  */
-import { Redaction } from "@corral/domain/redaction/Redaction"
+import { Redaction } from "@corral/redaction/Redaction"
 import type { DraftOf } from "@corral/domain/run/RunEvent"
 import type { AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
 

@@ -35,8 +35,7 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import { ResultContents } from "../../artifact/ResultContents.ts"
 import type { StoredBatch } from "../../log/StoredBatch.ts"
 import type { InputRequest } from "@corral/domain/input/InputRequest"
-import { pageOfApprovals } from "../../approval/Approvals.ts"
-import { findInput, pageOfInputs } from "../../input/Inputs.ts"
+import { findInput, pageOfApprovals, pageOfInputs } from "../../store/EdgeRequestRows.ts"
 import { openedAnswers, secretTexts } from "../../input/SecretAnswers.ts"
 
 /**

@@ -5,7 +5,7 @@
  */
 import { Overloaded, type Overloaded as OverloadedFailure } from "@corral/domain/errors/Failures"
 import type { RunId } from "@corral/domain/identity/Ids"
-import { secretsOf } from "@corral/domain/redaction/Redaction"
+import { secretsOf } from "@corral/redaction/Redaction"
 import type { CreateRun, Run, RunFailure } from "@corral/domain/run/Run"
 import { Effect, type Scope } from "effect"
 import type { TurnAttachments } from "../../attachment/Attachments.ts"
