@@ -34,7 +34,7 @@ type Figure = readonly [file: string, constant: string, format: (value: number) 
 const stalled: Figure = ["domain/src/http/StreamEnd.ts", "STALLED_AFTER_SECONDS", plain]
 const ping: Figure = ["domain/src/http/StreamEnd.ts", "PING_EVERY_SECONDS", plain]
 const request: Figure = ["edge/src/approval/RequestSize.ts", "MAX_REQUEST", MiB]
-const lowDisk: Figure = ["edge/src/runtime/Machine.ts", "LOW_DISK_BYTES", MB]
+const lowDisk: Figure = ["edge/src/runtime/Programs.ts", "LOW_DISK_BYTES", MB]
 const shell = (constant: string): Figure => ["edge/src/approval/ShellCommand.ts", constant, plain]
 const router = (constant: string): Figure => ["hub/src/edges/EdgeRouter.ts", constant, seconds]
 const heartbeat = (constant: string): Figure => ["domain/src/device/Device.ts", constant, plain]
@@ -53,7 +53,7 @@ const table: ReadonlyArray<readonly [page: string, sentence: string, ...figures:
   ["docs/security.md", "lines over # characters", shell("MAX_LENGTH")],
   ["docs/security.md", "# words and files", shell("MAX_PARTS")],
   ["docs/security.md", "# substitutions and here-documents", shell("MAX_OPENED")],
-  ["docs/security.md", "paths over # names", ["edge/src/approval/FollowedPath.ts", "MAX_NAMES", plain]],
+  ["docs/security.md", "paths over # names", ["edge/src/approval/PathTarget.ts", "MAX_NAMES", plain]],
   ["docs/edge.md", "less than # MB free", lowDisk],
   ["docs/operations.md", "less than # MB free", lowDisk],
   ["docs/edge.md", "has the first # MiB", ["edge/src/workspace/WorkspaceFiles.ts", "PREVIEW_BYTES", MiB]],
@@ -81,7 +81,11 @@ const table: ReadonlyArray<readonly [page: string, sentence: string, ...figures:
     ["edge/src/preview/PortSource.ts", "ANSWER_WITHIN", plain]
   ],
   ["docs/hub.md", "happens once in # hours", ["hub/src/HubIdempotency.ts", "RETENTION_MS", hours]],
-  ["docs/hub.md", "a sign-in older than # minutes", ["hub/src/http/RecentSignIn.ts", "MAX_AGE", minutesOfMs]],
+  [
+    "docs/hub.md",
+    "a sign-in older than # minutes",
+    ["hub/src/http/RequestCredential.ts", "MAX_AGE", minutesOfMs]
+  ],
   ["docs/hub.md", "shortened to one line of # characters", ["hub/src/chat/ChatName.ts", "MAX_LENGTH", plain]],
   [
     "docs/hub.md",
@@ -101,7 +105,7 @@ const table: ReadonlyArray<readonly [page: string, sentence: string, ...figures:
   ["docs/hub.md", "For # s the same key", ["hub/src/HubIdempotency.ts", "ABANDONED_MS", seconds]],
   ["docs/hub.md", "A comment arrives every # s", ping],
   ["docs/hub.md", "the reader accepts no data for # s", stalled],
-  ["docs/hub.md", "is more than # changes behind", ["hub/src/live/ChangeReader.ts", "MAX_WAITING", plain]],
+  ["docs/hub.md", "is more than # changes behind", ["hub/src/live/ChangeFeed.ts", "MAX_WAITING", plain]],
   [
     "docs/hub.md",
     "A socket without a proof lives # s and can send # MiB",

@@ -46,6 +46,10 @@ export const chineseByMessage: ReadonlyMap<string, string> = new Map([
   // Runs and their devices.
   ["The run is live.", "此次运行仍在进行中。"],
   ["The run has ended.", "此次运行已结束。"],
+  ["Artifacts are published while the run is live.", "只有在运行进行期间才能发布产物。"],
+  ["The path is not a file.", "该路径不是文件。"],
+  ["The file is larger than 50 MiB.", "文件大于 50 MiB。"],
+  ["This join token is unknown.", "未知的加入令牌。"],
   ["The run failed.", "此次运行失败。"],
   ["The run failed; its error is in the run.", "此次运行失败，错误信息见运行详情。"],
   ["The run takes no further input.", "此次运行不再接受输入。"],

@@ -29,7 +29,7 @@ const statements: Readonly<Record<string, ReadonlyArray<Kind>>> = {
   "gateway/following/Follows": ["few", "few", "few", "pass"],
   "gateway/following/RequestCardStore": ["few", "few"],
   "gateway/handling/Notices": ["pass"],
-  "gateway/inbox/ClaimedEvents": ["pass"],
+  "gateway/inbox/SenderQueues": ["pass"],
   "gateway/inbox/Inbox": ["few", "pass"],
   "hub/attachment/Uploads": ["pass"],
   "hub/audit/AuditChain": ["few"],
@@ -75,7 +75,7 @@ const statements: Readonly<Record<string, ReadonlyArray<Kind>>> = {
 const tested: Readonly<Record<string, string>> = {
   "gateway/following/Follows": "gateway/test/store/LockedBatches.test.ts",
   "gateway/handling/Notices": "gateway/test/store/LockedBatches.test.ts",
-  "gateway/inbox/ClaimedEvents": "gateway/test/store/LockedBatches.test.ts",
+  "gateway/inbox/SenderQueues": "gateway/test/store/LockedBatches.test.ts",
   "gateway/inbox/Inbox": "gateway/test/store/LockedBatches.test.ts",
   "hub/attachment/Uploads": "hub/test/store/LockedBatches.test.ts",
   "hub/conversation/Deliveries": "hub/test/store/LockedBatches.test.ts",
