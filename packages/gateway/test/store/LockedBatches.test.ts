@@ -106,7 +106,7 @@ describe("A batch of rows that another program holds", { timeout: 60_000 }, () =
     )
   })
 
-  it("holds up no event: ClaimedEvents", async () => {
+  it("holds up no event: SenderQueues", async () => {
     const store = (each: ReadonlyArray<number>) =>
       Effect.flatMap(Inbox, (inbox) => Effect.forEach(each, (n) => inbox.store(inbound(n))))
     const claimed = await whileHeld(
