@@ -10,6 +10,28 @@ import { hubApi } from "./Hub.ts"
 import { oldestFirst } from "./OldestFirst.ts"
 import { type Rights, useRights } from "./ProjectsAndTargets.ts"
 
+/** Approvals of one run that are read. */
+const MOST = 200
+
+interface PendingApprovalsOf {
+  readonly approvals: ReadonlyArray<HubApproval>
+  readonly isLoading: boolean
+}
+
+/** Pending approvals of some runs, oldest first. */
+export const usePendingApprovalsOf = (runIds: ReadonlyArray<HubRun["id"]>): PendingApprovalsOf =>
+  useQueries({
+    queries: runIds.map((runId) => ({
+      queryKey: ["approvals", "pending", runId],
+      queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
+        hubApi.approvals.list({ query: { runId, state: "pending" as const, limit: MOST }, signal })
+    })),
+    combine: (results) => ({
+      isLoading: results.some(({ isLoading }) => isLoading),
+      approvals: oldestFirst(results.flatMap(({ data }) => data?.items ?? []))
+    })
+  })
+
 /** Maximum count. */
 const COUNTED = 100
 

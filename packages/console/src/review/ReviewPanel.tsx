@@ -3,21 +3,107 @@
  *
  * Does not: place itself. Its parent shows it as a column or as a sheet; a column for a layout side by side is wider.
  */
+import { Menu } from "@base-ui/react/menu"
 import { Tabs } from "@base-ui/react/tabs"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { Artifact } from "@corral/domain/run/Artifact"
+import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
+import { type ReactNode, useState } from "react"
+import { hubApi } from "../api/Hub.ts"
+import { useList } from "../api/Lists.ts"
 import { useDiffLayout } from "../diff/useDiffLayout.ts"
+import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
-import { ArtifactsTab } from "./ArtifactsTab.tsx"
+import { ListMore } from "../ui/ListMore.tsx"
+import { Time } from "../ui/Time.tsx"
+import { ArtifactLink } from "./ArtifactLink.tsx"
 import { ChangesTab } from "./ChangesTab.tsx"
 import { FilesTab } from "./FilesTab.tsx"
 import { LogTab } from "./LogTab.tsx"
-import { isPanelTab, type PanelTab, panelTabs } from "./PanelTab.ts"
+import { type PanelTab, isPanelTab, panelTabs } from "./PanelTab.ts"
 import { PreviewTab } from "./PreviewTab.tsx"
-import { TurnMenu } from "./TurnMenu.tsx"
 import { reviewMessages } from "./messages.ts"
-import { useState } from "react"
 import "./review.css"
+
+interface ArtifactsTabProps {
+  readonly run: HubRun
+  readonly scope?: ReactNode
+}
+
+/** Artifacts of a run, each with a link that downloads it. */
+const ArtifactsTab = ({ run, scope }: ArtifactsTabProps) => {
+  const messages = useMessages(reviewMessages)
+  const list = useList<Artifact>(["runs", run.id, "artifacts"], ({ page, signal }) =>
+    hubApi.runs.artifacts({ params: { id: run.id }, query: page, signal })
+  )
+  return (
+    <>
+      {scope !== undefined && <div className="panel-bar">{scope}</div>}
+      <div className="panel-content">
+        <ul className="panel-rows">
+          {list.items.map(({ createdAt, id, mediaType, name, sha256, size }) => (
+            <li key={id} className="panel-row">
+              <Icon name="artifact" />
+              <span className="panel-row-main">
+                <ArtifactLink runId={run.id} artifactId={id}>
+                  {visibleLine(name)}
+                </ArtifactLink>{" "}
+                <span className="quiet" title={`SHA-256 ${sha256}`}>
+                  {visibleLine(mediaType, 60)} · {messages.size(size)} · <Time at={createdAt} />
+                </span>
+              </span>
+            </li>
+          ))}
+        </ul>
+        <ListMore list={list} empty={messages.noArtifacts} />
+      </div>
+    </>
+  )
+}
+
+/** Turns that the menu lists. */
+const MOST = 100
+
+interface TurnMenuProps {
+  readonly run: HubRun
+  /** Newest first. */
+  readonly runs: ReadonlyArray<HubRun>
+  readonly onRun: (runId: HubRun["id"]) => void
+}
+
+/** Menu of the turns of a session: which one the panel shows. */
+const TurnMenu = ({ onRun, run, runs }: TurnMenuProps) => {
+  const messages = useMessages(reviewMessages)
+  const at = runs.findIndex(({ id }) => id === run.id)
+  return (
+    <Menu.Root>
+      <Menu.Trigger className="turn-button">
+        {at <= 0 ? messages.thisTurn : messages.turn(runs.length - at)}
+        <Icon name="fold" size={14} />
+      </Menu.Trigger>
+      <Menu.Portal>
+        <Menu.Positioner className="menu-positioner" sideOffset={4} align="start">
+          <Menu.Popup className="menu turn-menu" aria-label={messages.turns}>
+            <Menu.RadioGroup value={run.id} onValueChange={onRun}>
+              {runs.slice(0, MOST).map((each, nth) => (
+                <Menu.RadioItem key={each.id} className="menu-item" value={each.id} closeOnClick>
+                  <span className="menu-mark">{each.id === run.id ? "✓" : ""}</span>
+                  <span className="turn-text">
+                    {visibleLine(messageOfPrompt(each.input.text), 60)}{" "}
+                    <span className="quiet turn-time">
+                      {messages.turn(runs.length - nth)} · <Time at={each.createdAt} />
+                    </span>
+                  </span>
+                </Menu.RadioItem>
+              ))}
+            </Menu.RadioGroup>
+          </Menu.Popup>
+        </Menu.Positioner>
+      </Menu.Portal>
+    </Menu.Root>
+  )
+}
 
 /** The turn that a review shows. */
 interface PinnedRun {

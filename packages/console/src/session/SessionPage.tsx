@@ -1,38 +1,63 @@
-/** Page of a session: its thread, with the composer or a pending approval below, and the side panel. */
-import type { HubRun } from "@corral/domain/hub-api/HubRun"
+/** Page of a session: its thread, with the composer, or an approval or a question that waits, below, and the side panel. */
+import type { HubApproval, HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
 import type { SessionId } from "@corral/domain/identity/Ids"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session, UpdateSession } from "@corral/domain/session/Session"
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { useCallback } from "react"
+import { useDevice } from "../api/Device.ts"
 import { hubApi, messageLimit } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
-import { sessionQuery } from "../api/Sessions.ts"
 import { useCanWork } from "../api/ProjectsAndTargets.ts"
+import { sessionQuery } from "../api/Sessions.ts"
+import { ApprovalDock } from "../approval/ApprovalDock.tsx"
+import { Composer } from "../composer/Composer.tsx"
+import { useSessionDraft } from "../composer/Draft.ts"
 import { QueuedMessages } from "../composer/QueuedMessages.tsx"
+import { openTextQuestion } from "../input/FormDraft.ts"
+import { InputDock } from "../input/InputDock.tsx"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
-import { useDevice } from "../api/Device.ts"
-import { DeviceBanner } from "../thread/DeviceBanner.tsx"
-import { DeviceName } from "../thread/DeviceName.tsx"
-import { PanelButtons } from "../thread/PanelButtons.tsx"
+import { DeviceBanner, DeviceName } from "../thread/DeviceBanner.tsx"
+import { PanelButtons, SidePanel, type ThreadPanel, useThreadPanel } from "../thread/ThreadPanel.tsx"
 import { ReadMarker } from "../thread/ReadMarker.tsx"
-import { SessionDock } from "./SessionDock.tsx"
-import { ThreadMenu } from "./ThreadMenu.tsx"
-import { SidePanel } from "../thread/SidePanel.tsx"
 import { ThreadEntries } from "../thread/ThreadEntries.tsx"
 import { ThreadFrame } from "../thread/ThreadFrame.tsx"
-import { heardStatus, StateAnnouncement, ThreadState } from "../thread/ThreadState.tsx"
-import { TurnButtons } from "../thread/TurnButtons.tsx"
+import { StateAnnouncement, ThreadState, heardStatus } from "../thread/ThreadState.tsx"
+import { TurnButtons, type TurnControl, useTurnControl } from "../thread/TurnButtons.tsx"
 import type { TurnEntry } from "../thread/Turns.ts"
-import { type ThreadPanel, useThreadPanel } from "../thread/useThreadPanel.ts"
-import { useTurnControl } from "../thread/useTurnControl.ts"
 import { useThread } from "../thread/useThread.ts"
 import { Loading } from "../ui/Loading.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { UnsentText } from "../ui/UnsentText.ts"
+import { ThreadMenu } from "./ThreadMenu.tsx"
 import { sessionMessages } from "./messages.ts"
+
+interface SessionDockProps {
+  readonly session: Session
+  readonly approvals: ReadonlyArray<HubApproval>
+  readonly inputs: ReadonlyArray<HubInput>
+  readonly control: TurnControl
+  /** Whether a turn of the default agent is in progress. */
+  readonly isWorking: boolean
+  readonly error: Error | null
+}
+
+/** What stands below a session's thread: an approval or a question that waits, and the composer. */
+const SessionDock = ({ approvals, control, error, inputs, isWorking, session }: SessionDockProps) => {
+  const draft = useSessionDraft(session.id)
+  const keep = useCallback((text: string) => draft.prepend(text), [draft])
+  return (
+    <UnsentText value={keep}>
+      <RefusalNote error={error} />
+      <ApprovalDock approvals={approvals} />
+      <InputDock inputs={inputs} isHidden={approvals.length > 0} />
+      <Composer {...{ control, isWorking, session }} question={openTextQuestion(inputs)} />
+    </UnsentText>
+  )
+}
 
 /** Sends a message of this page: a prompt again, or the comments of a review. */
 const useSend = (id: SessionId) => {
@@ -163,7 +188,7 @@ const SessionThread = ({ at, panel, session }: ThreadProps) => {
   )
 }
 
-interface Props {
+interface SessionPageProps {
   readonly sessionId: string
   /** Search parameters. */
   readonly panel?: string | undefined
@@ -171,7 +196,7 @@ interface Props {
   readonly at?: string | undefined
 }
 
-export const SessionPage = ({ at, panel, run, sessionId }: Props) => {
+export const SessionPage = ({ at, panel, run, sessionId }: SessionPageProps) => {
   const messages = useMessages(sessionMessages)
   const id = sessionId as SessionId
   const threadPanel = useThreadPanel(panel, run as HubRun["id"] | undefined)

@@ -15,7 +15,7 @@ import { Clock } from "./Clock.tsx"
 import { threadMessages } from "./messages.ts"
 import type { RunPlace } from "./RunPlace.ts"
 import { useFinish } from "../composer/useFinish.ts"
-import { useStop } from "./useStop.ts"
+import { useStop } from "./TurnButtons.tsx"
 import { workIcons } from "./WorkLine.tsx"
 import "./work.css"
 

@@ -2,18 +2,45 @@
 import type { DeviceId } from "@corral/domain/identity/Ids"
 import { Link } from "@tanstack/react-router"
 import { useDevice } from "../api/Device.ts"
+import { visibleLine } from "../markdown/visible.ts"
 import { sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
+import { uiMessages } from "../ui/messages.ts"
 import { threadMessages } from "./messages.ts"
 import { useOfflineText } from "./offlineText.ts"
 import "./thread.css"
 
-interface Props {
+interface DeviceNameProps {
+  readonly deviceId: DeviceId
+  readonly workspace: string
+}
+
+/** Device and workspace of a thread in its header, with a mark if the device is offline. */
+export const DeviceName = ({ deviceId, workspace }: DeviceNameProps) => {
+  const messages = useMessages(uiMessages)
+  const device = useDevice(deviceId)
+  const place = [visibleLine(device?.name ?? "", 40), visibleLine(workspace, 40)].filter(
+    (part) => part !== ""
+  )
+  return (
+    <span className="thread-device">
+      {device?.state === "offline" && (
+        <>
+          <span aria-hidden="true">⊘ </span>
+          <span className="hidden">{messages.states.offline} </span>
+        </>
+      )}
+      <bdi>{place.join(" · ")}</bdi>
+    </span>
+  )
+}
+
+interface DeviceBannerProps {
   readonly deviceId: DeviceId | undefined
   readonly isWorking: boolean
 }
 
-export const DeviceBanner = ({ deviceId, isWorking }: Props) => {
+export const DeviceBanner = ({ deviceId, isWorking }: DeviceBannerProps) => {
   const messages = useMessages(threadMessages)
   const { language } = useLanguage()
   const device = useDevice(deviceId)

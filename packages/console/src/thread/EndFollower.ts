@@ -4,6 +4,7 @@
  * Guarantees: content that grows, shrinks or unfolds never counts as a gesture, and an element that is held stays where it is. Nothing scrolls
  * smoothly.
  */
+import { createContext, useContext } from "react"
 
 /** Pixels from the end that count as the end. */
 const NEAR_END = 40
@@ -112,3 +113,13 @@ export class EndFollower {
     for (const listener of this.listeners) listener()
   }
 }
+
+interface FollowState {
+  readonly end: EndFollower
+  readonly isFollowing: boolean
+}
+
+/** The followed end of the thread, for its rows. */
+export const FollowContext = createContext<FollowState>({ end: new EndFollower(), isFollowing: false })
+
+export const useFollowState = (): FollowState => useContext(FollowContext)

@@ -4,7 +4,7 @@ import type { Session } from "@corral/domain/session/Session"
 import { useQueryClient } from "@tanstack/react-query"
 import { useEffect, useRef, useSyncExternalStore } from "react"
 import { hubApi } from "../api/Hub.ts"
-import { useFollowState } from "./FollowContext.ts"
+import { useFollowState } from "./EndFollower.ts"
 
 const onVisibility = (listener: () => void) => {
   document.addEventListener("visibilitychange", listener)

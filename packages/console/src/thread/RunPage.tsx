@@ -1,49 +1,114 @@
 /** Page of one run: its turn, open. A run of a session links to the session's thread, where the work continues. */
-import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
-import type { DiffBlock } from "@corral/domain/run/RunBlock"
 import type { HubApproval, HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
-import { useQuery } from "@tanstack/react-query"
+import { confinementFailure } from "@corral/domain/run/ConfinementText"
+import type { DiffBlock } from "@corral/domain/run/RunBlock"
+import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
+import { useMutation, useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
-import { useEffect, useMemo, useState } from "react"
+import { type FormEvent, useEffect, useMemo, useState } from "react"
+import { useDevice } from "../api/Device.ts"
 import { hubApi } from "../api/Hub.ts"
-import { usePendingInputsOf } from "../api/Pending.ts"
+import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
+import { usePendingApprovalsOf, usePendingInputsOf } from "../api/Pending.ts"
 import { useAgentName, useCanWork } from "../api/ProjectsAndTargets.ts"
 import { ApprovalDock } from "../approval/ApprovalDock.tsx"
-import { usePendingApprovalsOf } from "../approval/usePendingApprovalsOf.ts"
 import { InputDock } from "../input/InputDock.tsx"
 import { visibleLine } from "../markdown/visible.ts"
+import { runMessages } from "../run/messages.ts"
 import { useMessages } from "../text/Language.tsx"
-import { useDevice } from "../api/Device.ts"
-import { DeviceBanner } from "./DeviceBanner.tsx"
-import { DeviceName } from "./DeviceName.tsx"
-import { FollowedWork, isEnded } from "./FollowedWork.tsx"
-import { PanelButtons } from "./PanelButtons.tsx"
-import { TypedMessage } from "./PersonMessage.tsx"
-import { useRunPlace } from "./RunPlace.ts"
-import { SidePanel } from "./SidePanel.tsx"
-import { ThreadFrame } from "./ThreadFrame.tsx"
-import {
-  heardStatus,
-  StateAnnouncement,
-  statusOfRun,
-  ThreadState,
-  usePersonalStatus
-} from "./ThreadState.tsx"
-import { TurnButtons } from "./TurnButtons.tsx"
-import { TurnFailure } from "./TurnFailure.tsx"
-import { TurnFooter } from "./TurnFooter.tsx"
-import { type ThreadPanel, useThreadPanel } from "./useThreadPanel.ts"
-import { useTurnControl } from "./useTurnControl.ts"
-import { useTurnSummary } from "./useTurnSummary.ts"
 import { Loading } from "../ui/Loading.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { ShortId } from "../ui/ShortId.tsx"
 import { UnsentText } from "../ui/UnsentText.ts"
+import { uiMessages } from "../ui/messages.ts"
 import { useKeptTexts } from "../ui/useKeptTexts.tsx"
-import { RunDetails } from "./RunDetails.tsx"
-import { RunMessageForm } from "./RunMessageForm.tsx"
-import { runMessages } from "../run/messages.ts"
+import { DeviceBanner, DeviceName } from "./DeviceBanner.tsx"
+import { FollowedWork, isEnded } from "./FollowedWork.tsx"
+import { PanelButtons, SidePanel, type ThreadPanel, useThreadPanel } from "./ThreadPanel.tsx"
+import { TypedMessage } from "./PersonMessage.tsx"
+import { useRunPlace } from "./RunPlace.ts"
+import { ThreadFrame } from "./ThreadFrame.tsx"
+import {
+  StateAnnouncement,
+  ThreadState,
+  heardStatus,
+  statusOfRun,
+  usePersonalStatus
+} from "./ThreadState.tsx"
+import { TurnButtons, useTurnControl } from "./TurnButtons.tsx"
+import { TurnFailure } from "./TurnFailure.tsx"
+import { TurnFooter } from "./TurnFooter.tsx"
+import { useTurnSummary } from "./useTurnSummary.ts"
 import "./thread.css"
+
+/** What a run was started with, on one quiet line. */
+const RunDetails = ({ run }: { readonly run: HubRun }) => {
+  const messages = useMessages(runMessages)
+  const ui = useMessages(uiMessages)
+  const { agentId, confinement, endsWithEdge, id, isolation, mode, model } = run
+  const failure = confinement && confinementFailure(confinement, mode)
+  const facts = [
+    visibleLine(agentId, 60),
+    ui.modes[mode],
+    ...(model === undefined ? [] : [visibleLine(model, 80)]),
+    ...(isolation === "worktree" ? [messages.worktree] : []),
+    ...(confinement === undefined
+      ? []
+      : [
+          failure === undefined
+            ? messages.confinement(confinement.kind)
+            : messages.notConfined(visibleLine(failure, 400))
+        ]),
+    ...(endsWithEdge === true ? [messages.endsWithEdge] : [])
+  ]
+  return (
+    <p className="run-details">
+      {facts.join(" · ")} · <ShortId id={id} />
+    </p>
+  )
+}
+
+/** Form for a further message to the agent. A retry after a failure sends the same message. */
+const RunMessageForm = ({ id }: { readonly id: HubRun["id"] }) => {
+  const messages = useMessages(runMessages)
+  const [text, setText] = useState("")
+  // The same text sent later is another message.
+  const [nth, setNth] = useState(0)
+  const headersOf = useIdempotencyKey()
+  const sendMessage = useMutation({
+    mutationFn: (payload: { readonly text: string; readonly nth: number }) =>
+      hubApi.runs.input({ params: { id }, headers: headersOf(payload), payload: { text: payload.text } }),
+    onSuccess: () => {
+      setNth((now) => now + 1)
+      setText("")
+    }
+  })
+  const submit = (event?: FormEvent) => {
+    event?.preventDefault()
+    if (text.trim() !== "" && !sendMessage.isPending) sendMessage.mutate({ text, nth })
+  }
+  return (
+    <form className="say" onSubmit={submit}>
+      <label>
+        <span className="hidden">{messages.say}</span>
+        <textarea
+          rows={2}
+          placeholder={`${messages.say} · ${messages.sayHint}`}
+          value={text}
+          onChange={({ target }) => setText(target.value)}
+          onKeyDown={({ ctrlKey, key, metaKey }) => {
+            if (key === "Enter" && (ctrlKey || metaKey)) submit()
+          }}
+        />
+      </label>
+      <button type="submit" className="button primary" disabled={text.trim() === "" || sendMessage.isPending}>
+        {messages.send}
+      </button>
+      <RefusalNote error={sendMessage.error} />
+    </form>
+  )
+}
 
 interface EndProps {
   readonly run: HubRun
@@ -157,13 +222,13 @@ const RunThread = ({ approvals, inputs, panel, run }: ThreadProps) => {
   )
 }
 
-interface Props {
+interface RunPageProps {
   readonly runId: string
   /** Search parameter. */
   readonly panel?: string | undefined
 }
 
-export const RunPage = ({ panel, runId }: Props) => {
+export const RunPage = ({ panel, runId }: RunPageProps) => {
   // The id comes from the URL. The Hub validates it.
   const id = runId as HubRun["id"]
   const messages = useMessages(runMessages)

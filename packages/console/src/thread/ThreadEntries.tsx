@@ -10,7 +10,7 @@ import { type RefObject, useEffect, useEffectEvent, useLayoutEffect, useMemo, us
 import { useDevice } from "../api/Device.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
-import { useFollowState } from "./FollowContext.ts"
+import { useFollowState } from "./EndFollower.ts"
 import { PersonMessage } from "./PersonMessage.tsx"
 import { repeatedReasons } from "./RepeatedReasons.ts"
 import { Turn, type TurnPanel } from "./Turn.tsx"

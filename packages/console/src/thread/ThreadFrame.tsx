@@ -6,17 +6,89 @@
  */
 import { Dialog } from "@base-ui/react/dialog"
 import { Link } from "@tanstack/react-router"
-import { type ReactNode, useContext } from "react"
+import {
+  type KeyboardEvent,
+  type MouseEvent,
+  type ReactNode,
+  type WheelEvent,
+  useContext,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useSyncExternalStore
+} from "react"
 import { OpenPalette } from "../palette/OpenPalette.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { usePageHeading } from "../ui/PageFrame.tsx"
 import { useMedia, withoutPanel } from "../ui/useMedia.ts"
-import { ThreadScroller } from "./ThreadScroller.tsx"
+import { EndFollower, FollowContext } from "./EndFollower.ts"
 import { threadMessages } from "./messages.ts"
 import "./thread.css"
 
-interface Props {
+/** Scroller that follows the end of its content: its elements, its gestures and its state. */
+const useFollowEnd = () => {
+  const scroller = useRef<HTMLDivElement>(null)
+  const content = useRef<HTMLDivElement>(null)
+  const end = useMemo(() => new EndFollower(), [])
+  const state = useSyncExternalStore(end.subscribe, end.state)
+  useLayoutEffect(() => {
+    const [element, inner] = [scroller.current, content.current]
+    return element === null || inner === null ? undefined : end.observe(element, inner)
+  }, [end])
+  const handlers = {
+    onScroll: () => end.onScroll(),
+    onWheel: ({ deltaY }: WheelEvent) => {
+      if (deltaY < 0) end.leave()
+    },
+    onKeyDown: ({ key, shiftKey, target }: KeyboardEvent) => {
+      if (target instanceof Element && target.closest("input, textarea") !== null) return
+      if (["ArrowUp", "PageUp", "Home"].includes(key) || (key === " " && shiftKey)) end.leave()
+    },
+    /** A fold opens or closes: its row stays, and the end is no longer followed. */
+    onClickCapture: ({ target }: MouseEvent) => {
+      const fold = target instanceof Element ? target.closest("summary, [aria-expanded]") : null
+      if (fold === null) return
+      end.holdInPlace(fold)
+      end.leave()
+    }
+  }
+  return { content, end, handlers, scroller, state }
+}
+
+/** Scroller of a thread: it follows its end until the reader scrolls up, and shows a button to return. */
+const ThreadScroller = ({ children }: { readonly children: ReactNode }) => {
+  const messages = useMessages(threadMessages)
+  const { content, end, handlers, scroller, state } = useFollowEnd()
+  const { hasNew, isAtEnd, isFollowing } = state
+  return (
+    <FollowContext value={useMemo(() => ({ end, isFollowing }), [end, isFollowing])}>
+      <div className="thread-view">
+        <div
+          ref={scroller}
+          className="thread-scroll"
+          tabIndex={0}
+          role="log"
+          aria-live="off"
+          aria-label={messages.thread}
+          {...handlers}
+        >
+          <div ref={content} className="thread-column">
+            {children}
+          </div>
+        </div>
+        {!isFollowing && !isAtEnd && (
+          <button type="button" className="button to-end" onClick={() => end.jumpToEnd()}>
+            <Icon name="down" />
+            {hasNew ? messages.newBelow : messages.toEnd}
+          </button>
+        )}
+      </div>
+    </FollowContext>
+  )
+}
+
+interface ThreadFrameProps {
   readonly title: string
   /** State, device and buttons of the header. */
   readonly head: ReactNode
@@ -29,7 +101,15 @@ interface Props {
   readonly onClosePanel: () => void
 }
 
-export const ThreadFrame = ({ banner, children, dock, head, onClosePanel, panel, title }: Props) => {
+export const ThreadFrame = ({
+  banner,
+  children,
+  dock,
+  head,
+  onClosePanel,
+  panel,
+  title
+}: ThreadFrameProps) => {
   const messages = useMessages(threadMessages)
   const heading = usePageHeading(title)
   const isNarrow = useMedia(withoutPanel)
