@@ -1,12 +1,10 @@
 /**
- * What a command does, for the grant `confined`. A program, a subcommand or an option that is not listed asks. Git for the grant
- * `confined`: subcommands that keep every commit and every change, with their harmless options. Data and its lookup.
+ * What a command does, for the grant `confined`: the programs that it knows, Git's subcommands among them, with their harmless options. A program, a
+ * subcommand or an option that is not listed asks. Data and its lookup.
  *
- * Left out on purpose: what deletes, what changes the history of a repository, what writes many files that it does not name (archives,
- * patches, package managers), what starts another program, and what the name of a script or a target calls a removal.
- *
- * Left out: options that write a file (`--output`), run a program (`--ext-diff`, `--textconv`, `-O`, `--show-signature`), read another
- * repository, or open an editor.
+ * Left out on purpose: what deletes, what changes the history of a repository, what writes many files that it does not name (archives, patches, package managers), what starts
+ * another program, and what the name of a script or a target calls a removal. Of Git's options, those that write a file (`--output`), run a program (`--ext-diff`, `--textconv`,
+ * `-O`, `--show-signature`), read another repository, or open an editor.
  */
 import { grantabilityOf, interpreters, shells } from "./Interpreters.ts"
 import { type OptionList, optionList, readWords } from "./KnownOptions.ts"

@@ -1,10 +1,8 @@
 /**
- * Commands that a grant cannot cover because they run more than their words: privilege, shells and interpreters with code in arguments
- * or on stdin, launchers, and options that name a program. Data and its lookup.
+ * Commands that a grant cannot cover because they run more than their words: privilege, shells and interpreters with code in arguments or on stdin, launchers, options that name a
+ * program, and the programs that Git runs by its aliases, options and settings. Data and its lookup.
  *
- * Programs that git runs: aliases, and programs in its options and settings. An unknown subcommand may be an alias for any program.
- *
- * In doubt, the user is asked. This module knows names; `CarriedCommand` recognizes arguments with a command or code.
+ * In doubt, the user is asked: an unknown subcommand of Git may be an alias for any program. This module knows names; `CarriedCommand` recognizes arguments with a command or code.
  */
 import { carriesCommand, runsByScript } from "./CarriedCommand.ts"
 import { programOf } from "./ProgramName.ts"

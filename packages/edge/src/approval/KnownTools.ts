@@ -1,9 +1,8 @@
 /**
- * Lookup of tools by their words, for the grant `confined`. A tool, an option or an operand that is not listed is unknown. Programs of
- * the grant `confined` that run what the project configures, with their harmless options. Data.
+ * Tools of the grant `confined` that run what the project configures, with their harmless options, and their lookup by the words of a command. A tool, an option or an operand that is
+ * not listed is unknown.
  *
- * Left out: options that name a file of settings, a plugin, a program or code, options that write another file, and options that other
- * options abbreviate.
+ * Left out: options that name a file of settings, a plugin, a program or code, options that write another file, and options that other options abbreviate.
  */
 import { type OptionList, optionList, readWords } from "./KnownOptions.ts"
 

@@ -1,11 +1,9 @@
 /**
- * One simple command of a line: its words as the program receives them, or the reason why its effect is unknown. Also the table of
- * commands that a shell has itself. Files that a command reads and writes by redirection, including the redirections around it.
+ * One simple command of a line: its words as the program receives them, the files that it reads and writes by redirection, or the reason why its effect is unknown. Also the table of
+ * commands that a shell has itself.
  *
- * `ShellCommand` owns the position in the line and the other commands.
- *
- * Redirections that shells read differently are `special`, and so are devices and descriptors of the shell, because a network
- * connection is opened like a file.
+ * Redirections that shells read differently are `special`, and so are devices and descriptors of the shell, because a network connection is opened like a file. `ShellCommand` owns the
+ * position in the line and the other commands.
  */
 import type { Command, Redirect, Redirection } from "unbash"
 import { MAX_WORDS } from "./RiskyWords.ts"

@@ -1,11 +1,10 @@
 /**
- * The real target of a path that an action names: normalized, every link of its existing part resolved. Lookups in the file system are
- * counted and made once for each request. Real target of a path: every link of its existing part is followed, as the kernel does.
+ * The real target of a path that an action names: every link of its existing part is followed, as the kernel does. Lookups in the file system are counted and made once for each
+ * request.
  *
  * All policy about paths reads this result and never the text of a path.
  *
- * Guarantees: bounded work for one path and for one request; a path that two programs could resolve differently has no target inside
- * the workspace. A bounded number of names and links per path, including those of its starting folder.
+ * Guarantees: bounded work for one path and for one request, in names, links and lookups; a path that two programs could resolve differently has no target inside the workspace.
  *
  * Does not: see a link, a hard link or a folder that changes after the answer, or a file system that is mounted inside the workspace.
  */

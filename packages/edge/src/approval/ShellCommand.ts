@@ -1,16 +1,11 @@
 /**
  * Parser of a command line into the simple commands that it would run: in chains, pipes, conditions, substitutions and functions.
- * Source text of a command line that counts how much of it is read, so that a parser stops after a number of steps.
  *
- * The parser always reads the text character by character. A parser that reads a part again and again runs out of steps and fails with
- * `OutOfSteps`. The count depends on the line alone, not on the machine or its load.
+ * Guarantees: never throws, and is bounded in length, depth, number and steps. The text is read character by character, and a parser that reads a part again and again runs out of steps; the
+ * count depends on the line alone, not on the machine or its load. It parses Bash. Parts that bash, dash, zsh, mksh and busybox read differently, or that are known only at run time, are
+ * `opaque`, and so is a line that takes too many steps. A test runs lines in each of them.
  *
- * Guarantees: never throws, and is bounded in length, depth, number and steps. It parses Bash. Parts that bash, dash, zsh, mksh and
- * busybox read differently, or that are known only at run time, are `opaque`, and so is a line that takes too many steps. A test runs
- * lines in each of them.
- *
- * Does not: know what a program does with its arguments. Count work that reads no text. The parser has none that grows faster than
- * what it has read.
+ * Does not: know what a program does with its arguments.
  */
 import { hidesInCommand } from "@corral/domain/text/SafeText"
 import { posix } from "node:path"

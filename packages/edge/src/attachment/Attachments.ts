@@ -1,11 +1,10 @@
 /**
- * Files of messages on this machine. They stay as long as a run of their session has a log, so that later turns can read them. Name of
- * a file of a message on this machine. Folder with the files of one conversation: in the Edge's home, outside every workspace.
+ * Files of messages on this machine: in a folder for each conversation, in the Edge's home and outside every workspace. They stay as long as a run of their session has a log, so that
+ * later turns can read them.
  *
- * Guarantees: folders have the mode 0700 and files 0600. No file is deleted between its receipt and the start of the run that needs
- * it. Names of different attachments differ, on file systems that fold case too. A name has only letters, digits, `.`, `_` and `-`,
- * begins with the attachment's id, and is at most 200 bytes long. So no tool reads a file by its name as settings or instructions, and
- * no program reads the name as an option, a pattern or a path.
+ * Guarantees: folders have the mode 0700 and files 0600. No file is deleted between its receipt and the start of the run that needs it. Names of different attachments differ, on file
+ * systems that fold case too. A name has only letters, digits, `.`, `_` and `-`, begins with the attachment's id, and is at most 200 bytes long. So no tool reads a file by its name as
+ * settings or instructions, and no program reads the name as an option, a pattern or a path.
  *
  * Does not: know a Hub. The caller reads the bytes.
  */

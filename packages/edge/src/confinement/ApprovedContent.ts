@@ -1,13 +1,10 @@
 /**
- * Content of a file after an approved write or edit, from the input that a user saw: the whole content, or texts with their
- * replacements. Pure. Content of a file after a patch that an approval showed. Pure.
+ * Content of a file after an approved action, from what a user saw: the whole content, texts with their replacements, or a patch. Pure.
  *
- * Guarantees: the patch is about this file alone, and each of its lines is used: every removed and unchanged line is in the file where
- * the patch says. A patch of one part without its true position counts if its old lines are in the file once. Otherwise the content is
- * not known.
+ * Guarantees: a patch is about this file alone, and each of its lines is used: every removed and unchanged line is in the file where the patch says. A patch of one part without its true
+ * position counts if its old lines are in the file once. Otherwise the content is not known.
  *
- * Does not: understand patches, or an input with other fields that say what to write. Such an edit has no known content. Tolerate
- * other white space, or delete and rename files.
+ * Does not: understand an input with other fields that say what to write, tolerate other white space, or delete and rename files. Such a change has no known content.
  */
 import { isJsonObject } from "@corral/domain/text/JsonObject"
 

@@ -1,20 +1,14 @@
 /**
- * Confinement by bubblewrap: files, processes, rights, system calls and the network. The network is a namespace with a bridge to the
- * run's proxy.
- *
- * Command line of bubblewrap for a confined program. Pure.
- *
- * Whether bubblewrap confines programs on this machine, found by trying it once: a shell must start with the flags of a run, write the
- * one folder that it may write, fail to write another one and the settings of the kernel, have its own network, reach a socket through
- * the bridge of a run, and fail to set the user of a program. Also the command that would install it here.
+ * Confinement by bubblewrap: files, processes, rights, system calls and the network, which is a namespace with a bridge to the run's proxy. A probe tries it once on this machine: a shell must
+ * start with the flags of a run, write the one folder that it may write, fail to write another one and the settings of the kernel, have its own network, reach a socket through the bridge of a run,
+ * and fail to set the user of a program. If bubblewrap is missing, the probe names the command that would install it here.
  *
  * - The program has no capabilities, also if the Edge is root, and cannot create a namespace in which it would have some.
  * - `/proc` and `/dev` are read-only: root owns the files of `/proc/sys` without any capability.
  * - The program's network has only its own loopback addresses.
  * - The program has its own session, so that signals for it do not reach bubblewrap, which would end it without a grace period.
- * - The program does not end with the Edge, as without a confinement: the next start ends it. The first process of its process
- * namespace, a
- * child of bubblewrap, has the marks of the run, and the kernel ends all others with it.
+ * - The program does not end with the Edge, as without a confinement: the next start ends it. The first process of its process namespace, a child of bubblewrap, has the marks of the run, and the
+ *   kernel ends all others with it.
  */
 import { Effect, type Scope } from "effect"
 import { mkdirSync, readlinkSync } from "node:fs"

@@ -1,13 +1,11 @@
 /**
- * Sign-ins of a runtime, exchanged between the user's state and the private states of its live runs. Sign-ins that a runtime renewed,
- * taken over from one file into another. Pure.
+ * Sign-ins of a runtime, exchanged between the user's state and the private states of its live runs.
  *
  * Folders are watched, and each file is looked at once a second, because a watch can lose events.
  *
- * Guarantees: a token that one of them renews is in all others within a second, and the newer one wins. The user's file changes in
- * nothing else. A file that the user changes or removes is the same in all live runs. Only regular files of up to 64 KiB are read, and
- * no link is followed. Of a run's file, only the texts and the time of a token that the user's file already has are taken over, if the
- * time is newer and plausible. Nothing else of the user's file changes, so a run adds no account, server or address.
+ * Guarantees: a token that one of them renews is in all others within a second, and the newer one wins. Of a run's file, only the texts and the time of a token that the user's file already has
+ * are taken over, if the time is newer and plausible: a run adds no account, server or address, and nothing else of the user's file changes. A file that the user changes or removes is the
+ * same in all live runs. Only regular files of up to 64 KiB are read, and no link is followed.
  *
  * Does not: know whether a token is valid, or whose it is.
  */

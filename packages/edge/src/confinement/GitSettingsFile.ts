@@ -1,9 +1,7 @@
 /**
- * The settings of Git of a run: a file with what it may read of the user's, in a folder of the run. The user's settings of Git,
- * without those that may hold credentials. Pure.
+ * The settings of Git of a run: a file in a folder of the run, with what it may read of the user's.
  *
- * Guarantees: a list of sections and names, never of what is dangerous. An address with a user or a password is left out in any of
- * them.
+ * Guarantees: a list of sections and names that a run gets, never of what is dangerous. An address with a user or a password is left out in any of them.
  *
  * Does not: read files that the settings include.
  */

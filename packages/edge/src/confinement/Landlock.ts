@@ -1,16 +1,13 @@
 /**
- * Confinement by Landlock, through setpriv of util-linux: files only. For machines on which bubblewrap may not create namespaces. A
- * probe tries it once on this machine. Command line of setpriv (util-linux 2.40 or later) for a program whose files are limited by
- * Landlock. Pure.
+ * Confinement by Landlock, through setpriv of util-linux 2.40 or later: files only, for machines on which bubblewrap may not create namespaces. A probe tries it once on this machine.
  *
- * Landlock is a list of what is allowed: a rule for a folder counts for everything in it, and no rule takes something back. So a
- * folder that hides something is replaced by its entries, and a run that writes a folder also writes what is protected in it (ADR 64).
+ * Landlock is a list of what is allowed: a rule for a folder counts for everything in it, and no rule takes something back. So a folder that hides something is replaced by its entries, and a
+ * run that writes a folder also writes what is protected in it (ADR 64).
  *
  * - The rights are those of Linux 6.2. The list is explicit, because each version of setpriv stands for another one by default.
  * - An Edge that runs as root gives the program no capabilities.
  *
- * Does not: limit connections, so it does not count where a confinement is required (ADR 64). Limit the network, sockets of this
- * machine, or signals.
+ * Does not: limit connections, sockets of this machine, or signals, so it does not count where a confinement is required (ADR 64).
  */
 import { Effect } from "effect"
 import { readdirSync, statSync } from "node:fs"

@@ -1,9 +1,9 @@
 /**
- * Refs, checked out branch, index and other files of a workspace's repository, read as files. The repository may be hostile. What
- * differs between two states of a repository, and how an event describes it. Pure.
+ * Refs, checked out branch, index and other files of a workspace's repository, read as files; what differs between two such states, and how an event describes it. The repository may be
+ * hostile.
  *
- * Guarantees: no link is followed, nothing is waited for, and the work is bounded. Packed and loose refs are the same, and an index is
- * compared by its files and not by their times, which git renews when it only reads.
+ * Guarantees: no link is followed, nothing is waited for, and the work is bounded. Packed and loose refs are the same, and an index is compared by what a commit of it would contain and not
+ * by its times, which git renews when it only reads.
  */
 import type { ChangeKind } from "@corral/domain/run/ProtectedChange"
 import {

@@ -1,15 +1,10 @@
 /**
- * Confinement by Seatbelt, through `sandbox-exec` of macOS: files, services of the system, and the network. Untested on hardware (ADR
- * 64). A probe tries it once on this machine.
- *
- * Seatbelt profile of a run on macOS: what it may do with files, and where it may connect. Pure. Untested on hardware (ADR 64). Also
- * what every confined program of macOS needs from the system.
+ * Confinement by Seatbelt, through `sandbox-exec` of macOS: files, services of the system, and the network. Untested on hardware (ADR 64). A probe tries it once on this machine.
  *
  * The run shares the network of the machine. It connects to a port of this machine with the proxy, for which it has credentials.
  *
- * Guarantees: what no rule allows is refused. The last rule for a path counts, as in the list of the run. A protected path cannot be
- * replaced by renaming a folder around it. A run connects to its proxy, to ports of this machine that its owner lists, and to its own
- * socket files.
+ * Guarantees: what no rule of the profile allows is refused. The last rule for a path counts, as in the list of the run. A protected path cannot be replaced by renaming a folder around it. A
+ * run connects to its proxy, to ports of this machine that its owner lists, and to its own socket files.
  */
 import { Effect, type Scope } from "effect"
 import { realpathSync } from "node:fs"

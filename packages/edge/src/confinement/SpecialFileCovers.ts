@@ -1,10 +1,9 @@
 /**
- * Covers over the sockets, pipes and devices that a run would see: its mounts, with each of them hidden. Sockets, pipes and devices in
- * folders with many folders inside, such as installed toolchains. Each is searched by a program before its first use, and again for
- * later runs.
+ * Covers over the sockets, pipes and devices that a run would see. Folders with many folders inside, such as installed toolchains, are searched by a program before their first use, and
+ * again for later runs.
  *
- * Guarantees: a run with more of them than can be covered does not start. One whose folders could not be searched completely says so.
- * A run waits for the first search of a folder only. What it gets is at most a minute old, or a search that started then.
+ * Guarantees: a run with more of them than can be covered does not start. One whose folders could not be searched completely says so. A run waits for the first search of a folder only. What
+ * it gets is at most a minute old, or a search that started then.
  */
 import { Effect, type Scope, Semaphore } from "effect"
 import type { NetworkUser } from "../network/RunNetwork.ts"

@@ -1,9 +1,8 @@
 /**
- * Entries of a folder that match patterns. No link is followed. Patterns of files in a runtime's state
- * (`@corral/domain/run/RuntimeFolders`), for one workspace. Pure.
+ * Files of a runtime's state for one workspace, by patterns (`@corral/domain/run/RuntimeFolders`).
  *
- * Guarantees: only folders on the way of a pattern are read, and at most a number of entries. A name of a path matches one part of a
- * pattern. Nothing matches `.`, `..` or a slash.
+ * Guarantees: no link is followed. Only folders on the way of a pattern are read, and at most a number of entries. A name of a path matches one part of a pattern. Nothing matches `.`, `..` or a
+ * slash.
  */
 import { capped } from "@corral/domain/text/CappedPattern"
 import type { Stats } from "node:fs"

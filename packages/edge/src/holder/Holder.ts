@@ -1,10 +1,8 @@
 /**
- * The holder of this home's runs: one small process that owns their processes and pipes, so that they outlive the Edge. Start of the
- * holder's process.
+ * The holder of this home's runs: one small process that owns their processes and pipes, so that they outlive the Edge.
  *
- * Guarantees: a living holder is found when the layer is built, and none is started then. `prepare` starts one, and so do the first
- * run and the first run after it died. It has its own session, an almost empty environment without this Edge's marks, and no open file
- * of the Edge, so that nothing that ends the Edge ends it.
+ * Guarantees: a living holder is found when the layer is built, and none is started then. `prepare` starts one, and so do the first run and the first run after it died. It has its own session, an
+ * almost empty environment without this Edge's marks, and no open file of the Edge, so that nothing that ends the Edge ends it.
  *
  * Does not: end runs when the layer closes. The holder's clocks run from then on.
  */

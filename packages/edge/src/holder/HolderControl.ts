@@ -1,6 +1,7 @@
 /**
- * Control connection of an Edge to the holder of its home. What a start of this version would find at the holder of a home. Takes no
- * run over from a running Edge.
+ * Control connection of an Edge to the holder of its home, and what a start of this version would find there.
+ *
+ * Does not: take a run over from a running Edge.
  */
 import { VERSION } from "@corral/service/Version"
 import { Effect, Option } from "effect"

@@ -1,12 +1,11 @@
 /**
- * Push of run logs to a Hub, during one link. Selection of the next push: a cursor over the log of each run, round robin among the
- * runs. Plain and synchronous; it stores positions and no events.
+ * Push of run logs to a Hub, during one link: a cursor over the log of each run, round robin among the runs.
  *
- * Starts where the Hub's logs end; no position is stored between links. Memory is bounded by the pushes in flight. A run is complete
- * when all its events are acknowledged.
+ * Starts where the Hub's logs end; no position is stored between links. Memory is bounded by the pushes in flight: the cursors have positions and no events. A run is complete when all its events are
+ * acknowledged.
  *
- * Guarantees: events are pushed in order and without gaps, from the end of the Hub's log of the run. After a rejected push, the cursor
- * goes back. A run without progress is not pushed again until `retryStuck`.
+ * Guarantees: events are pushed in order and without gaps, from the end of the Hub's log of the run. After a rejected push, the cursor goes back. A run without progress is not pushed again until
+ * `retryStuck`.
  */
 import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
 import {

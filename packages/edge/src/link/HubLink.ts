@@ -1,12 +1,10 @@
 /**
- * Link to the Hub: connects, proves the device, receives commands, pushes events, and connects again after a failure. Also the device
- * file of this Edge, and the link's state for the readiness check.
+ * Link to the Hub: connects, proves the device, receives commands, pushes events, and connects again after a failure. Also the device file of this Edge with the rotation of its key, and the
+ * link's state for the readiness check.
  *
- * Key rotation of a device. The next key is durable before the Hub receives it. After a crash or a broken link, the next link finds
- * out which of the two keys the Hub accepts.
- *
- * Guarantees: runs do not depend on the link. Without a Hub they continue, and their events are pushed later. If only a user can
- * resolve a refusal, it stops connecting until the device file changes. While the Edge runs, only this service writes the device file.
+ * Guarantees: runs do not depend on the link. Without a Hub they continue, and their events are pushed later. If only a user can resolve a refusal, it stops connecting until the device file
+ * changes. While the Edge runs, only this service writes the device file. The next key of a rotation is durable before the Hub receives it; after a crash or a broken link, the next link finds out
+ * which of the two keys the Hub accepts.
  */
 import { Conflict, Overloaded } from "@corral/domain/errors/Failures"
 import type { LinkReadiness } from "@corral/domain/http/Health"

@@ -1,6 +1,5 @@
 /**
- * WebSocket of one link and the calls over it, until the scope closes. Also the times of the link. Reason for the end of a link, from
- * its failed calls and its socket's close code.
+ * WebSocket of one link and the calls over it, until the scope closes, with its times and the reason for its end.
  *
  * Guarantees: when the socket closes, or the Hub is silent for too long, every call fails and `closed` has the reason.
  *

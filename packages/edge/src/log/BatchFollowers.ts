@@ -1,10 +1,8 @@
 /**
- * Followers of new batches, of one run or of all runs. Programs that wait for the readers of their runs, so that their output does not
- * wait in the kernel's buffers of sockets.
+ * Followers of new batches, of one run or of all runs, and programs that wait for the readers of their runs, so that their output does not wait in the kernel's buffers of sockets.
  *
- * Guarantees: the fastest reader sets the pace. A program waits only while no reader of its run has room and one of them is full; a
- * slow reader, one that confirms nothing for `SLOW_AFTER_MS`, is left to read the log. A run without readers, and a run with a reader
- * that has no window, does not wait.
+ * Guarantees: the fastest reader sets the pace. A program waits only while no reader of its run has room and one of them is full; a slow reader, one that confirms nothing for `SLOW_AFTER_MS`, is left
+ * to read the log. A run without readers, and a run with a reader that has no window, does not wait.
  *
  * Does not: pause a program. The run does, with the answer of `mustWait`.
  */

@@ -1,5 +1,5 @@
 /**
- * Reader of stored events. Rows of the table `events`, and what makes a row sound: its shape, its checksum, its place in its run.
+ * Reader of stored events, and what makes a row of theirs sound: its shape, its checksum, its place in its run.
  *
  * Guarantees: every batch is verified before it is returned. Damage is reported to the store.
  */

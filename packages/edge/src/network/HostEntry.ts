@@ -1,10 +1,9 @@
 /**
- * Hosts that an adapter declares or an owner lists: `example.com`, `*.example.com`, `example.com:8443`, `127.0.0.1:11434`. Pure. Also
- * the rules for one confined run that are made of them. Decision about a connection of a confined run: by its host before the name is
- * resolved, then by the addresses. Pure.
+ * Hosts that an adapter declares or an owner lists (`example.com`, `*.example.com`, `example.com:8443`, `127.0.0.1:11434`), the rules of one confined run that are made of them, and the decision
+ * about a connection: by its host before the name is resolved, then by the addresses. Pure.
  *
- * Guarantees: a name is resolved only after its host is allowed, because the question for a name reaches servers, too. Addresses of
- * this machine and its networks are reached only through an entry of the Edge's owner, also if an allowed name resolves to one.
+ * Guarantees: a name is resolved only after its host is allowed, because the question for a name reaches servers, too. Addresses of this machine and its networks are reached only through an entry of
+ * the Edge's owner, also if an allowed name resolves to one.
  */
 import type { GrantRule } from "@corral/domain/approval/Grant"
 import type { RunMode } from "@corral/domain/run/Run"

@@ -1,10 +1,8 @@
 /**
- * Keys of one run, and the services that accept them: from what its adapter declares, the Edge's settings, and its environment. Pure.
- * Placeholders of one run: random values in the shape of keys, which only the proxy of the run accepts.
+ * Keys of one run, the services that accept them, and the placeholders that the run has instead: random values in the shape of keys, which only the proxy of the run accepts. Pure.
  *
- * Guarantees: the services of a key come from the adapter, the setting, or a variable of the Edge's own environment. A request for a
- * run cannot name one. No variable of the run contains a key. A key is in a request only if the request has its placeholder, for a
- * service of the key.
+ * Guarantees: the services of a key come from the adapter, the setting, or a variable of the Edge's own environment. A request for a run cannot name one. No variable of the run contains a key. A key
+ * is in a request only if the request has its placeholder, for a service of the key.
  */
 import type { KeyHeader, RuntimeKey } from "@corral/domain/run/RuntimeNetwork"
 import { randomBytes } from "node:crypto"

@@ -1,12 +1,9 @@
 /**
- * A shell that waits for the program which it becomes. It was started ahead of time, because a large process takes milliseconds to
- * start another, and it may have entered a control group, which takes a grace period of the kernel: 8 to 20 ms on an idle machine.
+ * Launcher of programs: a shell that waits for the program which it becomes, prepared a moment after the last one was taken. A large process takes milliseconds to start another, and to enter a
+ * control group takes a grace period of the kernel: 8 to 20 ms on an idle machine.
  *
- * The launcher of the next program, prepared a moment after the last one was taken: the program that took it starts then.
- *
- * Guarantees: the program keeps the shell's process, session and group, and has nothing else of it: its environment, folder and open
- * files are those of the command. Without a command, the shell ends with the process that started it. At most one launcher waits. The
- * first one is prepared after the first program.
+ * Guarantees: the program keeps the shell's process, session and group, and has nothing else of it: its environment, folder and open files are those of the command. Without a command, the shell ends
+ * with the process that started it. At most one launcher waits. The first one is prepared after the first program.
  *
  * Does not: remove the group.
  */

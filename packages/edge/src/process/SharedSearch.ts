@@ -1,9 +1,8 @@
 /**
- * Searches for the processes of runs in another thread, shared by the runs that end at about the same time. Thread that searches for
- * the processes of runs. It answers one search after the other.
+ * Searches for the processes of runs in another thread, one after the other, shared by the runs that end at about the same time.
  *
- * Guarantees: a search begins after it is requested, so it finds what was alive then. Requests within `SHARED_MS` of the last search
- * share the next one. If the thread fails, the search is made here. A search of a thread that has ended fails.
+ * Guarantees: a search begins after it is requested, so it finds what was alive then. Requests within `SHARED_MS` of the last search share the next one. If the thread fails, the search is made here.
+ * A search of a thread that has ended fails.
  *
  * Does not: start the thread before the first search, or keep one that is not used.
  */

@@ -1,10 +1,7 @@
 /**
- * Schema of `edge.config.json`: profiles over adapters, runners over the generic ones, agents of the Agent Client Protocol, and
- * external adapters. Published as `schemas/edge-config.json`. `Offers` checks everything beyond the shape of the file: an adapter
- * exists, an id is free.
+ * Schema of `edge.config.json`: profiles over adapters, runners over the generic ones, agents of the Agent Client Protocol, and external adapters. Published as `schemas/edge-config.json`.
  *
- * Schema of an agent behind the Agent Client Protocol in `edge.config.json`: the data fields of the table for the built-in agents.
- * `AcpAgent` documents the fields.
+ * `AcpAgent` documents the fields of an agent of the Agent Client Protocol. `Offers` checks everything beyond the shape of the file: an adapter exists, an id is free.
  */
 import type { AcpAgent } from "@corral/adapters/acp/AcpAgent"
 import { PROMPT } from "@corral/adapters/CommandLine"

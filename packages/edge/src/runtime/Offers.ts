@@ -1,9 +1,8 @@
 /**
- * All offers of this Edge by id: adapters, profiles over them, and runners. Finds unknown adapters and duplicate ids of a
- * configuration.
+ * All offers of this Edge by id: adapters, profiles over them, and runners. Finds unknown adapters and duplicate ids of a configuration.
  *
- * Runners that come with Corral: the documented command lines with which these tools do one task and exit. None of them asks before it
- * acts. A runner with the same id in the configuration replaces a preset.
+ * Runners that come with Corral are the documented command lines with which these tools do one task and exit. None of them asks before it acts. A runner with the same id in the configuration replaces
+ * such a preset.
  */
 import { makeAcp } from "@corral/adapters/Acp"
 import type { CommandLine } from "@corral/adapters/CommandLine"

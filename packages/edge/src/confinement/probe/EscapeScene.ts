@@ -1,11 +1,8 @@
 /**
- * Folders of one mode's attempts: a workspace with a repository, a folder that the run does not see, one that it may only read, and
- * the run's own. All are in the probe's folder.
+ * What the probe's program tries to reach: the folders of one mode's attempts (a workspace with a repository, a folder that the run does not see, one that it may only read, and the
+ * run's own), servers on loopback addresses and sockets, and a process.
  *
- * What is in a folder, to see whether something changed.
- *
- * What the probe's program tries to reach on this machine: servers on loopback addresses and sockets, and a process. All belong to the
- * probe and end with the scope.
+ * All of it belongs to the probe, is in its folder, and ends with the scope.
  */
 import type { RunMode } from "@corral/domain/run/Run"
 import { makeFolder } from "@corral/service/MakeFolder"

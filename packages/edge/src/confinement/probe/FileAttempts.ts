@@ -1,6 +1,5 @@
 /**
- * Attempts to change files. All files are the probe's own. Attempts on the state of a runtime, of which the run has a private copy.
- * All files are the probe's own.
+ * Attempts to change files, and the state of a runtime, of which the run has a private copy. All files are the probe's own.
  */
 import * as fs from "node:fs"
 import { dirname, join } from "node:path"
