@@ -16,6 +16,7 @@ import {
   type Survivors
 } from "../../src/process/MarkSearch.ts"
 import { signalGroup, sweepMarked } from "../../src/process/MarkSweep.ts"
+import { within } from "@corral/testing/time/Within"
 import { temporaryFolder } from "../Folder.ts"
 
 let started: Array<ChildProcess> = []
@@ -44,7 +45,7 @@ const start = async (
     stdio: ["pipe", "pipe", "ignore"]
   })
   started.push(child)
-  const [output] = await once(child.stdout, "data")
+  const [output] = await within(once(child.stdout, "data"), 20_000, `the first line of ${script}`)
   left.push(...(String(output).match(/\d+/g) ?? []).map(Number))
   return child
 }
