@@ -35,6 +35,7 @@ export const packed: ReadonlyArray<Packed> = [
     name: "adapters",
     modules: [
       "Acp",
+      "acp/AcpAgent",
       "ClaudeCode",
       "Codex",
       "CommandLine",

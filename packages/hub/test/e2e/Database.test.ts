@@ -1,13 +1,14 @@
 import type { PublicHealth } from "@corral/domain/http/Health"
 import { assert, describe, it } from "@effect/vitest"
 import { execFileSync } from "node:child_process"
-import { mkdirSync, readdirSync } from "node:fs"
+import { mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { HubProcess, openHub } from "@corral/testing/hub/HubProcess"
 import { openPostgres, query } from "@corral/testing/postgres/OutsidePostgres"
+import { migrations } from "../../src/store/migrations.ts"
 
 /** Numbers of the migrations. */
-const released = readdirSync(new URL("../../src/store/migrations/", import.meta.url))
+const released = Object.keys(migrations)
   .map((name) => Number(name.slice(0, 4)))
   .toSorted((a, b) => a - b)
 
