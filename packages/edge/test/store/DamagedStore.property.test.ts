@@ -219,6 +219,26 @@ describe("A damaged store", { timeout: 120_000 }, () => {
     )
   })
 
+  it("is found by the examination where an index names other rows than a table has", async () => {
+    const file = join(folder, "index.db")
+    writeFileSync(file, sound)
+    const db = new Database(file, { readonly: true })
+    const root = Number(
+      db.prepare("SELECT rootpage FROM sqlite_master WHERE name = 'events_by_run'").pluck().get()
+    )
+    db.close()
+    // Entries are at the end of the page: a sequence number, and the number of the row.
+    await fc.assert(
+      fc.asyncProperty(fc.nat({ max: 1_000 }), fc.integer({ min: 1, max: 7 }), async (fromEnd, mask) => {
+        const bytes = Buffer.from(sound)
+        const at = root * PAGE - 1 - fromEnd
+        bytes[at] = (bytes[at] ?? 0) ^ mask
+        await examine(bytes)
+      }),
+      { numRuns: 30 * effort }
+    )
+  })
+
   it("takes no unknown state of a log for one that is no longer kept", async () => {
     const [first = runIdOf(1)] = ids
     const file = join(folder, "state.db")
