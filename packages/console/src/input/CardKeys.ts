@@ -4,7 +4,7 @@
  * Guarantees: no key but Enter sends, and no letter is lost: what is written while the question has the focus arrives in the composer.
  */
 import { type KeyboardEvent as ReactKeyboardEvent, type RefObject, useEffect, useRef } from "react"
-import { DIALOGS, fieldBelow, isTextInProgress, writeInto } from "../keys/TextKey.ts"
+import { beginsText, DIALOGS, fieldBelow, isTextInProgress, writeInto } from "../keys/TextKey.ts"
 import { useSingleKeys } from "../keys/Shortcut.ts"
 
 /** What has the focus in the card: a text field, an option, a button, or the card itself. */
@@ -63,6 +63,9 @@ interface CardActions {
   readonly clear: () => void
 }
 
+/** Ends a text that was begun on something else than a field. */
+const endsText = (key: string): boolean => /^(Escape|Tab|Enter|Arrow\w+)$/.test(key)
+
 const isDigit = (key: string): boolean => /^[1-9]$/.test(key)
 
 /**
@@ -82,15 +85,23 @@ export const useCardKeys = (
     latest.current = actions
   })
   useEffect(() => {
+    // Something else may lose the focus in the middle of a text: the rest of it arrives here, and is no choice.
+    let isWritingElsewhere = false
+    const onPointerDown = () => {
+      isWritingElsewhere = false
+    }
     const onKeyDown = (event: KeyboardEvent) => {
       const { altKey, ctrlKey, defaultPrevented, isComposing, key, metaKey, repeat, target } = event
       if (!isOn || defaultPrevented || isComposing || altKey || ctrlKey || metaKey || repeat) return
       const isFree = target === document.body || (target instanceof Element && target.matches("h1, main"))
+      const isElsewhere = !isFree && !(target instanceof Node && card.current?.contains(target) === true)
+      if (endsText(key)) isWritingElsewhere = false
+      else if (isElsewhere && beginsText(key)) isWritingElsewhere = true
       // Hidden behind an approval, the card has no keys.
       if (!isFree || card.current?.checkVisibility() !== true) return
       if (document.querySelector(DIALOGS) !== null) return
       // A digit is part of a text that the person began before the card was there.
-      const isDeaf = isTextInProgress() || performance.now() < deafUntil.current
+      const isDeaf = isWritingElsewhere || isTextInProgress() || performance.now() < deafUntil.current
       if (isDigit(key) && !isDeaf) {
         if (!latest.current.choose(Number(key))) return
         digits.current = key
@@ -99,7 +110,11 @@ export const useCardKeys = (
       // A digit later in a sentence is no choice: the browser now enters the letter, and the rest follows it.
     }
     addEventListener("keydown", onKeyDown)
-    return () => removeEventListener("keydown", onKeyDown)
+    addEventListener("pointerdown", onPointerDown)
+    return () => {
+      removeEventListener("keydown", onKeyDown)
+      removeEventListener("pointerdown", onPointerDown)
+    }
   }, [card, deafUntil, isOn])
 
   const write = (event: ReactKeyboardEvent): void => {

@@ -191,6 +191,20 @@ describe.skipIf(!hasChromium)("questions in the console", { timeout: 120_000 }, 
     await browser.end(page)
   })
 
+  it("takes no digit of a text for a choice that began on a button which is gone", async () => {
+    const page = await open("question")
+    await awake(page)
+    const outside = page.locator(".thread-main button:visible:not(.input-card button)").first()
+    await outside.focus()
+    await page.keyboard.type("3n6nno e")
+    await outside.evaluate((button) => button.remove())
+    await page.keyboard.type("3")
+    await page.keyboard.press("Enter")
+    await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    assert.deepStrictEqual(answers(), [])
+    await browser.end(page)
+  })
+
   it("offers the composer's text as the answer, and sends it only by its own button", async () => {
     const page = await open("question")
     const field = page.getByRole("textbox", { name: "Message" })
