@@ -6,8 +6,7 @@
  */
 import { Schema } from "effect"
 import { AgentId } from "../identity/Ids.ts"
-import { shallow } from "../text/Depth.ts"
-import { isStorableText } from "../text/Text.ts"
+import { isTooDeep } from "../text/Depth.ts"
 
 export const PresetKind = Schema.Literals(["profile", "runner"])
 export type PresetKind = typeof PresetKind.Type
@@ -16,11 +15,11 @@ export type PresetKind = typeof PresetKind.Type
 export const MAX_PRESET_CHARACTERS = 16_384
 
 /** Fields of an entry of `profiles` or `runners` in `schemas/edge-config.json`, other than its id. */
-export const PresetSettings = Schema.Record(Schema.String.check(isStorableText), Schema.Unknown).check(
-  shallow,
-  Schema.makeFilter((settings) => JSON.stringify(settings).length <= MAX_PRESET_CHARACTERS, {
-    expected: `at most ${MAX_PRESET_CHARACTERS} characters of JSON`
-  })
+export const PresetSettings = Schema.Record(Schema.String, Schema.Unknown).check(
+  Schema.makeFilter(
+    (settings) => !isTooDeep(settings) && JSON.stringify(settings).length <= MAX_PRESET_CHARACTERS,
+    { expected: `at most ${MAX_PRESET_CHARACTERS} characters of JSON` }
+  )
 )
 export type PresetSettings = typeof PresetSettings.Type
 
@@ -41,7 +40,7 @@ export type Preset = typeof Preset.Type
 /** Body that creates a preset. */
 export const CreatePreset = Schema.Struct({
   /** Unique among adapters, profiles and runners. */
-  id: Schema.String.check(Schema.isMaxLength(256), isStorableText),
+  id: Schema.String,
   kind: PresetKind,
   settings: PresetSettings
 }).annotate({ identifier: "CreatePreset" })
