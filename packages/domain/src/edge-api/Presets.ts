@@ -40,7 +40,8 @@ export class EdgePresets extends HttpApiGroup.make("presets")
       error: responses("not_found", "conflict", "schema_validation_failed", "overloaded")
     }).annotate(
       OpenApi.Description,
-      "Changes settings; `null` removes one. Applies to runs that start later. `conflict` for an id of the configuration file."
+      "Changes settings; `null` removes one. Applies to runs that start later. `conflict` for an id of the configuration file, and for other settings " +
+        "than `label`, `mode` and `model` while a run of it is in progress."
     ),
     HttpApiEndpoint.delete("remove", "/v1/presets/:id", {
       params,
@@ -48,7 +49,8 @@ export class EdgePresets extends HttpApiGroup.make("presets")
       error: responses("not_found", "conflict", "overloaded")
     }).annotate(
       OpenApi.Description,
-      "Removes the preset and the decisions that were remembered for it. Runs that have started continue."
+      "Removes the preset and the decisions that were remembered for it. `conflict` for an id of the configuration file, and while a run of it is in " +
+        "progress."
     )
   )
   .middleware(SchemaErrors)

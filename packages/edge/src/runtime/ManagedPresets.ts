@@ -59,7 +59,8 @@ export const decodePreset = (
   )
 }
 
-export const settingsOf = ({ entry: { id: _, ...settings } }: ManagedPreset): PresetSettings => settings
+export const settingsOf = ({ entry }: ManagedPreset): PresetSettings =>
+  Object.fromEntries(Object.entries(entry).filter(([name]) => name !== "id"))
 
 const isNarrowingField = (name: string): boolean => narrowingFields.some((field) => field === name)
 

@@ -1,4 +1,4 @@
-import { edgeCommands } from "@corral/domain/link/EdgeCommand"
+import type { CommandPayload } from "@corral/domain/link/EdgeCommand"
 import type { AgentId } from "@corral/domain/identity/Ids"
 import { Preset } from "@corral/domain/run/Preset"
 import { type Answer, codeOf } from "@corral/testing/edge/EdgeClient"
@@ -185,10 +185,8 @@ describe("Presets over the link", { timeout: 60_000 }, () => {
     await edge.start()
     await peer.linked()
     const by = "usr_00000000000000000000000001"
-    const change = (
-      change: (typeof edgeCommands)["ChangePreset"]["payload"]["Type"]["change"],
-      id?: string
-    ) => peer.ask("ChangePreset", { change, by }, id)
+    const change = (change: CommandPayload<"ChangePreset">["change"], id?: string) =>
+      peer.ask("ChangePreset", { change, by }, id)
     const code = (outcome: Awaited<ReturnType<typeof change>>) =>
       outcome._tag === "Refused" ? outcome.error.code : "done"
 

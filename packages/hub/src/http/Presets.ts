@@ -29,7 +29,7 @@ export const presetEndpoints = HttpApiBuilder.group(
     const recent = yield* recentSignIn
     const router = yield* EdgeRouter
 
-    /** Sends a change for the device's owner after a recent sign-in. The outcome is recorded, whatever it is. */
+    /** Sends a change for the device's owner after a recent sign-in. Each outcome is recorded. */
     const change = Effect.fnUntraced(function* (id: DeviceId, request: PresetChange, key?: string) {
       yield* authority.overDevice(id, "device.presets")
       const { userId: by } = yield* CurrentPrincipal
