@@ -2,7 +2,7 @@
  * The rows of runs: a projection of the log, one snapshot each. Written with the events that move them, read for lists and for runs
  * that are not live.
  */
-import type { RunId, SessionId } from "@corral/domain/identity/Ids"
+import type { AgentId, RunId, SessionId } from "@corral/domain/identity/Ids"
 import type { Run, RunStatus } from "@corral/domain/run/Run"
 import { cannotContinue } from "@corral/domain/run/Continuation"
 import { hasLiveState } from "../store/LiveState.ts"
@@ -117,3 +117,10 @@ export const replacementRows = (
 /** Runs that no terminal event has ended: after a start, those that the predecessor left. */
 export const unfinishedRuns = (store: Store["Service"]): ReadonlyArray<Run> =>
   store.all<Row>(`SELECT snapshot FROM runs WHERE ${hasLiveState} ORDER BY id`).map(parse)
+
+/** Whether a run of the agent has not ended. */
+export const hasLiveRun = (store: Pick<Store["Service"], "get">, agentId: AgentId): boolean =>
+  store.get(
+    `SELECT id FROM runs WHERE ${hasLiveState} AND json_extract(snapshot, '$.agentId') = ? LIMIT 1`,
+    agentId
+  ) !== undefined
