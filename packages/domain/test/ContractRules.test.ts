@@ -52,6 +52,16 @@ describe("every endpoint", () => {
     )
   })
 
+  it("with the raw output of a run is at an Edge only", () => {
+    const serving = documents.filter(([, { paths }]) =>
+      Object.keys(paths).some((path) => path.endsWith("/raw"))
+    )
+    assert.deepStrictEqual(
+      serving.map(([name]) => name),
+      ["edge"]
+    )
+  })
+
   it.each(documents)("of the %s: take no offset", (_, document) => {
     const names = operationsOf(document).flatMap(({ parameters }) => parameters.map(({ name }) => name))
     assert.deepStrictEqual(

@@ -32,6 +32,7 @@ import { Previews } from "./preview/Previews.ts"
 import { EdgeIdentity } from "./run/recovery/Recovery.ts"
 import { RunSupervisor } from "./run/RunSupervisor.ts"
 import * as IntegrityCheck from "./log/IntegrityCheck.ts"
+import { RawOutputs } from "./raw/RawOutputs.ts"
 import { Retention } from "./retention/Retention.ts"
 import { Runtimes } from "./runtime/Runtimes.ts"
 import { EdgeStorage } from "./store/EdgeStorage.ts"
@@ -42,7 +43,7 @@ import { FileSearch } from "./workspace/FileSearch.ts"
 import { Workspaces } from "./workspace/Workspaces.ts"
 import { Worktrees } from "./workspace/Worktrees.ts"
 
-/** Deletes artifacts, attachments, snapshots, worktrees and grants of a run together with its log, and old caches and databases. */
+/** Deletes artifacts, attachments, snapshots, worktrees, grants and raw output of a run together with its log, and old caches and databases. */
 const forgetting = Layer.effectDiscard(
   Effect.gen(function* () {
     const artifacts = yield* Artifacts
@@ -57,6 +58,7 @@ const forgetting = Layer.effectDiscard(
     retention.onForget(worktrees.forget)
     retention.onForget(grants.forgetRun)
     retention.onForget(attachments.forgetRun)
+    retention.onForget((yield* RawOutputs).forgetRun)
     retention.onForget((runId) => Effect.sync(() => new RepositoryRecord(home, runId).remove()))
     retention.onSweep((yield* WorkspaceCaches).sweep)
     retention.onSweep((yield* RuntimeStates).sweep, true)
@@ -100,6 +102,7 @@ export const edgeCoreServices = Layer.mergeAll(
     Grants.layer,
     EdgeIdempotency.layer,
     FileSearch.layer,
+    RawOutputs.layer(),
     Retention.layer,
     Runtimes.layer,
     Snapshots.layer,

@@ -48,13 +48,14 @@ export class RawRun {
   #valueCount: number
   /** Bytes of stdout that were read. */
   #position = 0
-  /** Bytes of stdout before the next record. */
+  /** Bytes of stdout before the records of the current read, and after them. */
   #from: number
+  #written: number
   /** Whether the lines were written by an earlier Edge. */
   #isRepeated: boolean
   /** Redacted text before the next line end. */
   #partial = ""
-  /** Records of the current read, and the bytes of stdout before them. */
+  /** Records of the current read. */
   #records: Array<RawRecord> = []
   /** Text that may begin a secret, and the text before it. */
   #rest = ""
@@ -66,6 +67,7 @@ export class RawRun {
     this.#redaction = new Redaction(withJsonForms(options.secrets.values))
     this.#torn = new TornSecrets(() => this.#current)
     this.#from = options.sink.written
+    this.#written = options.sink.written
     this.#isRepeated = options.sink.written > 0
   }
 
@@ -146,6 +148,7 @@ export class RawRun {
   #emit(lines: ReadonlyArray<RawLine>): void {
     for (const { at, bytes, end, text } of lines) {
       if (this.#isRepeated && !this.#isAfterRepeated(end)) continue
+      this.#written = end ?? this.#written
       this.#records.push({
         at: new Date(at).toISOString(),
         stream: "stdout",
@@ -170,6 +173,6 @@ export class RawRun {
     const records = this.#records
     this.#records = []
     this.#options.sink.append(records, this.#from)
-    this.#from = records.findLast((record) => "end" in record)?.end ?? this.#from
+    this.#from = this.#written
   }
 }
