@@ -100,6 +100,7 @@ const edge: Readonly<Record<string, Example>> = {
   CORRAL_EDGE_RETENTION_DAYS: { accepted: "5", rejected: "36501" },
   CORRAL_EDGE_RETENTION_MAX_MB: { accepted: "5", rejected: "16777217" },
   CORRAL_EDGE_CACHE_MAX_MB: { accepted: "5", rejected: "16777217" },
+  CORRAL_EDGE_RAW_OUTPUT: { accepted: "keep", rejected: "yes" },
   CORRAL_EDGE_STREAM_PING_MS: duration,
   CORRAL_EDGE_STREAM_STALL_MS: duration,
   ...telemetry

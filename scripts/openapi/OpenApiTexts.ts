@@ -48,6 +48,7 @@ export const edgeTexts: DocumentTexts = {
     "runs.finish": "Finish the background work of a run",
     "runs.input": "Send a message to a run",
     "runs.result": "Wait for the result of a run",
+    "runs.raw": "Read the raw output of a run's program",
     "runs.events": "Read the events of a run",
     "diffs.diff": "Read the changes of a run",
     "worktrees.list": "List the worktrees",

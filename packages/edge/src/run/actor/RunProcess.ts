@@ -221,7 +221,7 @@ const superviseProcess = Effect.fnUntraced(function* (
 })
 
 const spawn = (
-  { exited, post, stdout }: RunSession,
+  { exited, options: { raw }, post, stdout }: RunSession,
   start: (handlers: RunChildHandlers) => RunChild,
   silence: SilenceClock,
   end: Deferred.Deferred<ChildEnd>
@@ -229,6 +229,7 @@ const spawn = (
   const child = start({
     onChunk: (chunk) => {
       silence.recordOutput()
+      raw?.push(chunk)
       stdout.push(chunk)
     },
     onGone: () => {
@@ -236,6 +237,7 @@ const spawn = (
       post({ _tag: "Resumed" })
     },
     onEnd: (processEnd) => {
+      raw?.end(processEnd)
       Deferred.doneUnsafe(end, Effect.succeed(processEnd))
       stdout.end()
     },
