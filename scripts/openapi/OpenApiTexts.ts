@@ -92,6 +92,7 @@ export const hubTexts: DocumentTexts = {
     news: "The live change feed.",
     integrations: "Events and account links of a Gateway.",
     chatBindings: "Linked chat accounts of the caller.",
+    preferences: "Preferences of the caller.",
     audit: "Audit records."
   },
   summaries: {
@@ -190,6 +191,8 @@ export const hubTexts: DocumentTexts = {
     "chatBindings.look": "Read the link of a code",
     "chatBindings.confirm": "Confirm a link",
     "chatBindings.refuse": "Refuse a link",
+    "preferences.get": "Read the preferences",
+    "preferences.update": "Change the preferences",
     "audit.list": "List the audit records",
     "audit.export": "Export the audit records of a project",
     "audit.verify": "Verify the chain of audit records"

@@ -13,6 +13,7 @@ import { HubDeviceRegistration, HubDevices } from "./Devices.ts"
 import { HubFiles } from "./Files.ts"
 import { HubChangeFeed } from "./ChangeFeed.ts"
 import { HubInputs } from "./Inputs.ts"
+import { HubPreferences } from "./Preferences.ts"
 import { HubProjects } from "./Projects.ts"
 import { HubPublic } from "./Public.ts"
 import { HubRuns } from "./Runs.ts"
@@ -42,6 +43,7 @@ export class HubApi extends HttpApi.make("hub")
     HubChangeFeed,
     HubIntegrations,
     HubChatBindings,
+    HubPreferences,
     HubAudit
   )
   .annotate(HttpApi.ParseOptions, { errors: "all" })

@@ -47,6 +47,7 @@ import { hubRequestPolicy } from "./HubRequestPolicy.ts"
 import { inputEndpoints } from "./Inputs.ts"
 import { integrationEndpoints } from "./Integrations.ts"
 import { LINK_PAGE, linkPage } from "./LinkPage.ts"
+import { preferenceEndpoints } from "./Preferences.ts"
 import { projectEndpoints } from "./Projects.ts"
 import { publicEndpoints } from "./Public.ts"
 import { PublicUrl } from "./PublicUrl.ts"
@@ -174,6 +175,7 @@ const hubApiRoutes = HttpApiBuilder.layer(HubApi).pipe(
     changeFeedEndpoints,
     integrationEndpoints,
     chatBindingEndpoints,
+    preferenceEndpoints,
     auditEndpoints
   ]),
   Layer.provide([SchemaErrors.layer, requestIds, authentication, gatewayAuthentication]),
