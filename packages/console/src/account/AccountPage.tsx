@@ -10,6 +10,7 @@ import { useList } from "../api/Lists.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { NotificationToggle } from "../notification/NotificationSetting.tsx"
 import { notificationMessages } from "../notification/messages.ts"
+import { QuietHoursField } from "../preference/QuietHoursField.tsx"
 import { sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { CopyButton, CopyLine } from "../ui/Copy.tsx"
@@ -269,6 +270,7 @@ export const AccountPage = () => {
       <section aria-label={notifications.title}>
         <h2>{notifications.title}</h2>
         <NotificationToggle />
+        <QuietHoursField />
       </section>
       <section aria-label={messages.keys}>
         <h2>{messages.keys}</h2>

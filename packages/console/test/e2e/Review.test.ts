@@ -354,10 +354,13 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
 
   it("shows one column on a phone, also where two were chosen", async () => {
     const page = await open(session, first, { viewport: phone })
-    await page.evaluate("localStorage.setItem('corral.diff.layout', 'split')")
+    const prefer = (diffLayout: "split" | null) =>
+      joined.owner.ask("PATCH", "/client/preferences", { body: { diffLayout } })
+    await prefer("split")
     await page.reload()
     await page.locator(".diff-line").first().waitFor()
     assert.strictEqual(await page.locator(".diff-pair").count(), 0)
+    await prefer(null)
     const isSideways = await page.evaluate("document.documentElement.scrollWidth > innerWidth")
     assert.isFalse(isSideways)
     await browser.end(page)

@@ -33,7 +33,7 @@ export const LastChoice = Schema.Struct({
 export type LastChoice = typeof LastChoice.Type
 
 const isOnePerProject = (choices: ReadonlyArray<LastChoice>): boolean =>
-  new Set(choices.map(({ projectId }) => projectId)).size === choices.length
+  choices.every(({ projectId }, at) => choices.findIndex((each) => each.projectId === projectId) === at)
 
 const fields = {
   theme: Theme,
