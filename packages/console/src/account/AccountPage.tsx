@@ -10,7 +10,6 @@ import { useList } from "../api/Lists.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { NotificationToggle } from "../notification/NotificationSetting.tsx"
 import { notificationMessages } from "../notification/messages.ts"
-import { QuietHoursField } from "../preference/QuietHoursField.tsx"
 import { sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { CopyButton, CopyLine } from "../ui/Copy.tsx"
@@ -21,6 +20,7 @@ import { PageFrame } from "../ui/PageFrame.tsx"
 import { RowMain } from "../ui/Row.tsx"
 import { Time } from "../ui/Time.tsx"
 import { accountMessages } from "./messages.ts"
+import { QuietHours } from "./QuietHours.tsx"
 import "./account.css"
 
 const KeyRow = ({
@@ -270,7 +270,7 @@ export const AccountPage = () => {
       <section aria-label={notifications.title}>
         <h2>{notifications.title}</h2>
         <NotificationToggle />
-        <QuietHoursField />
+        <QuietHours />
       </section>
       <section aria-label={messages.keys}>
         <h2>{messages.keys}</h2>

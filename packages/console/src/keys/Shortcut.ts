@@ -44,9 +44,11 @@ export const shortcutOf = (
 
 /** Whether single letters are shortcuts: a preference of the user. */
 export const useSingleKeys = (): readonly [boolean, (on: boolean) => void] => {
-  const { singleKeys = true } = usePreferences() ?? {}
+  const preferences = usePreferences()
   const change = useChangePreferences()
-  return [singleKeys, (on) => change(() => ({ singleKeys: on }))]
+  // Until they are read, no letter acts: the user may have switched them off.
+  const isOn = preferences !== undefined && preferences.singleKeys !== false
+  return [isOn, (on) => change(() => ({ singleKeys: on }))]
 }
 
 const FIELDS = `${TEXT_FIELDS}, [role=listbox], ${DIALOGS}`

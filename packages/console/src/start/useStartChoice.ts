@@ -10,7 +10,7 @@ import { useState } from "react"
 import { hubApi } from "../api/Hub.ts"
 import { isAtLeast, projectsQuery, targetsQuery } from "../api/ProjectsAndTargets.ts"
 import { preferencesQuery, useChangePreferences } from "../preference/StoredPreferences.ts"
-import { chooseStart, placesOf, type StartWish } from "./Offer.ts"
+import { chooseStart, placesOf, type StartOffer, type StartWish } from "./Offer.ts"
 
 export type StartChoice = ReturnType<typeof useStartChoice>
 
@@ -51,10 +51,10 @@ export const useStartChoice = (search: StartWish, refetchInterval: number | fals
   const targets = useQuery({ ...targetsQuery(project?.id), enabled: project !== undefined, refetchInterval })
   const links = useWorkspaceLinks(project?.id, refetchInterval)
   const places = placesOf(targets.data?.items ?? [], links.data?.items ?? [])
-  const offer = chooseStart(places, { ...last.find(({ projectId }) => projectId === project?.id), ...wished })
-  /** Stores all parts of what is used, for the next visit from any browser. */
-  const remember = () => {
-    const { agent, mode, model, place } = offer
+  const wish = { ...last.find(({ projectId }) => projectId === project?.id), ...wished }
+  const offer = chooseStart(places, wish)
+  /** Stores all parts of an offer, for the next visit from any browser. */
+  const remember = ({ agent, mode, model, place }: StartOffer = offer) => {
     if (project === undefined || place === undefined || agent === undefined || mode === undefined) return
     const choice: LastChoice = {
       projectId: project.id,
@@ -66,6 +66,11 @@ export const useStartChoice = (search: StartWish, refetchInterval: number | fals
     }
     change(({ lastChoices }) => ({ lastChoices: withChoice(lastChoices, choice) }))
   }
+  const pick = (choice: StartWish) => {
+    setPicked({ ...picked, ...choice })
+    // What another project offers is not there yet.
+    if (choice.projectId === undefined) remember(chooseStart(places, { ...wish, ...choice }))
+  }
   return {
     error: projects.error ?? targets.error ?? links.error,
     isLoading:
@@ -76,7 +81,8 @@ export const useStartChoice = (search: StartWish, refetchInterval: number | fals
     project,
     places,
     ...offer,
-    pick: (choice: StartWish) => setPicked({ ...picked, ...choice }),
-    remember
+    pick,
+    /** Stores what is used. */
+    remember: () => remember()
   }
 }

@@ -6,12 +6,12 @@ import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
 import { Preferences, UpdatePreferences } from "../preference/Preferences.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 
-/** An API key cannot call these endpoints. */
+/** API keys and chat accounts cannot call these endpoints. */
 export class HubPreferences extends HttpApiGroup.make("preferences")
   .add(
     HttpApiEndpoint.get("get", "/client/preferences", { success: Preferences })
       .annotate(RequiredAuthority, "session.open")
-      .annotate(OpenApi.Description, "Preferences of the caller. A Gateway reads those of the linked user."),
+      .annotate(OpenApi.Description, "Preferences of the caller."),
     HttpApiEndpoint.patch("update", "/client/preferences", {
       payload: UpdatePreferences,
       success: Preferences,

@@ -47,7 +47,6 @@ const sha256 = (text: string): Buffer => createHash("sha256").update(text).diges
 /** Method and path, as in the contract. */
 export const chatEndpoints: ReadonlySet<string> = new Set([
   "GET /client/auth/me",
-  "GET /client/preferences",
   "GET /client/sessions",
   "POST /client/sessions",
   "GET /client/sessions/:id",

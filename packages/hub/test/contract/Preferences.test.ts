@@ -1,11 +1,19 @@
 /** `/client/preferences` over a real Hub. */
+import type { IntegrationReceipt } from "@corral/domain/chat/ChatAccount"
 import type { IssuedApiKey } from "@corral/domain/identity/ApiKey"
 import {
   MAX_PREFERENCES_BYTES,
   type Preferences,
   type UpdatePreferences
 } from "@corral/domain/preference/Preferences"
-import { actingAs, confirmedLink, gatewayEnv, gatewayOf, newAccount } from "@corral/testing/hub/Chats"
+import {
+  actingAs,
+  confirmedLink,
+  gatewayEnv,
+  gatewayOf,
+  messageReceived,
+  newAccount
+} from "@corral/testing/hub/Chats"
 import { codeOf, HubClient } from "@corral/testing/hub/HubClient"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { newId } from "@corral/testing/hub/Mirror"
@@ -84,7 +92,7 @@ describe(PATH, { timeout: 60_000 }, () => {
     assert.strictEqual((await change(ida, { lastChoices: large.slice(0, 4) })).status, 200)
   })
 
-  it("is closed to API keys and to other users; a chat account reads its user's", async () => {
+  it("is closed to API keys, chat accounts and other users", async () => {
     const [ada, max] = [await hub.signedIn("ada2"), await hub.signedIn("max")]
     await change(max, { language: "zh" })
     assert.deepStrictEqual(await read(ada), { version: 0 })
@@ -103,8 +111,14 @@ describe(PATH, { timeout: 60_000 }, () => {
     const gateway = gatewayOf(hub)
     await gateway.ask("POST", "/integrations/bindings", { body: { ...account, number } })
     const asMax = actingAs(account)
-    assert.strictEqual((await gateway.ask<Preferences>("GET", PATH, asMax)).body.language, "zh")
+    assert.strictEqual((await gateway.ask("GET", PATH, asMax)).status, 403)
     assert.strictEqual((await gateway.ask("PATCH", PATH, { ...asMax, body: { theme: "dark" } })).status, 403)
+    // Its events say in which language to answer.
+    const receive = () =>
+      gateway.ask<IntegrationReceipt>("POST", "/integrations/events", { body: messageReceived(account) })
+    assert.strictEqual((await receive()).body.user?.language, "zh")
+    await change(max, { language: null })
+    assert.notProperty((await receive()).body.user, "language")
   })
 
   it("loses no change of two writers: each is stored, or refused with the document", async () => {

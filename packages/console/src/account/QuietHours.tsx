@@ -1,15 +1,15 @@
 /** Form part for the quiet hours of the user: a switch, and the times in the time zone of this browser. */
-import { usePunctuation, useMessages } from "../text/Language.tsx"
+import { useChangePreferences, usePreferences } from "../preference/StoredPreferences.ts"
+import { useMessages, usePunctuation } from "../text/Language.tsx"
 import { Field } from "../ui/Field.tsx"
-import { preferenceMessages } from "./messages.ts"
-import { useChangePreferences, usePreferences } from "./StoredPreferences.ts"
+import { accountMessages } from "./messages.ts"
 
 const usualHours = { from: "22:00", to: "07:00" }
 
 const browserZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone
 
-export const QuietHoursField = () => {
-  const messages = useMessages(preferenceMessages)
+export const QuietHours = () => {
+  const messages = useMessages(accountMessages)
   const { colon } = usePunctuation()
   const { quietHours } = usePreferences() ?? {}
   const change = useChangePreferences()
@@ -19,7 +19,7 @@ export const QuietHoursField = () => {
     change(() => ({ quietHours: { ...hours, timeZone: browserZone() } }))
   }
   return (
-    <fieldset className="quiet-hours">
+    <>
       <label className="choice">
         <input
           type="checkbox"
@@ -43,13 +43,13 @@ export const QuietHoursField = () => {
               />
             </Field>
           ))}
-          <p className="quiet">
+          <span className="quiet">
             {messages.timeZone}
             {colon}
             {quietHours.timeZone}
-          </p>
+          </span>
         </div>
       )}
-    </fieldset>
+    </>
   )
 }
