@@ -1,4 +1,5 @@
 /** Summaries of all operations, and descriptions of their groups, in the published documents. */
+import { layerStatus } from "@corral/domain/http/LayerStatus"
 import type { DocumentTexts } from "./OpenApiDocument.ts"
 
 const localServer = (service: string, port: string): DocumentTexts["server"] => ({
@@ -8,6 +9,7 @@ const localServer = (service: string, port: string): DocumentTexts["server"] => 
 })
 
 export const edgeTexts: DocumentTexts = {
+  status: layerStatus.edgeApi,
   server: localServer("An Edge", "4870"),
   groups: {
     health: "Readiness and liveness.",
@@ -71,6 +73,7 @@ export const edgeTexts: DocumentTexts = {
 }
 
 export const hubTexts: DocumentTexts = {
+  status: layerStatus.hubApi,
   server: localServer("A Hub", "7400"),
   groups: {
     public: "Health and statistics without a sign-in.",
@@ -200,6 +203,7 @@ export const hubTexts: DocumentTexts = {
 }
 
 export const gatewayTexts: DocumentTexts = {
+  status: layerStatus.chatEvents,
   server: localServer("A Gateway", "7410"),
   groups: {
     health: "Readiness and liveness.",
