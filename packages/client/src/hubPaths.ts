@@ -139,6 +139,10 @@ export const hubPaths = {
     confirm: ["POST", "/client/chat-links/confirm"],
     refuse: ["POST", "/client/chat-links/refuse"]
   },
+  preferences: {
+    get: ["GET", "/client/preferences"],
+    update: ["PATCH", "/client/preferences"]
+  },
   audit: {
     list: ["GET", "/client/audit"],
     export: ["GET", "/client/audit/export", "bytes"],

@@ -17,13 +17,12 @@ import { homeMessages } from "./messages.ts"
 import { StartKeys } from "./StartKeys.ts"
 
 export interface StartSettings {
-  readonly model: string | undefined
   /** Whether the agent works in its own git worktree. */
   readonly isIsolated: boolean
 }
 
 /** Request of the second step, `undefined` while something is missing. */
-const agentRequest = ({ agent, mode, place }: StartChoice, { isIsolated, model }: StartSettings) =>
+const agentRequest = ({ agent, mode, model, place }: StartChoice, { isIsolated }: StartSettings) =>
   place === undefined || agent === undefined || mode === undefined
     ? undefined
     : {

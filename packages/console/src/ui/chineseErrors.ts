@@ -43,6 +43,9 @@ export const chineseByCode: { readonly [C in ErrorSentenceCode]: string } = {
 }
 
 export const chineseByMessage: ReadonlyMap<string, string> = new Map([
+  // Preferences.
+  ["Your preferences were changed in the meantime.", "您的偏好设置已在其他地方更改。"],
+  ["These preferences are too large.", "偏好设置的内容过大。"],
   // Runs and their devices.
   ["The run is live.", "此次运行仍在进行中。"],
   ["The run has ended.", "此次运行已结束。"],

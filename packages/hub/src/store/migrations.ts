@@ -47,6 +47,7 @@ import {
   inputsMigration,
   olderHubsMigration,
   partitionsMigration,
+  preferencesMigration,
   replacedRunsMigration,
   sharedWorkMigration,
   successorsMigration,
@@ -89,7 +90,8 @@ export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0034_held_queues": heldQueuesMigration,
   "0035_replaced_runs": replacedRunsMigration,
   "0036_upload_quotas": uploadQuotasMigration,
-  "0037_audit_parts": auditPartsMigration
+  "0037_audit_parts": auditPartsMigration,
+  "0040_preferences": preferencesMigration
 }
 
 /** Names of all migrations, without their numbers. */

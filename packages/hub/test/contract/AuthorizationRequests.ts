@@ -368,6 +368,13 @@ export const requests: Record<EndpointName, Expected> = {
     () => "/integrations/bindings/unbind",
     ({ bound }) => ({ ...bound })
   ),
+  "preferences.get": get(() => "/client/preferences"),
+  "preferences.update": send(
+    "PATCH",
+    200,
+    () => "/client/preferences",
+    () => ({ theme: "dark" })
+  ),
   "chatBindings.list": get(() => "/client/chat-bindings"),
   "chatBindings.remove": send("DELETE", 204, ({ bindingId }) => `/client/chat-bindings/${bindingId}`),
   "chatBindings.look": send(

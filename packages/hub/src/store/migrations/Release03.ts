@@ -230,3 +230,12 @@ export const auditPartsMigration = [
    SELECT part, earlier.last + part, earlier.last + part - 64, repeat('0', 64) FROM generate_series(1, 64) AS part,
      (SELECT COALESCE((SELECT seq + 1000000 FROM audit_heads WHERE chain = ''), 0) AS last) AS earlier`
 ]
+
+/** Preferences of users. `document` is JSON. */
+export const preferencesMigration = [
+  `CREATE TABLE preferences (
+    user_id text PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
+    version integer NOT NULL,
+    document text NOT NULL
+  )`
+]
