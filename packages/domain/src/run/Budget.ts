@@ -27,6 +27,12 @@ export const RequestedBudget = Schema.Struct({
 }).annotate({ identifier: "RequestedBudget" })
 export type RequestedBudget = typeof RequestedBudget.Type
 
+/** Changed limits in a request. Absent fields do not change, and `null` removes a limit. */
+export const ChangedLimits = Schema.Struct({
+  budget: Schema.optionalKey(Schema.NullOr(RequestedBudget)),
+  timeoutMs: Schema.optionalKey(Schema.NullOr(RunDuration))
+})
+
 /** A limit that only the runtime can count. */
 export const CountedLimit = Schema.Literals(["tokens", "turns"])
 export type CountedLimit = typeof CountedLimit.Type

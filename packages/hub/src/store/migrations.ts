@@ -40,6 +40,7 @@ import {
   auditHeadsMigration,
   auditListsMigration,
   auditPartsMigration,
+  turnLimitsMigration,
   chatAnswersMigration,
   commitTimeMigration,
   growingTablesMigration,
@@ -89,7 +90,8 @@ export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0034_held_queues": heldQueuesMigration,
   "0035_replaced_runs": replacedRunsMigration,
   "0036_upload_quotas": uploadQuotasMigration,
-  "0037_audit_parts": auditPartsMigration
+  "0037_audit_parts": auditPartsMigration,
+  "0038_turn_limits": turnLimitsMigration
 }
 
 /** Names of all migrations, without their numbers. */
