@@ -80,11 +80,11 @@ describe("Budgets", { timeout: 120_000 }, () => {
         assert.deepStrictEqual(actual(sent), wanted)
         assert.deepStrictEqual(actual((await turnOf(here, turns++)).create), wanted)
         await talk.inState(sent, "delivered")
-        const made = await makeTask(here.world, { sessionId: talk.sessionId, ...task })
-        assert.strictEqual(made.status, 201, made.text)
-        assert.deepStrictEqual(actual(made.body), expected(task, agent))
+        const created = await makeTask(here.world, { sessionId: talk.sessionId, ...task })
+        assert.strictEqual(created.status, 201, created.text)
+        assert.deepStrictEqual(actual(created.body), expected(task, agent))
         assert.deepStrictEqual(actual((await turnOf(here, turns++)).create), expected(task, agent))
-        await untilTask(here.world, made.body.id, "completed")
+        await untilTask(here.world, created.body.id, "completed")
       }),
       { numRuns: 12 * effort }
     )
@@ -93,8 +93,8 @@ describe("Budgets", { timeout: 120_000 }, () => {
   it("of a task without a session are its own", async () => {
     const here = await scene()
     const more = { budget: { turns: 3, wallMs: 60_000 }, timeoutMs: 30_000 }
-    const made = await makeTask(here.world, more)
-    assert.deepInclude<object>(made.body, more)
+    const created = await makeTask(here.world, more)
+    assert.deepInclude<object>(created.body, more)
     assert.deepInclude<object>((await turnOf(here, 0)).create, more)
   })
 
