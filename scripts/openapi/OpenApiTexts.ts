@@ -143,6 +143,7 @@ export const hubTexts: DocumentTexts = {
     "uploads.create": "Upload a file for a message",
     "uploads.content": "Download a file of a message",
     "search.find": "Search the texts of all projects",
+    "sessions.updateAgent": "Change the limits of an agent's turns",
     "sessions.updateMessage": "Change a pending message",
     "sessions.withdrawMessage": "Withdraw a pending message",
     "sessions.retryMessage": "Send a failed message again",

@@ -41,6 +41,7 @@ export const hubPaths = {
     retryMessage: ["POST", "/client/sessions/:id/messages/:messageId/retry"],
     agents: ["GET", "/client/sessions/:id/agents"],
     addAgent: ["POST", "/client/sessions/:id/agents"],
+    updateAgent: ["PATCH", "/client/sessions/:id/agents/:agentInstanceId"],
     removeAgent: ["DELETE", "/client/sessions/:id/agents"],
     continueAgent: ["POST", "/client/sessions/:id/agents/:agentInstanceId/continue"],
     inventory: ["GET", "/client/agents"]

@@ -233,6 +233,12 @@ export const requests: Record<EndpointName, Expected> = {
     200,
     ({ agentInstanceId, sessionId }) => `/client/sessions/${sessionId}/agents/${agentInstanceId}/continue`
   ),
+  "sessions.updateAgent": send(
+    "PATCH",
+    200,
+    ({ agentInstanceId, sessionId }) => `/client/sessions/${sessionId}/agents/${agentInstanceId}`,
+    () => ({ budget: { wallMs: 60_000 }, timeoutMs: null })
+  ),
   "sessions.removeAgent": send(
     "DELETE",
     204,

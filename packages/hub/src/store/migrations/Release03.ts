@@ -213,6 +213,12 @@ export const uploadQuotasMigration = [
   `CREATE INDEX uploads_of_user_by_time ON uploads (user_id, created_at) INCLUDE (bytes)`
 ]
 
+/** Limits of a message's run, and the defaults of an agent's turns. `budget` is JSON. */
+export const turnLimitsMigration = [
+  `ALTER TABLE messages ADD COLUMN budget text, ADD COLUMN timeout_ms integer`,
+  `ALTER TABLE session_agents ADD COLUMN budget text, ADD COLUMN timeout_ms integer`
+]
+
 /**
  * Chains of the records without a project from now on, so that several transactions add records at the same time. Each has every 64th position, from
  * `first_seq` on. The chain before them stays as it is: Hubs of earlier versions add up to a million records to it during an upgrade.
