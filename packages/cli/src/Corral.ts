@@ -19,6 +19,7 @@ import { loginCommand, logoutCommand, whoamiCommand } from "./commands/login.ts"
 import { normalizeCommand } from "./commands/normalize.ts"
 import { previewCommand } from "./commands/preview.ts"
 import { projectsCommand } from "./commands/projects.ts"
+import { rawCommand } from "./commands/raw.ts"
 import { runsCommand, showCommand } from "./commands/runs.ts"
 import { sayCommand } from "./commands/say.ts"
 import { upCommand } from "./commands/up.ts"
@@ -51,6 +52,7 @@ export const corral = Command.make("corral").pipe(
     worktreeCommand,
     artifactsCommand,
     previewCommand,
+    rawCommand,
     loginCommand,
     logoutCommand,
     whoamiCommand,

@@ -33,6 +33,7 @@ export const edgePaths = {
     finish: ["POST", "/v1/runs/:id/finish"],
     input: ["POST", "/v1/runs/:id/input"],
     result: ["GET", "/v1/runs/:id/result"],
+    raw: ["GET", "/v1/runs/:id/raw", "bytes"],
     events: ["GET", "/v1/runs/:id/events"]
   },
   diffs: {

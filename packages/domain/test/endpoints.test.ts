@@ -72,6 +72,7 @@ const added = new Set([
   "POST /v1/runs/{id}/finish",
   "POST /v1/runs/{id}/repository/restore",
   "POST /v1/runs/{id}/artifacts",
+  "GET /v1/runs/{id}/raw",
   "GET /v1/runs/{id}/worktree/commits",
   "GET /v1/workspaces/{id}/find",
   "GET /v1/inputs",

@@ -34,6 +34,7 @@ import { Previews } from "./preview/Previews.ts"
 import { EdgeIdentity } from "./run/recovery/Recovery.ts"
 import { RunSupervisor } from "./run/RunSupervisor.ts"
 import * as IntegrityCheck from "./log/IntegrityCheck.ts"
+import { RawOutputs } from "./raw/RawOutputs.ts"
 import { Retention } from "./retention/Retention.ts"
 import { Presets } from "./runtime/Presets.ts"
 import { Runtimes } from "./runtime/Runtimes.ts"
@@ -46,8 +47,8 @@ import { Workspaces } from "./workspace/Workspaces.ts"
 import { Worktrees } from "./workspace/Worktrees.ts"
 
 /**
- * Deletes artifacts, attachments, snapshots, worktrees and grants of a run together with its log, old caches and databases, and the grants of a
- * preset whose id gets another meaning.
+ * Deletes artifacts, attachments, snapshots, worktrees, grants and raw output of a run together with its log, old caches and databases, and the
+ * grants of a preset whose id gets another meaning.
  */
 const forgetting = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -65,6 +66,7 @@ const forgetting = Layer.effectDiscard(
     retention.onForget(worktrees.forget)
     retention.onForget(grants.forgetRun)
     retention.onForget(attachments.forgetRun)
+    retention.onForget((yield* RawOutputs).forgetRun)
     presets.onReplace((id) =>
       hasLiveRun(store, id) ? Effect.fail(runLive()) : Effect.orDie(grants.forgetAgent(id))
     )
@@ -119,6 +121,7 @@ export const edgeCoreServices = Layer.mergeAll(
     Grants.layer,
     EdgeIdempotency.layer,
     FileSearch.layer,
+    RawOutputs.layer(),
     Retention.layer,
     Runtimes.layer,
     Snapshots.layer,

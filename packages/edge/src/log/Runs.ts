@@ -98,9 +98,13 @@ export const replacementRows = (
   { id, resume, sessionId }: Pick<Run, "id" | "resume" | "sessionId">
 ): ReadonlyArray<Write> => {
   if (resume !== undefined || sessionId === undefined) return []
-  const last = pageOfRuns(store, { state: "failed", replaced: true, limit: LATEST_FAILURES }).find(
-    (run) => run.sessionId === sessionId
+  const failed = store.get<Row>(
+    `SELECT snapshot FROM (SELECT id, snapshot FROM runs WHERE state = 'failed' ORDER BY id DESC LIMIT ?)
+     WHERE json_extract(snapshot, '$.sessionId') = ? ORDER BY id DESC LIMIT 1`,
+    LATEST_FAILURES,
+    sessionId
   )
+  const last = failed === undefined ? undefined : parse(failed)
   if (last?.resume === undefined || last.error === undefined || !cannotContinue(last.error)) return []
   const later = store.get(
     "SELECT id FROM runs WHERE id > ? AND json_extract(snapshot, '$.sessionId') = ? LIMIT 1",

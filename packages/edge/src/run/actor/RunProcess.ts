@@ -1,5 +1,5 @@
 /** Process of one run, with its decoder, its clocks and its time budget. They end with the run's scope. */
-import type { Budget } from "@corral/domain/run/Run"
+import type { Budget } from "@corral/domain/run/Budget"
 import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { Deferred, Effect, type Fiber, type Scope, Semaphore } from "effect"
 import { existsSync } from "node:fs"
@@ -221,7 +221,7 @@ const superviseProcess = Effect.fnUntraced(function* (
 })
 
 const spawn = (
-  { exited, post, stdout }: RunSession,
+  { exited, options: { raw }, post, stdout }: RunSession,
   start: (handlers: RunChildHandlers) => RunChild,
   silence: SilenceClock,
   end: Deferred.Deferred<ChildEnd>
@@ -229,6 +229,7 @@ const spawn = (
   const child = start({
     onChunk: (chunk) => {
       silence.recordOutput()
+      raw?.push(chunk)
       stdout.push(chunk)
     },
     onGone: () => {
@@ -236,6 +237,7 @@ const spawn = (
       post({ _tag: "Resumed" })
     },
     onEnd: (processEnd) => {
+      raw?.end(processEnd)
       Deferred.doneUnsafe(end, Effect.succeed(processEnd))
       stdout.end()
     },
