@@ -88,7 +88,7 @@ describe("Artifacts of a program", { timeout: 60_000 }, () => {
       'cd "$CORRAL_ARTIFACTS"; echo good > good.txt; ln -s /etc/passwd link; mkfifo pipe; mkdir folder; echo a=b > .env',
       'cd "$CORRAL_ARTIFACTS"; truncate -s 52428801 big.bin; echo x > one; ln one two; truncate -s 52428800 fits.bin'
     )
-    assert.deepStrictEqual(await namesOf(edge, id), ["good.txt", "fits.bin"])
+    assert.sameMembers([...(await namesOf(edge, id))], ["good.txt", "fits.bin"])
     assert.deepStrictEqual(notices.toSorted(), [
       '".env" is not published: it may hold credentials.',
       '"big.bin" is not published: it is larger than 50 MiB.',
@@ -122,6 +122,21 @@ describe("Artifacts of a program", { timeout: 60_000 }, () => {
       many.notices,
       "The folder for artifacts has more than 1000 entries. Others are not published."
     )
+  })
+
+  it("are not lost in silence with a run whose Edge was killed", async () => {
+    const edge = new Edge({ grants: ["full_access"] })
+    onTestFinished(() => edge.remove())
+    await edge.start()
+    const { id } = await edge.client.create('/shell echo 1 > "$CORRAL_ARTIFACTS/a"\n/wait', "full_access")
+    await (await edge.client.follow({ runId: id })).event("run.artifact.ready")
+    await edge.kill()
+    await edge.start()
+    const log = await edge.client.log(id)
+    assertWhole(log)
+    assert.deepStrictEqual(await namesOf(edge, id), ["a"])
+    const notice = log.find(({ type }) => type === "run.notice")
+    assert.match(String(notice?.payload["text"]), /^The Edge ended before the run\./)
   })
 
   it("are published once by an Edge that continues the run of another one", async () => {
