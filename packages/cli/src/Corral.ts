@@ -2,6 +2,7 @@
 import { Command, Completions } from "effect/cli"
 import { acpCommand } from "./commands/acp.ts"
 import { adaptersCommand } from "./commands/adapters.ts"
+import { agentsCommand } from "./commands/agents.ts"
 import { answerCommand, questionsCommand } from "./commands/questions.ts"
 import { approvalsCommand, approveCommand, denyCommand } from "./commands/approvals.ts"
 import { artifactsCommand } from "./commands/artifacts.ts"
@@ -60,6 +61,7 @@ export const corral = Command.make("corral").pipe(
     deviceCommand,
     auditCommand,
     doctorCommand,
+    agentsCommand,
     adaptersCommand,
     hubCommand,
     normalizeCommand,

@@ -9,6 +9,12 @@ export const edgePaths = {
     list: ["GET", "/v1/agents"],
     listRunners: ["GET", "/v1/runners"]
   },
+  presets: {
+    list: ["GET", "/v1/presets"],
+    create: ["POST", "/v1/presets"],
+    update: ["PATCH", "/v1/presets/:id"],
+    remove: ["DELETE", "/v1/presets/:id"]
+  },
   workspaces: {
     list: ["GET", "/v1/workspaces"]
   },

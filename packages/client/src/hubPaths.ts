@@ -82,6 +82,12 @@ export const hubPaths = {
     remove: ["DELETE", "/client/devices/:id"],
     targets: ["GET", "/client/targets"]
   },
+  presets: {
+    list: ["GET", "/client/devices/:id/presets"],
+    create: ["POST", "/client/devices/:id/presets"],
+    update: ["PATCH", "/client/devices/:id/presets/:presetId"],
+    remove: ["DELETE", "/client/devices/:id/presets/:presetId"]
+  },
   files: {
     folder: ["GET", "/client/targets/:id/workspaces/:workspace/files"],
     file: ["GET", "/client/targets/:id/workspaces/:workspace/file"],

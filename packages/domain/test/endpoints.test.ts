@@ -79,6 +79,10 @@ const added = new Set([
   "GET /v1/inputs/{id}",
   "POST /v1/inputs/answer",
   "POST /v1/link/rotate",
+  "GET /v1/presets",
+  "POST /v1/presets",
+  "PATCH /v1/presets/{id}",
+  "DELETE /v1/presets/{id}",
   "POST /integrations/slack/events",
   "POST /integrations/slack/card-actions"
 ])

@@ -13,6 +13,7 @@ import { HubDeviceRegistration, HubDevices } from "./Devices.ts"
 import { HubFiles } from "./Files.ts"
 import { HubChangeFeed } from "./ChangeFeed.ts"
 import { HubInputs } from "./Inputs.ts"
+import { HubPresets } from "./Presets.ts"
 import { HubProjects } from "./Projects.ts"
 import { HubPublic } from "./Public.ts"
 import { HubRuns } from "./Runs.ts"
@@ -34,6 +35,7 @@ export class HubApi extends HttpApi.make("hub")
     HubProjects,
     HubDeviceRegistration,
     HubDevices,
+    HubPresets,
     HubFiles,
     HubTasks,
     HubRuns,

@@ -35,6 +35,7 @@ import { edgeHealth } from "./Health.ts"
 import { edgeInputs } from "./Inputs.ts"
 import { edgeLink } from "./Link.ts"
 import { permissions } from "./Permissions.ts"
+import { presets } from "./Presets.ts"
 import { previews } from "./Previews.ts"
 import { edgeRuns } from "./Runs.ts"
 import { workspaces } from "./Workspaces.ts"
@@ -46,6 +47,7 @@ const edgeApiRoutes = HttpApiBuilder.layer(EdgeApi).pipe(
   Layer.provide([
     edgeHealth,
     agents,
+    presets,
     workspaces,
     edgeFiles,
     edgeRuns,

@@ -47,6 +47,7 @@ import { hubRequestPolicy } from "./HubRequestPolicy.ts"
 import { inputEndpoints } from "./Inputs.ts"
 import { integrationEndpoints } from "./Integrations.ts"
 import { LINK_PAGE, linkPage } from "./LinkPage.ts"
+import { presetEndpoints } from "./Presets.ts"
 import { projectEndpoints } from "./Projects.ts"
 import { publicEndpoints } from "./Public.ts"
 import { PublicUrl } from "./PublicUrl.ts"
@@ -166,6 +167,7 @@ const hubApiRoutes = HttpApiBuilder.layer(HubApi).pipe(
     projectEndpoints,
     deviceRegistrationEndpoints,
     deviceEndpoints,
+    presetEndpoints,
     fileEndpoints,
     taskEndpoints,
     runEndpoints,
