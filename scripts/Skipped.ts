@@ -102,6 +102,7 @@ export const reasons: Readonly<Record<string, string>> = {
     "bubblewrap, socat or Python is not installed, or bubblewrap does not work here",
   "packages/edge/test/e2e/ConfinedCaches.test.ts":
     "bubblewrap or socat is not installed, or does not work here",
+  "packages/edge/test/e2e/ConfinedArtifacts.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/StateSurvival.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/ConfinedSurvival.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/ConfinedProjects.test.ts":

@@ -39,6 +39,7 @@ const namesIn = (text: string): ReadonlyArray<string> =>
 const otherVariables = [
   "CORRAL_TEST_RUNTIMES_DIR",
   "CORRAL_TEST_PICTURES",
+  "CORRAL_ARTIFACTS",
   "CORRAL_RUN_ID",
   "CORRAL_EDGE_ID",
   "CORRAL_SEED",
