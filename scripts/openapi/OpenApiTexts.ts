@@ -1,4 +1,5 @@
 /** Summaries of all operations, and descriptions of their groups, in the published documents. */
+import { layerStatus } from "@corral/domain/http/LayerStatus"
 import type { DocumentTexts } from "./OpenApiDocument.ts"
 
 const localServer = (service: string, port: string): DocumentTexts["server"] => ({
@@ -8,6 +9,7 @@ const localServer = (service: string, port: string): DocumentTexts["server"] => 
 })
 
 export const edgeTexts: DocumentTexts = {
+  status: layerStatus.edgeApi,
   server: localServer("An Edge", "4870"),
   groups: {
     health: "Readiness and liveness.",
@@ -77,6 +79,7 @@ export const edgeTexts: DocumentTexts = {
 }
 
 export const hubTexts: DocumentTexts = {
+  status: layerStatus.hubApi,
   server: localServer("A Hub", "7400"),
   groups: {
     public: "Health and statistics without a sign-in.",
@@ -99,6 +102,7 @@ export const hubTexts: DocumentTexts = {
     news: "The live change feed.",
     integrations: "Events and account links of a Gateway.",
     chatBindings: "Linked chat accounts of the caller.",
+    preferences: "Preferences of the caller.",
     audit: "Audit records."
   },
   summaries: {
@@ -139,6 +143,7 @@ export const hubTexts: DocumentTexts = {
     "uploads.create": "Upload a file for a message",
     "uploads.content": "Download a file of a message",
     "search.find": "Search the texts of all projects",
+    "sessions.updateAgent": "Change the limits of an agent's turns",
     "sessions.updateMessage": "Change a pending message",
     "sessions.withdrawMessage": "Withdraw a pending message",
     "sessions.retryMessage": "Send a failed message again",
@@ -201,6 +206,8 @@ export const hubTexts: DocumentTexts = {
     "chatBindings.look": "Read the link of a code",
     "chatBindings.confirm": "Confirm a link",
     "chatBindings.refuse": "Refuse a link",
+    "preferences.get": "Read the preferences",
+    "preferences.update": "Change the preferences",
     "audit.list": "List the audit records",
     "audit.export": "Export the audit records of a project",
     "audit.verify": "Verify the chain of audit records"
@@ -208,6 +215,7 @@ export const hubTexts: DocumentTexts = {
 }
 
 export const gatewayTexts: DocumentTexts = {
+  status: layerStatus.chatEvents,
   server: localServer("A Gateway", "7410"),
   groups: {
     health: "Readiness and liveness.",

@@ -18,6 +18,7 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
     args,
     command,
     continuation,
+    countsTokens = false,
     env,
     envByMode,
     folders,
@@ -48,6 +49,7 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
       cancel: true,
       input: true
     },
+    counts: countsTokens ? ["tokens"] : [],
     probe: { command, versionArgs: ["--version"], install, signIn },
     passEnv,
     ...defined({ continuation, folders, images, network, projectSettings }),

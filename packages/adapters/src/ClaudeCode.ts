@@ -62,6 +62,7 @@ export const claudeCode: RuntimeAdapter = {
     cancel: true,
     input: true
   },
+  counts: ["tokens", "turns"],
   continuation: { store: "~/.claude/projects", model: "any", mode: "any", folder: "any" },
   images: "native",
   probe: {

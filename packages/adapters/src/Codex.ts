@@ -66,6 +66,7 @@ export const codex: RuntimeAdapter = {
     cancel: true,
     input: true
   },
+  counts: ["tokens", "turns"],
   continuation: codexContinuation,
   images: "native",
   probe: codexProbe,

@@ -24,6 +24,7 @@ export const copilot: RuntimeAdapter = {
   id: "copilot",
   label: program.label,
   capabilities: oneShotCapabilities({ readOnly: true }),
+  counts: ["turns"],
   probe: {
     command: "copilot",
     versionArgs: ["--version"],

@@ -15,12 +15,16 @@ export interface JsonLinesOptions extends CommandLine {
   readonly map: JsonMap
 }
 
+const hasTokens = ({ usage }: JsonMap): boolean =>
+  usage?.inputTokens !== undefined || usage?.outputTokens !== undefined
+
 /** Generic adapter for a command line whose output a map describes. */
 export const makeJsonLines = ({ map, ...options }: JsonLinesOptions): RuntimeAdapter => {
   const program = { label: options.label, signIn: "" }
   const meanings = compileMeanings(map, options.label)
   return {
     ...commandLineAdapter("json-lines", options),
+    counts: hasTokens(map) ? ["tokens"] : [],
     protocol: (start) =>
       new OneShotProtocol(
         program,

@@ -72,6 +72,7 @@ export const makeOpenCode = ({ bridge, node }: OpenCodeOptions): RuntimeAdapter 
     cancel: true,
     input: true
   },
+  counts: ["tokens", "turns"],
   continuation: openCodeContinuation,
   images: "native",
   probe: {

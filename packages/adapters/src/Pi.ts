@@ -20,6 +20,7 @@ export const pi: RuntimeAdapter = {
   id: "pi",
   label: program.label,
   capabilities: oneShotCapabilities({ readOnly: true, resume: true }),
+  counts: ["tokens", "turns"],
   continuation: {
     store: "~/.pi/agent/sessions",
     model: "any",

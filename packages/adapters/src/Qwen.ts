@@ -54,6 +54,7 @@ export const qwen: RuntimeAdapter = {
     cancel: true,
     input: true
   },
+  counts: ["tokens"],
   continuation: qwenContinuation,
   images: "native",
   probe: {

@@ -302,6 +302,7 @@ export const makeScripted = ({
     cancel: true,
     input: true
   },
+  counts: ["tokens", "turns"],
   probe: {
     command: node,
     versionArgs: [program, "--version"],

@@ -41,6 +41,7 @@ export const hubPaths = {
     retryMessage: ["POST", "/client/sessions/:id/messages/:messageId/retry"],
     agents: ["GET", "/client/sessions/:id/agents"],
     addAgent: ["POST", "/client/sessions/:id/agents"],
+    updateAgent: ["PATCH", "/client/sessions/:id/agents/:agentInstanceId"],
     removeAgent: ["DELETE", "/client/sessions/:id/agents"],
     continueAgent: ["POST", "/client/sessions/:id/agents/:agentInstanceId/continue"],
     inventory: ["GET", "/client/agents"]
@@ -138,6 +139,10 @@ export const hubPaths = {
     look: ["POST", "/client/chat-links/look"],
     confirm: ["POST", "/client/chat-links/confirm"],
     refuse: ["POST", "/client/chat-links/refuse"]
+  },
+  preferences: {
+    get: ["GET", "/client/preferences"],
+    update: ["PATCH", "/client/preferences"]
   },
   audit: {
     list: ["GET", "/client/audit"],

@@ -1,6 +1,7 @@
 /** Checks of what an adapter declares: its version, shape, probe, command and capabilities. They need no recording. */
 import type { RunImage, RuntimeAdapter, RunStart } from "@corral/domain/run/RuntimeAdapter"
-import { RunMode } from "@corral/domain/run/Run"
+import { CountedLimit } from "@corral/domain/run/Budget"
+import { RunMode, type Usage } from "@corral/domain/run/Run"
 import type { Recording } from "./Replay.ts"
 import { replay } from "./Replay.ts"
 import { catching, type Finding, findingsOf, thrownMessage } from "./Rules.ts"
@@ -28,6 +29,11 @@ const isText = (value: unknown): boolean => typeof value === "string" && value !
 const isTexts = (value: unknown): boolean =>
   Array.isArray(value) && value.every((each) => typeof each === "string")
 
+const counted: ReadonlyArray<unknown> = CountedLimit.literals
+
+const areCounts = (value: unknown): boolean =>
+  value === undefined || (Array.isArray(value) && value.every((each) => counted.includes(each)))
+
 /** Problems of the declaration. Nothing else can be checked if there are any. */
 export const declarationFindings = (adapter: RuntimeAdapter): ReadonlyArray<Finding> => {
   const value: Readonly<Record<string, unknown>> = Object(adapter)
@@ -42,6 +48,7 @@ export const declarationFindings = (adapter: RuntimeAdapter): ReadonlyArray<Find
     ...capabilityNames.flatMap((name) =>
       typeof capabilities[name] === "boolean" ? [] : [`capabilities.${name} is not a boolean`]
     ),
+    ...(areCounts(value["counts"]) ? [] : ["counts is not a list of tokens and turns"]),
     ...["command", "protocol"].flatMap((name) =>
       typeof value[name] === "function" ? [] : [`${name} is not a function`]
     )
@@ -145,12 +152,15 @@ export const capabilityFindings = (
 ): ReadonlyArray<Finding> =>
   catching("throws", "capabilities", () => {
     const { approvals, cancel, deltas, input, readOnly, resume } = adapter.capabilities
+    const { counts = [] } = adapter
     const ask = startIn("ask")
     const inputIn = (mode: RunMode, more: Partial<RunStart> = {}) =>
       programInput(adapter, { ...startIn(mode), ...more }, recordings)
     const outputs = recordings.flatMap((recording) => replay(adapter, recording, [recording.stdout]))
     const has = (type: string) =>
       outputs.some((output) => output._tag === "Event" && output.event.type === type)
+    const isCounted = (limit: CountedLimit) =>
+      outputs.some((output) => output._tag === "Usage" && usedOf(limit, output.usage) > 0)
     const usesImages = inputIn("ask") !== inputIn("ask", { images: [image] })
     const listens = adapter.command(ask).stdin === "pipe"
     const claims: ReadonlyArray<readonly [boolean, string]> = [
@@ -182,6 +192,10 @@ export const capabilityFindings = (
         readOnly && !approvals && inputIn("read_only") === inputIn("full_access"),
         "readOnly is claimed, but the program starts as with full access"
       ],
+      ...counts.map(
+        (limit) =>
+          [!isCounted(limit), `counts has ${limit}, but no recording reports them while it works`] as const
+      ),
       [
         input && !recordings.some((recording) => acceptsDuring(adapter, recording, "input")),
         "input is claimed, but no message is accepted"
@@ -196,6 +210,9 @@ export const capabilityFindings = (
       claims.flatMap(([isWrong, message]) => (isWrong ? [message] : []))
     )
   })
+
+const usedOf = (limit: CountedLimit, { inputTokens = 0, outputTokens = 0, turns = 0 }: Usage): number =>
+  limit === "turns" ? turns : inputTokens + outputTokens
 
 /** Whether the protocol has a text for a message or a cancel at the start, or after any tenth of a recording. */
 const acceptsDuring = (

@@ -395,6 +395,11 @@ describe("the conformance kit", () => {
     assert.include([...rulesBroken({ ...sampleAdapter, probe })], "probe")
   })
 
+  it("finds counts that are none", () => {
+    const counts = ["minutes" as never]
+    assert.include([...rulesBroken({ ...sampleAdapter, counts })], "shape")
+  })
+
   it("finds a capability that is claimed and missing", () => {
     const silent = faultyProtocol(() => ({
       input: () => undefined,
@@ -412,7 +417,8 @@ describe("the conformance kit", () => {
       claiming({ readOnly: true, approvals: false }),
       claiming({ deltas: false }),
       { ...claiming({ resume: false }), continuation },
-      { ...sampleAdapter, images: "native" } as const
+      { ...sampleAdapter, images: "native" } as const,
+      { ...sampleAdapter, counts: ["turns"] } as const
     ])
       assert.include([...rulesBroken(adapter)], "capabilities")
   })

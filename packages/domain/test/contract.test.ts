@@ -80,6 +80,7 @@ describe("the founding contract", () => {
     assert.isAbove(decided.length, 16)
     // The third round of decisions.
     decided.push(
+      ["budget_exceeded", "402"],
       ["changes_unknown", "409"],
       ["input_already_resolved", "409"],
       ["input_expired", "410"],

@@ -39,6 +39,7 @@ import { ChangeFeed } from "./live/ChangeFeed.ts"
 import { Notices } from "./store/Notices.ts"
 import { RunFeeds } from "./live/RunFeeds.ts"
 import { StreamAuthority } from "./live/StreamAuthority.ts"
+import { UserPreferences } from "./preference/UserPreferences.ts"
 import { Projects } from "./project/Projects.ts"
 import { WorkspaceLinks } from "./project/WorkspaceLinks.ts"
 import { MessageStore } from "./session/MessageStore.ts"
@@ -107,6 +108,7 @@ const coreServices = Layer.mergeAll(
   ChatLinks.layer,
   HubCredentials.layer.pipe(Layer.provideMerge([ApiKeyStore.layer, SignInStore.layer])),
   Tasks.layer,
+  UserPreferences.layer,
   Users.layer,
   WorkspaceLinks.layer
 ).pipe(

@@ -102,6 +102,8 @@ export interface AcpAgent {
   readonly failsInWordsWithoutTokens?: RegExp | undefined
   /** Messages of the model have an id. A message without one is the program's. */
   readonly namesMessages?: boolean | undefined
+  /** The agent reports the tokens of each call to the model, so that a budget can limit them. */
+  readonly countsTokens?: boolean | undefined
   /** Field in `_meta` of `session_info_update` with failed turns and retries of model calls. */
   readonly statusKey?: string | undefined
   /** `_meta` of the client's capabilities, by which the agent reports more: background work, sub-agents. */

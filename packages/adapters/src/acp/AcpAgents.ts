@@ -147,6 +147,7 @@ export const acpAgents = {
     withoutProject: { settingsFiles: untrustedFolderSettings },
     // In its default mode a classifier decides instead of a user.
     modes: { ask: "default", readOnly: "plan" },
+    countsTokens: true,
     notes: ["is_background"],
     ownMethods: ["qwen/", "craft/"],
     startsInBackground: /^Background (?:agent launched[^\n]*\ntask_|shell started\.\n)id: (\S+)/,

@@ -5,10 +5,12 @@
  */
 import type { ApprovalId, InputRequestId, RunId } from "@corral/domain/identity/Ids"
 import type { InputAnswer } from "@corral/domain/input/InputRequest"
+import type { RunLimits } from "@corral/domain/run/Budget"
 import { RunMode } from "@corral/domain/run/Run"
 import { type LocalFile, fileNames } from "../attachment/LocalFile.ts"
 import type { CommandFailed } from "../CommandFailed.ts"
 import type { DecisionRequest } from "../run/RunServer.ts"
+import { limitsText, parseLimits } from "../run/TurnLimits.ts"
 import { AttachedFiles, typedPath } from "./AttachedFiles.ts"
 import { type ChatCommandName, helpLines, parseLine } from "./ChatCommands.ts"
 import { backgroundText } from "../run/EventLines.ts"
@@ -49,12 +51,15 @@ export class Chat {
   private readonly newKey: () => string
   private mode: RunMode | undefined
   private model: string | undefined
+  /** Limits of the next messages. */
+  private limits: RunLimits
   private readonly decision = new ChatDecision()
   private readonly answering = new ChatQuestion()
   private interruptedAt = -Infinity
 
-  constructor(thread: ChatThread, columns: () => number, newKey: () => string) {
+  constructor(thread: ChatThread, columns: () => number, newKey: () => string, limits: RunLimits = {}) {
     this.thread = thread
+    this.limits = limits
     this.columns = columns
     this.newKey = newKey
     this.view = new ChatView(columns, thread.nameOf)
@@ -102,7 +107,9 @@ export class Chat {
 
   get status(): string {
     const model = this.model === undefined ? "" : ` · ${this.model}`
-    return `${this.state} · ${this.thread.place()} · ${this.mode ?? this.thread.mode()}${model}`
+    const limits = limitsText(this.limits)
+    const budget = limits === "" ? "" : ` · ${limits}`
+    return `${this.state} · ${this.thread.place()} · ${this.mode ?? this.thread.mode()}${model}${budget}`
   }
 
   get files(): ReadonlyArray<LocalFile> {
@@ -153,7 +160,8 @@ export class Chat {
   private sendMessage(line: { readonly text: string; readonly isInput: boolean }): ReadonlyArray<ChatWork> {
     const { isInput, text } = line
     const files = this.attached.take()
-    const message = { text, isInput, files, key: this.newKey(), mode: this.mode, model: this.model }
+    const { limits, mode, model } = this
+    const message = { text, isInput, files, key: this.newKey(), mode, model, limits }
     this.view.keep({ ...message, state: "sending" })
     return [{ kind: "send", message }]
   }
@@ -249,6 +257,8 @@ export class Chat {
         this.model = argument === "" ? undefined : argument
         this.view.notice(argument === "" ? "Model: the agent's own." : `Model: ${argument}.`)
         return []
+      case "budget":
+        return this.chooseLimits(argument)
       case "attach":
         return this.requestFile(argument)
       case "detach":
@@ -289,6 +299,17 @@ export class Chat {
     return []
   }
 
+  private chooseLimits(argument: string): ReadonlyArray<ChatWork> {
+    const limits = argument === "" ? this.limits : parseLimits(argument)
+    if ("problem" in limits) this.view.notice(limits.problem, "yellow")
+    else {
+      this.limits = limits
+      const text = limitsText(limits)
+      this.view.notice(text === "" ? "Limits: the agent's own." : `Limits: ${text}.`)
+    }
+    return []
+  }
+
   private change(kind: "stop" | "pause" | "resume"): ReadonlyArray<ChatWork> {
     const { activeRuns } = this.view
     if (activeRuns.length > 0) return [{ kind, runs: activeRuns }]
@@ -316,7 +337,8 @@ export class Chat {
     if (unsent.length + failed.length === 0) this.view.notice("All messages were sent.")
     return [
       ...unsent.map(({ files, isInput, key, text }): ChatWork => {
-        const message = { key, text, files, isInput, mode: this.mode, model: this.model }
+        const { limits, mode, model } = this
+        const message = { key, text, files, isInput, mode, model, limits }
         return { kind: "send", message }
       }),
       ...failed.map((id): ChatWork => ({ kind: "retry", id }))

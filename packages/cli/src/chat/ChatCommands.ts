@@ -7,6 +7,8 @@ export const chatCommands = {
   agent: "/agent [NAME]: list the agents, or choose one",
   mode: "/mode [MODE]: what the agent can do without approval",
   model: "/model [NAME]: model of the next messages; without a name the agent's own",
+  budget:
+    "/budget [tokens=N] [turns=N] [time=10m] [timeout=10m]: limits of the next messages; off removes them",
   attach: "/attach FILE: add a file to the message: an image, a PDF document or text",
   detach: "/detach [NAME]: remove this file, or all files, from the message",
   answer: "/answer [TEXT]: answer the question with this text; without a text a secret, which is not shown",

@@ -6,6 +6,7 @@
  * written is in the history.
  */
 import { newIdempotencyKey } from "@corral/client/http/Transport"
+import type { RunLimits } from "@corral/domain/run/Budget"
 import { Clock, Effect, FiberSet, Queue, type Scope } from "effect"
 import type { CommandFailed } from "../CommandFailed.ts"
 import { textWithFiles } from "../attachment/LocalFile.ts"
@@ -76,6 +77,8 @@ interface ChatLoopOptions {
   /** Another conversation with the same agent, for `/new`. */
   readonly startNew: Effect.Effect<ChatThread, CommandFailed>
   readonly history: ChatHistory
+  /** Limits of the messages, until `/budget` changes them. */
+  readonly limits: RunLimits
 }
 
 const SHOWN_HISTORY = 20
@@ -115,7 +118,7 @@ class ChatLoop {
     this.signals = signals
     this.paint = makePaint(host.colours)
     this.area = new LiveArea(host.write)
-    this.chat = new Chat(options.thread, () => this.columns, newIdempotencyKey)
+    this.chat = new Chat(options.thread, () => this.columns, newIdempotencyKey, options.limits)
     this.requests = new ChatRequests({
       chat: this.chat,
       fibers,

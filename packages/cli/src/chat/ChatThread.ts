@@ -6,6 +6,7 @@
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { InputRequest } from "@corral/domain/input/InputRequest"
 import type { SequencedEvent } from "@corral/domain/run/EventSequence"
+import type { RunLimits } from "@corral/domain/run/Budget"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { Effect } from "effect"
 import type { LocalFile, NamedFile } from "../attachment/LocalFile.ts"
@@ -65,6 +66,8 @@ export interface OutgoingMessage {
   readonly isInput: boolean
   readonly mode: RunMode | undefined
   readonly model: string | undefined
+  /** Limits of its turn, besides the agent's. */
+  readonly limits?: RunLimits
   /** Text for an agent that does not remember the conversation. */
   readonly textWithoutMemory?: string
 }

@@ -4,6 +4,7 @@
  * Messages that wait for the end of a turn are in this terminal only, because an Edge has no queue of messages.
  */
 import { endsWithPlan } from "@corral/domain/approval/RunMode"
+import { limitsOfTurn } from "@corral/domain/run/Budget"
 import type { InputRequest } from "@corral/domain/input/InputRequest"
 import type { RunMode } from "@corral/domain/run/Run"
 import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
@@ -104,8 +105,8 @@ export class EdgeThread implements ChatThread {
   carryOut(answered: InputRequest): Effect.Effect<void, CommandFailed> {
     if (answered.approved !== true) return Effect.void
     return Effect.gen({ self: this }, function* () {
-      const { mode } = yield* this.server.run(answered.runId)
-      if (!endsWithPlan(mode)) return
+      const planned = yield* this.server.run(answered.runId)
+      if (!endsWithPlan(planned.mode)) return
       const { comment, id: key, plan } = answered
       const message: OutgoingMessage = {
         key,
@@ -114,7 +115,8 @@ export class EdgeThread implements ChatThread {
         files: [],
         isInput: false,
         mode: answered.mode ?? "ask",
-        model: undefined
+        model: undefined,
+        limits: limitsOfTurn({}, planned)
       }
       const shown = this.chain.live === undefined ? yield* this.start(message) : this.wait(message)
       this.report({ kind: "message", message: shown })

@@ -6,6 +6,7 @@
 import { newIdempotencyKey } from "@corral/client/http/Transport"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { AgentInstance } from "@corral/domain/run/AgentProfile"
+import { limitsOfTurn } from "@corral/domain/run/Budget"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { DeliveryState, Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
@@ -127,14 +128,15 @@ export class HubThread implements ChatThread {
 
   send(message: OutgoingMessage): Effect.Effect<ThreadMessage, CommandFailed> {
     return Effect.gen({ self: this }, function* () {
-      const { files, isInput, key, mode, model, text } = message
+      const { files, isInput, key, limits = {}, mode, model, text } = message
       // Before the session begins: a file that is refused leaves no empty session.
       const attachments = yield* this.uploads.idsOf(files)
       const id = yield* this.session.begin
       const { instanceId } = this.session.agent
       const choices = {
         ...(mode === undefined || isInput ? {} : { mode }),
-        ...(model === undefined || isInput ? {} : { model })
+        ...(model === undefined || isInput ? {} : { model }),
+        ...(isInput ? {} : limitsOfTurn(limits, {}))
       }
       const post = (when: "now" | "next", idempotencyKey: string) =>
         this.calls.sessions.addMessage({

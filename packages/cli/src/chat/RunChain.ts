@@ -6,6 +6,7 @@
 import { encodeUlid, type RunId, type SessionId } from "@corral/domain/identity/Ids"
 import type { Agent } from "@corral/domain/run/Agent"
 import { cannotContinue, continuationFailures } from "@corral/domain/run/Continuation"
+import { hasSameLimits, limitsOfTurn, type RunLimits } from "@corral/domain/run/Budget"
 import type { CreateRun, Run, RunMode } from "@corral/domain/run/Run"
 import type { RunEvent } from "@corral/domain/run/RunEvent"
 import { Effect, Queue } from "effect"
@@ -50,8 +51,15 @@ export class RunChain {
   /** The last run of the conversation. */
   private last: RunId | undefined
   private inProgress: RunId | undefined
-  /** Mode and model of the run in progress, and whether its agent has ended its turn. */
-  private current: { readonly mode: RunMode; readonly model: string | undefined; isIdle: boolean } | undefined
+  /** Choices of the run in progress, and whether its agent has ended its turn. */
+  private current:
+    | {
+        readonly mode: RunMode
+        readonly model: string | undefined
+        readonly limits: RunLimits
+        isIdle: boolean
+      }
+    | undefined
   /** Messages by the run that they resumed the conversation with. */
   private readonly started = new Map<RunId, OutgoingMessage>()
 
@@ -83,10 +91,14 @@ export class RunChain {
   }
 
   /** Whether the run in progress can receive the message as its next turn. */
-  takesNext({ mode, model }: OutgoingMessage): boolean {
+  takesNext({ limits = {}, mode, model }: OutgoingMessage): boolean {
     const { current } = this
     if (!this.isIdle || current === undefined) return false
-    return (mode ?? current.mode) === current.mode && (model ?? current.model) === current.model
+    return (
+      (mode ?? current.mode) === current.mode &&
+      (model ?? current.model) === current.model &&
+      hasSameLimits(limitsOfTurn(limits, current.limits), current.limits)
+    )
   }
 
   /** Id of the session; `undefined` before the first run. */
@@ -104,7 +116,7 @@ export class RunChain {
   /** Starts the next run. `isAgain`: the message's first run could not continue the conversation. */
   start(message: OutgoingMessage, isAgain = false): Effect.Effect<RunId, CommandFailed> {
     const resume = isAgain || !this.runtime.capabilities.resume ? undefined : this.last
-    const { key, mode, model, textWithoutMemory } = message
+    const { key, limits = {}, mode, model, textWithoutMemory } = message
     const text = resume === undefined ? (textWithoutMemory ?? message.text) : message.text
     const payload: CreateRun = {
       workspace: this.options.workspace,
@@ -112,6 +124,7 @@ export class RunChain {
       input: { text },
       mode: mode ?? this.options.mode,
       sessionId: this.sessionId,
+      ...limitsOfTurn(limits, {}),
       ...(model === undefined ? {} : { model }),
       ...(resume === undefined ? {} : { resume })
     }
@@ -122,7 +135,7 @@ export class RunChain {
         if (isForgetful) this.report({ kind: "notice", text: "This agent does not remember earlier turns." })
         this.last = id
         this.inProgress = id
-        this.current = { mode: payload.mode, model, isIdle: false }
+        this.current = { mode: payload.mode, model, limits, isIdle: false }
         if (resume !== undefined) this.started.set(id, message)
         Queue.offerUnsafe(this.starts, id)
         return id
@@ -183,9 +196,21 @@ export class RunChain {
     })
   }
 
+  /** Of the run that an earlier chat has started. */
+  private get limitsOfLast(): RunLimits {
+    const last = this.options.runs.at(-1)
+    return last === undefined || last.id !== this.inProgress ? {} : limitsOfTurn({}, last)
+  }
+
   private observe(event: RunEvent): void {
     if (event.type === "run.created")
-      this.current = { model: undefined, ...this.current, mode: event.payload.mode, isIdle: false }
+      this.current = {
+        model: undefined,
+        limits: this.limitsOfLast,
+        ...this.current,
+        mode: event.payload.mode,
+        isIdle: false
+      }
     else if (this.current === undefined) return
     else if (event.type === "run.turn.ended") this.current.isIdle = true
     else if (event.type === "run.turn.started") this.current.isIdle = false

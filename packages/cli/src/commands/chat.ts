@@ -9,6 +9,7 @@ import { type EdgeChoice, optionalText, type RunServerChoice, runServerFlags, to
 import { thisDevice } from "../hub/ThisDevice.ts"
 import { readSignIn } from "../hub/SignInFile.ts"
 import { idStart } from "../run/IdArguments.ts"
+import { limitFlags, limitsOfFlags } from "../run/TurnLimits.ts"
 import { Host } from "../terminal/Host.ts"
 
 const flags = {
@@ -23,6 +24,7 @@ const flags = {
     Flag.withDescription("What the agent can do without approval. Default: ask"),
     Flag.optional
   ),
+  ...limitFlags,
   resume: toggle("resume", "Continue an earlier conversation: the given one, or one from a list"),
   continueLast: toggle("continue", "Continue the latest conversation"),
   session: Argument.String("session").pipe(
@@ -84,7 +86,7 @@ export const chatCommand = Command.make(
       ? yield* (yield* Effect.promise(() => import("../chat/OpenHubChat.ts"))).openHubChat(request)
       : yield* (yield* Effect.promise(() => import("../chat/OpenEdgeChat.ts"))).openEdgeChat(request)
     const history = new ChatHistory(join(yield* corralHome, HISTORY_FILE), host.environment)
-    yield* runChat({ ...opened, history })
+    yield* runChat({ ...opened, history, limits: limitsOfFlags(choice) })
   })
 ).pipe(
   Command.withDescription("Chat with an agent: messages, answers and approvals in one conversation"),

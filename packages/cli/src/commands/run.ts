@@ -5,7 +5,7 @@
 import { After } from "@corral/domain/http/EventStream"
 import { AgentId, type RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { RunMode } from "@corral/domain/run/Run"
-import { Effect, Queue, Schema } from "effect"
+import { Effect, Queue } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitCodes, exitWith, refused } from "../CommandFailed.ts"
 import { DurationText, runServerFlags, toggle } from "../Flags.ts"
@@ -14,6 +14,7 @@ import { idStart, resolveRunId, runArgument } from "../run/IdArguments.ts"
 import type { RunServer } from "../run/RunServer.ts"
 import { selectRunServer } from "../run/SelectRunServer.ts"
 import { startRun } from "../run/StartRun.ts"
+import { limitFlags } from "../run/TurnLimits.ts"
 import { Host, receiveSignal } from "../terminal/Host.ts"
 
 /** `corral attach`: follows an existing run. Ctrl-C detaches; the run continues. */
@@ -85,13 +86,7 @@ const flags = {
     Flag.optional
   ),
   model: Flag.String("model").pipe(Flag.withDescription("Model of the agent"), Flag.optional),
-  timeout: Flag.Int("timeout").pipe(
-    Flag.withDescription(
-      "Active time in seconds. Time spent waiting for approvals and answers does not count"
-    ),
-    Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400 }))),
-    Flag.optional
-  ),
+  ...limitFlags,
   background: Flag.String("background").pipe(
     Flag.withDescription("Longest time that work can continue in the background after a turn, such as 10m"),
     Flag.withSchema(DurationText),

@@ -11,6 +11,7 @@ import { hubFlag, jsonObject, optionalText, toggle } from "../Flags.ts"
 import { connectToSignedInHub } from "../hub/HubClient.ts"
 import type { StoredSignIn } from "../hub/SignInFile.ts"
 import { idStart } from "../run/IdArguments.ts"
+import { limitFlags, limitsOfFlags } from "../run/TurnLimits.ts"
 import { Host } from "../terminal/Host.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 
@@ -41,6 +42,7 @@ const flags = {
     ),
     Flag.atMost(MAX_ATTACHMENTS)
   ),
+  ...limitFlags,
   now: toggle("now", "Input to the turn in progress, instead of the next turn"),
   wait: toggle("wait", "Wait for the end of the turn and print the answer"),
   json: jsonObject,
@@ -99,6 +101,7 @@ export const sayCommand = Command.make(
         text,
         when: now ? "now" : "next",
         onOffline: "queue",
+        ...limitsOfFlags(place),
         ...(attachments.length === 0 ? {} : { attachments }),
         ...(agent === undefined ? {} : { to: agent.id }),
         ...Option.match(place.mode, { onNone: () => ({}), onSome: (mode) => ({ mode }) })

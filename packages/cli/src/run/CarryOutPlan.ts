@@ -10,6 +10,7 @@ import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { InputRequest } from "@corral/domain/input/InputRequest"
 import { cannotContinue } from "@corral/domain/run/Continuation"
+import { limitsOfTurn } from "@corral/domain/run/Budget"
 import type { Run } from "@corral/domain/run/Run"
 import { Effect, Schedule } from "effect"
 import type { CommandFailed } from "../CommandFailed.ts"
@@ -34,6 +35,8 @@ const startOf = (run: Run | HubRun, plan: InputRequest): StartRun => ({
   queue: false,
   key: `${plan.id}-text`,
   ...(run.model === undefined ? {} : { model: run.model }),
+  // The work has the limits of the run that made the plan.
+  ...limitsOfTurn({}, run),
   ...(run.sessionId === undefined ? {} : { sessionId: run.sessionId })
 })
 

@@ -4,12 +4,14 @@
  */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { AgentId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { hasSameLimits, limitsOfTurn } from "@corral/domain/run/Budget"
 import type { Run, RunMode } from "@corral/domain/run/Run"
 import { Effect, Option } from "effect"
 import { CommandFailed, refused } from "../CommandFailed.ts"
 import { durationMs } from "../Flags.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 import { resolveRunId } from "./IdArguments.ts"
+import { type LimitFlags, limitsOfFlags } from "./TurnLimits.ts"
 import { type RunChoices, type RunServer, type ServerCall, type StartRun, hasEnded } from "./RunServer.ts"
 import { type StartServerChoice, onlyChoice, selectRunServer, selectStartServer } from "./SelectRunServer.ts"
 
@@ -39,12 +41,11 @@ export const withChoices = ({ choices }: Pick<RunServer, "choices">) => {
     )
 }
 
-export interface StartRequest extends StartServerChoice {
+export interface StartRequest extends StartServerChoice, LimitFlags {
   readonly agent: Option.Option<AgentId>
   readonly workspace: Option.Option<WorkspaceId>
   readonly mode: Option.Option<RunMode>
   readonly model: Option.Option<string>
-  readonly timeout: Option.Option<number>
   /** Durations, as typed. */
   readonly background: Option.Option<string>
   readonly inputTtl: Option.Option<string>
@@ -106,11 +107,16 @@ const serverFor = Effect.fnUntraced(function* (request: StartRequest, earlier: E
 })
 
 /** Whether the message can be further input of the run: its agent has ended its turn, and nothing is to change. */
-const takesMessage = (run: EarlierRun, { mode, model }: StartRequest): boolean =>
-  !hasEnded(run.state) &&
-  run.turn === "idle" &&
-  Option.getOrElse(mode, () => run.mode) === run.mode &&
-  Option.getOrElse(model, () => run.model) === run.model
+const takesMessage = (run: EarlierRun, request: StartRequest): boolean => {
+  const { mode, model } = request
+  return (
+    !hasEnded(run.state) &&
+    run.turn === "idle" &&
+    Option.getOrElse(mode, () => run.mode) === run.mode &&
+    Option.getOrElse(model, () => run.model) === run.model &&
+    hasSameLimits(limitsOfTurn(limitsOfFlags(request), run), run)
+  )
+}
 
 /** A run that is to be followed, from the events after `after`. */
 export interface StartedRun {
@@ -160,7 +166,7 @@ const startNewRun = Effect.fnUntraced(function* (
   earlier: EarlierRun | undefined
 ): Effect.fn.Return<StartedRun, CommandFailed> {
   const { server } = selected
-  const { mode, model, prompt, queue, target, timeout } = request
+  const { mode, model, prompt, queue, target } = request
   const choices = yield* Effect.cached(server.choices)
   const agent = yield* onlyChoice(
     "agent",
@@ -185,7 +191,7 @@ const startNewRun = Effect.fnUntraced(function* (
     queue,
     ...Option.match(model, { onNone: () => ({}), onSome: (value) => ({ model: value }) }),
     ...(device === undefined ? {} : { target: device }),
-    ...Option.match(timeout, { onNone: () => ({}), onSome: (seconds) => ({ timeoutMs: seconds * 1_000 }) }),
+    ...limitsOfFlags(request),
     ...durationOf("backgroundMs", request.background),
     ...durationOf("inputTtlMs", request.inputTtl),
     ...(earlier === undefined ? {} : { resume: earlier.id }),

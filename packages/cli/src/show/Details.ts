@@ -8,6 +8,7 @@ import type { Session } from "@corral/domain/session/Session"
 import { fileRows } from "../attachment/LocalFile.ts"
 import { MarkdownRows } from "../chat/MarkdownRows.ts"
 import { backgroundText, protectedLine, unknownChangesLine } from "../run/EventLines.ts"
+import { limitsText } from "../run/TurnLimits.ts"
 import { datedTime, localTime } from "../terminal/ShownTime.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 import { type Row, wrapIndented, wrapSpans } from "../terminal/WrapText.ts"
@@ -43,6 +44,7 @@ export const runDetails = (
 ): ReadonlyArray<Row> => {
   const {
     agentId,
+    budget,
     changesUnknown,
     confinement,
     createdAt,
@@ -60,7 +62,8 @@ export const runDetails = (
     protectedChanges,
     resultText,
     sessionId,
-    turn
+    turn,
+    usage
   } = run
   const background = outstanding && backgroundText(outstanding.count, outstanding.titles)
   const failure = error === undefined ? undefined : `${error.message} (${error.code})`
@@ -73,6 +76,7 @@ export const runDetails = (
       columns
     ),
     ...detail("limits", confinement && confinementText(confinement, mode), columns),
+    ...detail("budget", budget && limitsText({ budget }, usage), columns),
     ...detail("life", endsWithEdge && ENDS_WITH_EDGE, columns),
     ...detail("session", sessionId, columns),
     ...detail("continues", run.resume, columns),

@@ -97,6 +97,27 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     assert.strictEqual(state, "cancelled")
   })
 
+  it("stops a run and a message by their budgets, and refuses one that the agent can't count", async () => {
+    const limits = ["--budget-turns", "2", "--timeout", "600"]
+    const prompt = "/use 1\n/use 1\n/sleep 60000"
+    const run = await corral.run("run", "--agent", "scripted", "--workspace", "ws", ...limits, prompt)
+    assert.strictEqual(run.exit, 1, run.stderr)
+    assert.include(
+      `${run.out.join("\n")}${run.stderr}`,
+      "The run's turn budget is used up. (budget_exceeded)"
+    )
+    const [task] = (await joined.owner.ask<{ readonly items: ReadonlyArray<Task> }>("GET", "/client/tasks"))
+      .body.items
+    assert.deepStrictEqual([task?.budget, task?.timeoutMs], [{ turns: 2 }, 600_000])
+    const message = ["say", "--new", "--to", "scripted", "--wait", "--budget-turns", "2", prompt]
+    const answer = await corral.run(...message)
+    assert.strictEqual(answer.exit, 1, answer.stderr)
+    assert.include(answer.stderr, "The run's turn budget is used up.")
+    const refused = await corral.run("run", "-a", "qwen", "-w", "ws", "--budget-turns", "5", "hi")
+    assert.strictEqual(refused.exit, 2)
+    assert.match(refused.stderr, /budget\.turns.*does not report its turns while it works/s)
+  })
+
   it("lists available names for an unknown one", async () => {
     const refused = async (...args: ReadonlyArray<string>) => {
       const { exit, out, stderr } = await corral.run(...args)

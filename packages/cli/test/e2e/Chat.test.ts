@@ -103,6 +103,21 @@ describe.skipIf(!hasTerminals)("corral chat", { timeout: 90_000 }, () => {
     assert.deepStrictEqual(chat.wrapped, [], chat.screen)
   })
 
+  it("stops a turn by its budget, which /budget changes", async () => {
+    const chat = await openChat(100, "--budget-turns", "2")
+    await chat.shows(/ask · 2 turns$/m)
+    chat.enter("//use 1\\")
+    chat.enter("/use 1\\")
+    chat.enter("/sleep 60000")
+    await chat.shows(/The run's turn budget is used up\./)
+    chat.enter("/budget turns=9")
+    chat.enter("//use 1\\")
+    chat.enter("/use 1\\")
+    chat.enter("/say within nine")
+    await chat.shows(/^within nine$/m)
+    await leave(chat)
+  })
+
   it("edits an input, denies with a reason, and never takes a message for an answer", async () => {
     const chat = await openChat(80)
     chat.enter("//shell touch requested.txt\\")

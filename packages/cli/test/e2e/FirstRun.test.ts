@@ -55,6 +55,17 @@ describe("corral up", () => {
 })
 
 describe("corral run", { timeout: 60_000 }, () => {
+  it("is stopped by its budget of turns, and says what was used", async () => {
+    const flags = ["--budget-turns", "2", "--budget-time", "10m"]
+    const { exit, out, stderr } = await corral.run(...run, ...flags, "/use 1\n/use 1\n/sleep 60000")
+    const text = `${out.join("\n")}\n${stderr}`
+    assert.strictEqual(exit, 1, text)
+    assert.match(text, /The run's turn budget is used up\. \(budget_exceeded\)/)
+    const [id = ""] = /run_\w+/.exec(text) ?? []
+    assert.include((await corral.run("show", id)).out.join("\n"), "2 of 2 turns, 10 min")
+    assert.strictEqual((await corral.run(...run, "--budget-turns", "0", "/say hi")).exit, 2)
+  })
+
   it("executes an action approved from a second terminal", async () => {
     const run = start("/say before\n/write approved.txt hello\n/say after")
     const decided = await corral.run("approve", await askedFor(run))

@@ -187,6 +187,18 @@ describe("a bot", { timeout: 120_000 }, () => {
     await chats.botText(owner.chat, /^I can only read text so far\./, before)
   })
 
+  it("answers in the language that the user prefers", async () => {
+    const before = chats.fake.botMessages(owner.chat).length
+    const prefer = (language: "zh" | null) =>
+      chats.joined.owner.ask("PATCH", "/client/preferences", { body: { language } })
+    await prefer("zh")
+    await chats.sendMessage(owner, "help")
+    await chats.botText(owner.chat, /把要做的事发给我/, before)
+    await prefer(null)
+    await chats.sendMessage(owner, "help")
+    await chats.botText(owner.chat, /help – show this list/, before)
+  })
+
   it("cancels the run by the button of its card", async () => {
     const before = chats.fake.botMessages(owner.chat).length
     await chats.sendMessage(owner, "/new /wait")

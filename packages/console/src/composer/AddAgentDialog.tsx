@@ -1,4 +1,4 @@
-/** Dialog that adds an agent to a session: a linked workspace, and an agent of its device. */
+/** Dialog that adds an agent to a session: a linked workspace, an agent of its device, and limits of its turns. */
 import type { Session } from "@corral/domain/session/Session"
 import { useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
@@ -8,9 +8,11 @@ import { useTargets } from "../api/ProjectsAndTargets.ts"
 import { agentsOn, isUsable, placesOf } from "../start/Offer.ts"
 import { useWorkspaceLinks } from "../start/useStartChoice.ts"
 import { useMessages } from "../text/Language.tsx"
-import { Field, textIn } from "../ui/Field.tsx"
+import { Field } from "../ui/Field.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
 import type { UserAction } from "../ui/useAction.ts"
+import { LimitFields, limitsIn } from "./LimitFields.tsx"
+import { limitMessages } from "./limitTexts.ts"
 import { composerMessages } from "./messages.ts"
 
 interface Props {
@@ -26,14 +28,21 @@ export const AddAgentDialog = ({ action, onAdded, session: { id, projectId } }: 
   const keyOf = useIdempotencyKey()
   const targets = useTargets(projectId)
   const links = useWorkspaceLinks(projectId)
+  const limits = useMessages(limitMessages)
   const [chosen, setChosen] = useState(0)
+  const [agentId, setAgentId] = useState("")
   const places = placesOf(targets, links.data?.items ?? []).filter(isUsable)
   const place = places[chosen] ?? places[0]
   const agents = agentsOn(place?.target).filter(({ available }) => available)
+  const agent = agents.find((each) => each.id === agentId) ?? agents[0]
   const add = async (form: FormData): Promise<void> => {
-    const agent = agents.find((each) => each.id === textIn(form, "agentId"))
     if (agent === undefined || place === undefined) throw new Error(messages.noPlaces)
-    const payload = { agentId: agent.id, targetId: place.target.id, workspace: place.workspace.id }
+    const payload = {
+      agentId: agent.id,
+      targetId: place.target.id,
+      workspace: place.workspace.id,
+      ...limitsIn(form)
+    }
     const added = await hubApi.sessions.addAgent({ params: { id }, headers: keyOf(payload), payload })
     await client.invalidateQueries({ queryKey: ["sessions", "one", id] })
     onAdded?.(added.id)
@@ -55,14 +64,23 @@ export const AddAgentDialog = ({ action, onAdded, session: { id, projectId } }: 
         </select>
       </Field>
       <Field label={messages.agent}>
-        <select name="agentId" required>
-          {agents.map(({ id: agentId, label }) => (
-            <option key={agentId} value={agentId}>
+        <select
+          name="agentId"
+          required
+          value={agent?.id ?? ""}
+          onChange={({ currentTarget: { value } }) => setAgentId(value)}
+        >
+          {agents.map(({ id: each, label }) => (
+            <option key={each} value={each}>
               {label}
             </option>
           ))}
         </select>
       </Field>
+      <details>
+        <summary>{limits.limits}</summary>
+        <LimitFields key={agent?.id ?? ""} agent={agent} limits={{}} hint={limits.defaultsHint} />
+      </details>
     </FormDialog>
   )
 }

@@ -3,6 +3,7 @@
  *
  * Guarantees: the draft is kept until the Hub has the message. Only a click sends the text as an answer.
  */
+import { limitsOfTurn } from "@corral/domain/run/Budget"
 import type { Session } from "@corral/domain/session/Session"
 import { type RefObject, useEffect, useEffectEvent, useRef, useState } from "react"
 import { useCanWork, useTargets } from "../api/ProjectsAndTargets.ts"
@@ -12,7 +13,7 @@ import { type TextQuestion, textAnswer } from "../input/FormDraft.ts"
 import { inputMessages } from "../input/messages.ts"
 import { useAnswer } from "../input/useAnswer.ts"
 import { visibleLine } from "../markdown/visible.ts"
-import { useMessages } from "../text/Language.tsx"
+import { useLanguage, useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { uiMessages } from "../ui/messages.ts"
@@ -22,6 +23,8 @@ import { AddAgentDialog } from "./AddAgentDialog.tsx"
 import { AttachButton, DropArea, FileChips } from "./AttachedFiles.tsx"
 import { ChipAction, ChipChoices, ChipMenu, type ChipOption, ChipSheet } from "./ChipMenu.tsx"
 import { type Draft, useDraftReadiness, useSessionDraft, useStoredDraft } from "./Draft.ts"
+import { LimitsChip } from "./LimitsChip.tsx"
+import { limitTexts } from "./limitTexts.ts"
 import { MessageField } from "./MessageField.tsx"
 import { ModeChip, ModelChip } from "./ModeAndModelChips.tsx"
 import { SendButton } from "./SendButton.tsx"
@@ -69,12 +72,14 @@ interface SessionChipsProps {
 
 const PEOPLE = "people"
 
-/** Chips of a session's composer: who receives the next message, in which mode and with which model. */
+/** Chips of a session's composer: who receives the next message, in which mode, with which model and limits. */
 const SessionChips = ({ recipient, session }: SessionChipsProps) => {
   const messages = useMessages(composerMessages)
   const targets = useTargets(session.projectId)
   const adding = useAction()
-  const { agent, chooseAgent, chooseMode, chooseModel, mode, model, modes, offered } = recipient
+  const { agent, chooseAgent, chooseLimits, chooseMode, chooseModel, mode, model, modes, offered } = recipient
+  const { choice } = recipient
+  const agentLimits = limitsOfTurn({}, agent ?? {})
   const people: ChipOption = { value: PEOPLE, name: messages.people, detail: messages.peopleHint }
   const options = session.agents.map(({ id, label, targetId, workspace }): ChipOption => ({
     value: id,
@@ -82,13 +87,15 @@ const SessionChips = ({ recipient, session }: SessionChipsProps) => {
     detail: `${targets.find((target) => target.id === targetId)?.name ?? targetId} · ${workspace}`
   }))
   const { modes: names } = useMessages(uiMessages)
+  const { language } = useLanguage()
   const models = [offered?.model, ...session.agents.map((each) => each.model)]
   return (
     <>
       <ChipSheet
         summary={[
           agent?.label ?? messages.people,
-          mode === undefined || agent === undefined ? undefined : names[mode]
+          mode === undefined || agent === undefined ? undefined : names[mode],
+          ...(agent === undefined ? [] : limitTexts(limitsOfTurn(choice.limits ?? {}, agent), language))
         ]}
         isWarning={mode === "full_access"}
       >
@@ -113,6 +120,12 @@ const SessionChips = ({ recipient, session }: SessionChipsProps) => {
               usual={offered?.model}
               models={[...new Set(models.filter((each) => each !== undefined))]}
               onChoose={chooseModel}
+            />
+            <LimitsChip
+              agent={offered}
+              limits={choice.limits ?? {}}
+              defaults={agentLimits}
+              onChoose={chooseLimits}
             />
           </>
         )}
@@ -223,15 +236,16 @@ const OpenComposer = ({
 
   const submit = (isForced: boolean) => {
     if (draft.readiness() !== "ready" || send.isPending) return
-    const { mode, model, ...fields } = choiceFields(recipient)
-    // A turn in progress keeps its mode and its model.
+    const { budget, mode, model, timeoutMs, ...fields } = choiceFields(recipient)
+    // A turn in progress keeps its mode, its model and its limits.
     send.mutate(
       isForced && isBusy && recipient.takesInput
         ? { ...fields, when: "now" }
         : {
             ...fields,
             ...(mode === undefined ? {} : { mode }),
-            ...(model === undefined ? {} : { model })
+            ...(model === undefined ? {} : { model }),
+            ...limitsOfTurn({ budget, timeoutMs }, {})
           }
     )
   }

@@ -71,7 +71,7 @@ export const ModelChip = ({ model, models, onChoose, usual }: ModelChipProps) =>
       </Popover.Trigger>
       <Popover.Portal>
         <Popover.Positioner className="menu-positioner" sideOffset={6} align="start">
-          <Popover.Popup className="menu chip-popup" initialFocus={false}>
+          <Popover.Popup className="menu chip-popup" aria-label={messages.model} initialFocus={false}>
             <form
               className="form"
               ref={focusFirstField}

@@ -1,12 +1,14 @@
-/** Agent, mode and model of the next message of a session, as its device offers them now. */
+/** Agent, mode, model and limits of the next message of a session, as its device offers them now. */
 import type { Target } from "@corral/domain/device/Device"
 import type { AgentInstanceId } from "@corral/domain/identity/Ids"
+import { limitsOfTurn } from "@corral/domain/run/Budget"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { Session } from "@corral/domain/session/Session"
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { targetsQuery } from "../api/ProjectsAndTargets.ts"
 import { startModes } from "../start/Offer.ts"
+import type { TurnLimits } from "./LimitFields.tsx"
 import type { MentionPlace } from "./useFoundFiles.ts"
 
 /** What the user chose for the next message. Absent parts are those of the session and its agent. */
@@ -14,6 +16,7 @@ export interface MessageChoice {
   readonly to?: AgentInstanceId | "people"
   readonly mode?: RunMode
   readonly model?: string | undefined
+  readonly limits?: TurnLimits
 }
 
 const noTargets: { readonly items: ReadonlyArray<Target> } = { items: [] }
@@ -60,10 +63,11 @@ export const useRecipient = ({ agents, defaultAgentInstanceId, projectId }: Sess
     /** Whether the agent accepts a message while it works. */
     takesInput: offered?.capabilities.input === true,
     choice,
-    /** Another agent has its own mode and model. */
+    /** Another agent has its own mode, model and limits. */
     chooseAgent: (to: AgentInstanceId | "people") => setChoice({ to }),
     chooseMode: (next: RunMode) => setChoice({ ...choice, mode: next }),
-    chooseModel: (model: string | undefined) => setChoice({ ...choice, model })
+    chooseModel: (model: string | undefined) => setChoice({ ...choice, model }),
+    chooseLimits: (limits: TurnLimits) => setChoice({ ...choice, limits })
   }
 }
 
@@ -72,5 +76,6 @@ export const choiceFields = ({ choice, isOffline }: Recipient) => ({
   ...(choice.to === undefined ? {} : { to: choice.to }),
   ...(choice.mode === undefined ? {} : { mode: choice.mode }),
   ...(choice.model === undefined ? {} : { model: choice.model }),
+  ...limitsOfTurn(choice.limits ?? {}, {}),
   ...(isOffline ? { onOffline: "queue" as const } : {})
 })

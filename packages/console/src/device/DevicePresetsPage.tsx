@@ -31,10 +31,8 @@ import { deviceMessages } from "./messages.ts"
 const modes = RunMode.literals.filter((mode) => mode !== "full_access")
 
 /** A setting of a preset; "" if it has none. Settings come from the device. */
-const settingOf = ({ settings }: Preset, name: string): string => {
-  const value = settings[name]
-  return typeof value === "string" ? value : ""
-}
+const settingOf = ({ settings }: Preset, name: string): string =>
+  typeof settings[name] === "string" ? settings[name] : ""
 
 const isMode = (text: string): text is RunMode => RunMode.literals.some((mode) => mode === text)
 

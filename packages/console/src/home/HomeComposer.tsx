@@ -5,6 +5,8 @@ import { useCurrentUser } from "../api/CurrentUser.ts"
 import { AttachButton, DropArea, FileChips } from "../composer/AttachedFiles.tsx"
 import { ChipAction, ChipChoices, ChipMenu, type ChipOption, ChipSheet } from "../composer/ChipMenu.tsx"
 import { Draft, useStoredDraft } from "../composer/Draft.ts"
+import { LimitsChip } from "../composer/LimitsChip.tsx"
+import { limitTexts } from "../composer/limitTexts.ts"
 import { MessageField } from "../composer/MessageField.tsx"
 import { MissingAgents, missingAgents } from "../composer/MissingAgents.tsx"
 import { ModeChip, ModelChip } from "../composer/ModeAndModelChips.tsx"
@@ -13,7 +15,7 @@ import { composerMessages } from "../composer/messages.ts"
 import type { MentionPlace } from "../composer/useFoundFiles.ts"
 import { type WorkPlace, isUsable } from "../start/Offer.ts"
 import type { StartChoice } from "../start/useStartChoice.ts"
-import { useMessages } from "../text/Language.tsx"
+import { useLanguage, useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { uiMessages } from "../ui/messages.ts"
 import { useMedia } from "../ui/useMedia.ts"
@@ -118,7 +120,7 @@ const AgentChip = ({ choice: { agent, agents, pick, place } }: ChoiceProps) => {
               const detail = details.filter((part) => part !== undefined).join(" · ")
               return { value: id, name: label, ...(detail === "" ? {} : { detail }) }
             })}
-          onChoose={(agentId) => pick({ agentId })}
+          onChoose={(agentId) => pick({ agentId, model: undefined })}
         />
         {missing > 0 && (
           <ChipAction onClick={() => setMissingOpen(true)}>{messages.missing(missing)}</ChipAction>
@@ -136,13 +138,15 @@ const AgentChip = ({ choice: { agent, agents, pick, place } }: ChoiceProps) => {
 
 /** Chips of the home page's composer: project, workspace, agent, mode and model of a new session. */
 const HomeChips = (props: HomeChipsProps) => {
-  const { choice, onSettings, settings } = props
-  const { agent, mode, modes, pick, place } = choice
+  const { choice } = props
+  const { agent, mode, model, modes, pick, place } = choice
   const { modes: names } = useMessages(uiMessages)
+  const { language } = useLanguage()
   const summary = [
     agent?.label,
     place === undefined ? undefined : `${place.target.name} · ${place.workspace.id}`,
-    mode === undefined ? undefined : names[mode]
+    mode === undefined ? undefined : names[mode],
+    ...limitTexts(settings.limits, language)
   ]
   return (
     <ChipSheet summary={summary} isWarning={place?.target.state === "offline" || mode === "full_access"}>
@@ -153,10 +157,15 @@ const HomeChips = (props: HomeChipsProps) => {
         <>
           <ModeChip mode={mode} modes={modes} onChoose={(chosen) => pick({ mode: chosen })} />
           <ModelChip
-            model={settings.model}
+            model={model}
             usual={agent.model}
             models={agent.model === undefined ? [] : [agent.model]}
-            onChoose={(model) => onSettings({ ...settings, model })}
+            onChoose={(chosen) => pick({ agentId: agent.id, model: chosen })}
+          />
+          <LimitsChip
+            agent={agent}
+            limits={settings.limits}
+            onChoose={(limits) => onSettings({ ...settings, limits })}
           />
         </>
       )}
@@ -185,7 +194,7 @@ export const HomeComposer = ({ choice, fieldRef }: HomeComposerProps) => {
   const messages = useMessages(composerMessages)
   const draft = Draft.of(`${useCurrentUser().user.id}.home`)
   useStoredDraft(draft)
-  const [settings, setSettings] = useState<StartSettings>({ model: undefined, isIsolated: false })
+  const [settings, setSettings] = useState<StartSettings>({ isIsolated: false, limits: {} })
   const start = useStartSession(draft, choice, settings)
   const [hint, maySend] = useStartHint(choice)
   const isTouch = useMedia("(pointer: coarse)")

@@ -10,6 +10,7 @@ import { useCurrentUser } from "../api/CurrentUser.ts"
 import { hubApi, messageLimit } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
 import type { Draft } from "../composer/Draft.ts"
+import type { TurnLimits } from "../composer/LimitFields.tsx"
 import { draftContent } from "../composer/useSendMessage.ts"
 import type { StartChoice } from "../start/useStartChoice.ts"
 import { useMessages } from "../text/Language.tsx"
@@ -17,13 +18,14 @@ import { homeMessages } from "./messages.ts"
 import { StartKeys } from "./StartKeys.ts"
 
 export interface StartSettings {
-  readonly model: string | undefined
   /** Whether the agent works in its own git worktree. */
   readonly isIsolated: boolean
+  /** Limits of each turn of the agent. */
+  readonly limits: TurnLimits
 }
 
 /** Request of the second step, `undefined` while something is missing. */
-const agentRequest = ({ agent, mode, place }: StartChoice, { isIsolated, model }: StartSettings) =>
+const agentRequest = ({ agent, mode, model, place }: StartChoice, { isIsolated, limits }: StartSettings) =>
   place === undefined || agent === undefined || mode === undefined
     ? undefined
     : {
@@ -32,6 +34,7 @@ const agentRequest = ({ agent, mode, place }: StartChoice, { isIsolated, model }
         workspace: place.workspace.id,
         mode,
         ...(model === undefined ? {} : { model }),
+        ...limits,
         ...(isIsolated && place.workspace.offered?.git === true ? { isolation: "worktree" as const } : {})
       }
 

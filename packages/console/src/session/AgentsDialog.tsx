@@ -1,6 +1,7 @@
 /** Dialog with the agents of a session. Open while it is rendered. */
 import { Dialog } from "@base-ui/react/dialog"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { Agent } from "@corral/domain/run/Agent"
 import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { Session } from "@corral/domain/session/Session"
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
@@ -11,6 +12,8 @@ import { useMemberName } from "../api/MemberName.ts"
 import { targetsQuery } from "../api/ProjectsAndTargets.ts"
 import { useRunTail } from "../board/runTail.ts"
 import { AddAgentDialog } from "../composer/AddAgentDialog.tsx"
+import { LimitFields, limitsIn } from "../composer/LimitFields.tsx"
+import { limitMessages, limitTexts } from "../composer/limitTexts.ts"
 import { composerMessages } from "../composer/messages.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
@@ -20,6 +23,7 @@ import { threadMessages } from "../thread/messages.ts"
 import { useOfflineText } from "../thread/offlineText.ts"
 import type { ThreadData } from "../thread/useThread.ts"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
+import { FormDialog } from "../ui/FormDialog.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { Time } from "../ui/Time.tsx"
@@ -50,6 +54,7 @@ interface RowProps {
   readonly mayWrite: boolean
   readonly onDefault: () => void
   readonly onRemove: () => Promise<void>
+  readonly onChanged: () => Promise<unknown>
   readonly onShow: () => void
 }
 
@@ -157,12 +162,46 @@ const AgentLine = ({
   return status === "queued" ? messages.counted(Math.max(1, queued)) : <EndedLine {...facts} />
 }
 
-const AgentRow = ({ agent, mayWrite, onDefault, onRemove, onShow, session, thread }: RowProps) => {
+interface AgentLimitsProps {
+  readonly agent: AgentInstance
+  readonly offered: Agent | undefined
+  readonly onChanged: () => Promise<unknown>
+}
+
+/** Button that opens the dialog for the limits of an agent's turns. */
+const AgentLimits = ({ agent, offered, onChanged }: AgentLimitsProps) => {
+  const messages = useMessages(limitMessages)
+  const save = async (form: FormData): Promise<void> => {
+    const { budget = null, timeoutMs = null } = limitsIn(form)
+    await hubApi.sessions.updateAgent({
+      params: { id: agent.sessionId, agentInstanceId: agent.id },
+      payload: { budget, timeoutMs }
+    })
+    await onChanged()
+  }
+  return (
+    <FormDialog
+      trigger={messages.change}
+      triggerClass="quiet-button"
+      title={`${messages.limits} · ${visibleLine(agent.label, 60)}`}
+      submit={messages.save}
+      onSubmit={save}
+    >
+      <LimitFields agent={offered} limits={agent} hint={messages.defaultsHint} />
+      <p className="quiet">{messages.saved}</p>
+    </FormDialog>
+  )
+}
+
+const AgentRow = (props: RowProps) => {
+  const { agent, mayWrite, onChanged, onDefault, onRemove, onShow, session, thread } = props
   const messages = useMessages(sessionMessages)
+  const { language } = useLanguage()
   const { defaultModel } = useMessages(composerMessages)
   const { modes } = useMessages(uiMessages)
   const facts = useAgentWork({ agent, session, thread })
   const { isLive, run, status, turn } = facts
+  const offered = facts.device?.agents.find(({ id }) => id === agent.agentId)
   const isDefault = session.agents.length > 1 && agent.id === session.defaultAgentInstanceId
   const model = (isLive ? run?.model : undefined) ?? agent.model ?? defaultModel
   const place = [facts.device?.name, agent.workspace].filter((part) => part !== undefined)
@@ -184,9 +223,7 @@ const AgentRow = ({ agent, mayWrite, onDefault, onRemove, onShow, session, threa
       <div className="agent-foot">
         <span className="agent-place">
           <bdi>{place.map((part) => visibleLine(part, 60)).join(" · ")}</bdi>
-          <bdi>
-            {visibleLine(model, 60)} · {modes[agent.mode]}
-          </bdi>
+          <bdi>{[visibleLine(model, 60), modes[agent.mode], ...limitTexts(agent, language)].join(" · ")}</bdi>
         </span>
         <span className="agent-actions">
           {turn !== undefined && (
@@ -203,6 +240,9 @@ const AgentRow = ({ agent, mayWrite, onDefault, onRemove, onShow, session, threa
             <button type="button" className="quiet-button" onClick={onDefault}>
               {messages.makeDefault}
             </button>
+          )}
+          {mayWrite && status !== "gone" && (
+            <AgentLimits agent={agent} offered={offered} onChanged={onChanged} />
           )}
           {mayWrite && (
             <ConfirmDialog
@@ -257,6 +297,7 @@ const SessionAgentList = ({ mayWrite, onShow, session, thread }: SessionAgentLis
               {...{ agent, mayWrite, onShow, session, thread }}
               onDefault={() => makeDefault.mutate(agent)}
               onRemove={() => remove(agent)}
+              onChanged={refresh}
             />
           ))}
         </ul>

@@ -10,6 +10,13 @@ export const formatPointInTime = (time: Date, now: Date, language: Language): st
 
 const units = { en: ["h", "m", "s"], zh: [" 小时", " 分", " 秒"] } as const
 
+/** A limit of time: `10m`, `1h 30m`, `90s` as `1m 30s`. */
+export const formatLimit = (ms: number, language: Language): string => {
+  const seconds = Math.max(1, Math.round(ms / 1_000))
+  const parts = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60]
+  return parts.flatMap((part, i) => (part === 0 ? [] : [`${part}${units[language][i]}`])).join(" ")
+}
+
 export const formatDuration = (ms: number, language: Language): string => {
   const [hour, minute, second] = units[language]
   const seconds = Math.max(1, Math.round(ms / 1_000))

@@ -20,6 +20,7 @@ const useAdvice = (error: RunFailure | undefined): string => {
   const hint = error && confinedHintOf(error)
   if (hint !== undefined) return confinedAdvice[hint]
   switch (error?.code) {
+    case "budget_exceeded":
     case "run_timeout":
     case "permission_denied":
     case "approval_rejected":

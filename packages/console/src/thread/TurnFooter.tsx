@@ -1,7 +1,8 @@
-/** Footer of an ended turn: how it ended, changed files, duration, tokens, cost, and what its agent knew of the conversation. */
+/** Footer of an ended turn: how it ended, changed files, duration, tokens, cost, the use of its budget, and what its agent knew of the conversation. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { DiffBlock } from "@corral/domain/run/RunBlock"
 import type { DeliveryContext } from "@corral/domain/session/Message"
+import { limitTexts } from "../composer/limitTexts.ts"
 import { markdownMessages } from "../markdown/messages.ts"
 import { useLanguage, useMessages } from "../text/Language.tsx"
 import { CopyIcon } from "../ui/Copy.tsx"
@@ -80,6 +81,8 @@ export const TurnFooter = ({ answer, context, diff, onChanges, run }: Props) => 
       )}
       {duration !== undefined && <span>{formatDuration(duration, language)}</span>}
       {run?.usage !== undefined && <Usage usage={run.usage} />}
+      {run?.budget !== undefined &&
+        limitTexts({ budget: run.budget }, language, run.usage).map((text) => <span key={text}>{text}</span>)}
       {context === "transcript" && <span title={messages.transcriptHint}>{messages.transcript}</span>}
       {run?.endedAt !== undefined && <Time at={run.endedAt} />}
       {answer !== undefined && <CopyIcon label={copyAnswer} text={answer} />}

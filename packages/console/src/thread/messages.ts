@@ -163,6 +163,7 @@ export const threadMessages = bilingual(
     tryAgain: "Try again",
     showLog: "Show log",
     failureAdvice: {
+      budget_exceeded: "Continue with a larger budget, or split the task.",
       run_timeout: "The time limit was reached. Try again, or split the task.",
       permission_denied: "Your role or the device's policy doesn't allow this.",
       approval_rejected: "The agent gave up after a request was denied. Tell it what to do instead.",
@@ -324,6 +325,7 @@ export const threadMessages = bilingual(
     tryAgain: "重试",
     showLog: "查看日志",
     failureAdvice: {
+      budget_exceeded: "请提高预算后继续，或将任务拆小。",
       run_timeout: "已达到时间上限。请重试，或将任务拆小。",
       permission_denied: "您的角色或设备策略不允许此操作。",
       approval_rejected: "请求被拒绝后，智能体已放弃。请告诉它该怎么做。",

@@ -35,6 +35,7 @@ export const chineseByCode: { readonly [C in ErrorSentenceCode]: string } = {
   runtime_unavailable: "智能体程序缺失、未登录或运行出错。",
   target_offline: "设备离线。",
   overloaded: "服务繁忙，请稍后再试。",
+  budget_exceeded: "预算已用完。",
   run_timeout: "运行超时。",
   work_unfinished: "后台工作完成之前，运行已经结束。",
   unreachable: "无法连接到 Hub。",
@@ -43,6 +44,9 @@ export const chineseByCode: { readonly [C in ErrorSentenceCode]: string } = {
 }
 
 export const chineseByMessage: ReadonlyMap<string, string> = new Map([
+  // Preferences.
+  ["Your preferences were changed in the meantime.", "您的偏好设置已在其他地方更改。"],
+  ["These preferences are too large.", "偏好设置的内容过大。"],
   // Runs and their devices.
   ["The run is live.", "此次运行仍在进行中。"],
   ["The run has ended.", "此次运行已结束。"],
@@ -53,6 +57,9 @@ export const chineseByMessage: ReadonlyMap<string, string> = new Map([
   ["The run failed.", "此次运行失败。"],
   ["The run failed; its error is in the run.", "此次运行失败，错误信息见运行详情。"],
   ["The run takes no further input.", "此次运行不再接受输入。"],
+  ["The run's token budget is used up.", "此次运行的 token 预算已用完。"],
+  ["The run's turn budget is used up.", "此次运行的轮数预算已用完。"],
+  ["The run's time budget is used up.", "此次运行的时间预算已用完。"],
   ["There is no such run.", "没有这次运行。"],
   ["This id is another run's.", "该 ID 属于另一次运行。"],
   ["Another run is continuing this conversation.", "另一次运行正在继续这段对话。"],
@@ -107,6 +114,10 @@ export const chineseByMessage: ReadonlyMap<string, string> = new Map([
   [
     "The Edge of this device is too old for attachments. Update it.",
     "该设备的 Edge 版本过旧，不支持附件，请更新。"
+  ],
+  [
+    "The Edge of this device is too old to limit tokens or turns. Update it.",
+    "该设备的 Edge 版本过旧，无法限制 token 或轮数，请更新。"
   ],
   [
     "The Edge of this device is too old to search for files. Update it.",

@@ -86,6 +86,50 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     return page
   }
 
+  it("limits the turns of a new agent, of one message and of an agent later, and says what stopped a turn", async () => {
+    const page = await at("/")
+    await chip(page, /^Agent: /).click()
+    await page.getByRole("menuitemradio", { name: /Scripted/ }).click()
+    await chip(page, /^Limits: No limits/).click()
+    const popup = page.getByRole("dialog", { name: "Limits" })
+    await popup.getByLabel("Replies of the model").fill("2")
+    // The popup covers a part of what is behind it.
+    const findings = (await seriousOf(page)).filter((finding) => !finding.startsWith("target-size"))
+    assert.deepStrictEqual(findings, [])
+    await page.getByRole("button", { name: "Use these limits" }).click()
+    await chip(page, /^Limits: 2 replies/).waitFor()
+    await field(page).fill("/use 1\n/use 1\n/sleep 60000")
+    await page.getByRole("button", { name: "Send", exact: true }).click()
+    await page.getByText("The run's turn budget is used up.").first().waitFor()
+    await page.getByText("Continue with a larger budget, or split the task.").waitFor()
+    await page.getByText("2 of 2 replies").waitFor()
+    const id = sessionIdOf(page)
+
+    // More for one message, in another limit too.
+    await chip(page, /^Limits: 2 replies/).click()
+    assert.strictEqual(await page.getByLabel("Replies of the model").getAttribute("placeholder"), "2")
+    await page.getByLabel("Replies of the model").fill("3")
+    await page.getByLabel("Minutes", { exact: true }).fill("90")
+    await page.getByRole("button", { name: "Use these limits" }).click()
+    await chip(page, /^Limits: 3 replies · 1h 30m/).waitFor()
+    await field(page).fill("/use 1\n/use 1\n/say within its limits")
+    await page.getByRole("button", { name: "Send", exact: true }).click()
+    await page.getByText("within its limits", { exact: true }).waitFor()
+    const raised = await messageWith(id, ({ text }) => text.endsWith("/say within its limits"))
+    assert.deepStrictEqual(raised.budget, { turns: 3, wallMs: 5_400_000 })
+
+    await page.getByRole("button", { name: "More", exact: true }).click()
+    await page.getByRole("menuitem", { name: "Agents" }).click()
+    await page.getByRole("button", { name: "Limits…" }).click()
+    await page.getByLabel("Replies of the model").fill("")
+    await page.getByLabel("Tokens").fill("500")
+    await page.getByRole("button", { name: "Save" }).click()
+    await page.getByRole("list", { name: "Agents" }).getByText("500 tokens").waitFor()
+    const { body: session } = await joined.owner.ask<Session>("GET", `/client/sessions/${id}`)
+    assert.deepStrictEqual(session.agents[0]?.budget, { tokens: 500 })
+    await browser.end(page)
+  })
+
   it("starts a session from the home page, once, and remembers the choice", async () => {
     const page = await at("/")
     await chip(page, /^Agent: /).click()

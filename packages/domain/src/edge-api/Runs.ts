@@ -87,6 +87,7 @@ export class EdgeRuns extends HttpApiGroup.make("runs")
       error: responses(
         "not_found",
         "run_timeout",
+        "budget_exceeded",
         "run_cancelled",
         "runtime_unavailable",
         "permission_denied",

@@ -8,6 +8,7 @@
 export const errorTable = {
   invalid_agent_id: { status: 400, message: "There is no agent with this id." },
   unauthorized: { status: 401, message: "Sign in first." },
+  budget_exceeded: { status: 402, message: "The budget is used up." },
   unauthorized_target: { status: 403, message: "You may not use this target." },
   workspace_outside_allowlist: { status: 403, message: "The workspace is not on this Edge's allowlist." },
   permission_denied: { status: 403, message: "You may not do this." },

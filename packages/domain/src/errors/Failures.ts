@@ -38,6 +38,7 @@ const failure = <C extends ErrorCode>(code: C): new (...options: FailureOptions<
 
 export class InvalidAgentId extends failure("invalid_agent_id") {}
 export class Unauthorized extends failure("unauthorized") {}
+export class BudgetExceeded extends failure("budget_exceeded") {}
 export class UnauthorizedTarget extends failure("unauthorized_target") {}
 export class WorkspaceOutsideAllowlist extends failure("workspace_outside_allowlist") {}
 export class PermissionDenied extends failure("permission_denied") {}

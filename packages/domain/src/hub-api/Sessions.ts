@@ -4,7 +4,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
-import { AddAgent, AgentInstance, AgentProfile } from "../run/AgentProfile.ts"
+import { AddAgent, AgentInstance, AgentProfile, UpdateAgent } from "../run/AgentProfile.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { createdResponse } from "../http/Created.ts"
 import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
@@ -148,12 +148,25 @@ export class HubSessions extends HttpApiGroup.make("sessions")
         "unauthorized_target",
         "workspace_outside_allowlist",
         "conflict",
+        "schema_validation_failed",
         "idempotency_conflict",
         "idempotency_in_flight"
       )
     })
       .annotate(RequiredAuthority, "session.write")
       .annotate(KeyScope, "write"),
+    HttpApiEndpoint.patch("updateAgent", "/client/sessions/:id/agents/:agentInstanceId", {
+      params: { id: SessionId, agentInstanceId: AgentInstanceId },
+      payload: UpdateAgent,
+      success: AgentInstance,
+      error: responses("permission_denied", "conflict", "schema_validation_failed")
+    })
+      .annotate(RequiredAuthority, "session.write")
+      .annotate(KeyScope, "write")
+      .annotate(
+        OpenApi.Description,
+        "Changes the limits of the agent's later turns. Messages that were sent before keep theirs."
+      ),
     HttpApiEndpoint.delete("removeAgent", "/client/sessions/:id/agents", {
       params,
       query: { agentInstanceId: AgentInstanceId },

@@ -24,6 +24,7 @@ export class HubTasks extends HttpApiGroup.make("tasks")
       error: responses(
         "permission_denied",
         "binding_required",
+        "conflict",
         "unauthorized_target",
         "target_offline",
         "workspace_outside_allowlist",
@@ -38,7 +39,8 @@ export class HubTasks extends HttpApiGroup.make("tasks")
       .annotate(KeyScope, "write")
       .annotate(
         OpenApi.Description,
-        "With `onOffline: queue` the task waits for an offline target. Otherwise it is refused with `target_offline`."
+        "With `onOffline: queue` the task waits for an offline target. Otherwise it is refused with `target_offline`. `conflict` with the reason " +
+          "`edge_outdated` if the budget limits tokens or turns and the Edge of the device is too old to say what its agents count."
       ),
     HttpApiEndpoint.get("list", "/client/tasks", {
       query: {

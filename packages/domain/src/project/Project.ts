@@ -3,7 +3,8 @@
  */
 import { Schema } from "effect"
 import { DeviceId, ProjectId, UserId, WorkspaceId } from "../identity/Ids.ts"
-import { CreateRun, RunDuration } from "../run/Run.ts"
+import { RunDuration } from "../run/Budget.ts"
+import { CreateRun } from "../run/Run.ts"
 import { oneLine } from "../text/OneLine.ts"
 import { isStorableText } from "../text/Text.ts"
 

@@ -2,6 +2,7 @@
  * Agents and runners that an Edge offers, with their readiness.
  */
 import { Schema } from "effect"
+import { CountedLimit } from "./Budget.ts"
 import { AgentId } from "../identity/Ids.ts"
 import { RunMode } from "./Run.ts"
 
@@ -33,6 +34,8 @@ export const Agent = Schema.Struct({
   modes: Schema.optionalKey(Schema.Array(RunMode)),
   /** Model of runs that do not name one. */
   model: Schema.optionalKey(Schema.String),
+  /** Limits of a budget that its runs can have besides `wallMs`. Absent in the offers of earlier versions. */
+  counts: Schema.optionalKey(Schema.Array(CountedLimit)),
   capabilities: AgentCapabilities
 }).annotate({ identifier: "Agent" })
 export type Agent = typeof Agent.Type
@@ -50,6 +53,8 @@ export const Runner = Schema.Struct({
   available: Schema.Boolean,
   reason: Schema.optionalKey(Schema.String),
   hint: Schema.optionalKey(Schema.String),
+  /** Limits of a budget that its runs can have besides `wallMs`. Absent in the answers of earlier versions. */
+  counts: Schema.optionalKey(Schema.Array(CountedLimit)),
   /** Supported modes. The workspace must allow the mode too. */
   modes: Schema.optionalKey(Schema.Array(RunMode))
 }).annotate({ identifier: "Runner" })

@@ -4,6 +4,7 @@
 import { Schema } from "effect"
 import { AgentCapabilities } from "./Agent.ts"
 import { AgentId, AgentInstanceId, DeviceId, SessionId, UserId, WorkspaceId } from "../identity/Ids.ts"
+import { Budget, ChangedLimits } from "./Budget.ts"
 import { CreateRun, Isolation, RunMode } from "./Run.ts"
 import { isStorableText } from "../text/Text.ts"
 
@@ -29,8 +30,8 @@ export const HeldQueue = Schema.Struct({
 export type HeldQueue = typeof HeldQueue.Type
 
 /**
- * An agent of one session: a runtime or profile, with the target and the workspace of its runs. `mode` and `model` hold for messages that name
- * no others. `held`: only while messages of the agent are held.
+ * An agent of one session: a runtime or profile, with the target and the workspace of its runs. `mode`, `model`, `timeoutMs` and each
+ * limit of `budget` hold for messages that name no others. `held`: only while messages of the agent are held.
  */
 export const AgentInstance = Schema.Struct({
   id: AgentInstanceId,
@@ -42,6 +43,8 @@ export const AgentInstance = Schema.Struct({
   mode: RunMode,
   model: Schema.optionalKey(Schema.String),
   isolation: Schema.optionalKey(Isolation),
+  budget: Schema.optionalKey(Budget),
+  timeoutMs: Schema.optionalKey(Schema.Int),
   held: Schema.optionalKey(HeldQueue),
   addedBy: UserId,
   addedAt: Schema.String
@@ -56,8 +59,14 @@ export const AddAgent = Schema.Struct({
   mode: Schema.optionalKey(RunMode),
   model: CreateRun.fields.model,
   isolation: Schema.optionalKey(Isolation),
+  budget: CreateRun.fields.budget,
+  timeoutMs: CreateRun.fields.timeoutMs,
   label: Schema.optionalKey(
     Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100), isStorableText)
   )
 }).annotate({ identifier: "AddAgent" })
 export type AddAgent = typeof AddAgent.Type
+
+/** Body of PATCH /client/sessions/{id}/agents/{agentInstanceId}. Holds for messages that are sent later. */
+export const UpdateAgent = ChangedLimits.annotate({ identifier: "UpdateAgent" })
+export type UpdateAgent = typeof UpdateAgent.Type

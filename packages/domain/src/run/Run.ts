@@ -2,6 +2,7 @@
  * Runs: executions of a runtime in a workspace, as clients see them. `Run` is a snapshot; the event log has the history.
  */
 import { Schema } from "effect"
+import { Budget, RequestedBudget, RunDuration } from "./Budget.ts"
 import { RunConfinement } from "./Confinement.ts"
 import { ProtectedChanges } from "./ProtectedChange.ts"
 import { AgentId, ApprovalId, InputRequestId, RunId, SessionId, WorkspaceId } from "../identity/Ids.ts"
@@ -38,7 +39,7 @@ export type Usage = typeof Usage.Type
 export const RunFailure = Schema.Struct({
   code: Schema.String.annotate({
     description:
-      "A code of the error table: `run_timeout`, `runtime_unavailable`, `permission_denied`, `approval_rejected` (the runtime gave up after an action was denied or its approval expired), `work_unfinished` (background work was cut), `internal`."
+      "A code of the error table: `run_timeout`, `budget_exceeded`, `runtime_unavailable`, `permission_denied`, `approval_rejected` (the runtime gave up after an action was denied or its approval expired), `work_unfinished` (background work was cut), `internal`."
   }),
   message: Schema.String,
   details: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown))
@@ -62,21 +63,6 @@ export type RunInput = typeof RunInput.Type
 /** Folder of a run: the workspace, or its own checkout next to it. A run that resumes another run uses the folder of that run. */
 export const Isolation = Schema.Literals(["none", "worktree"])
 
-/** Milliseconds of a limit of a run: 1 s to 24 h. */
-export const RunDuration = Schema.Int.check(Schema.isBetween({ minimum: 1_000, maximum: 86_400_000 }))
-const limit = Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)))
-
-/** Limits of a run. At 80 % of a limit the run gets a warning; at 100 % it fails. */
-export const Budget = Schema.Struct({
-  /** Input and output tokens, counted by the runtime. A runtime without such counts never reaches the limit. */
-  tokens: limit,
-  /** Replies of the model. */
-  turns: limit,
-  /** Milliseconds from the start of the runtime, including the time that approvals are pending, without pauses. 1 s to 24 h. */
-  wallMs: Schema.optionalKey(RunDuration)
-}).annotate({ identifier: "Budget" })
-export type Budget = typeof Budget.Type
-
 /** Body of POST /v1/runs: the four fields of the contract, and optional ones. */
 export const CreateRun = Schema.Struct({
   workspace: WorkspaceId,
@@ -96,7 +82,7 @@ export const CreateRun = Schema.Struct({
     Schema.String.check(Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._:/@[\]-]{0,127}$/u))
   ),
   isolation: Schema.optionalKey(Isolation),
-  budget: Schema.optionalKey(Budget),
+  budget: Schema.optionalKey(RequestedBudget),
   /** Additional environment variables. The Edge accepts only names that its policy lists. */
   env: Schema.optionalKey(Schema.Record(Schema.String, Schema.String))
 }).annotate({ identifier: "CreateRun" })

@@ -10,6 +10,7 @@
 import type { Effect, Stream } from "effect"
 import type { ApprovalRequest, Decision, DecisionScope } from "../approval/Approval.ts"
 import type { InputAnswers, RequestedInput } from "../input/InputRequest.ts"
+import type { CountedLimit } from "./Budget.ts"
 import type { Continuation } from "./Continuation.ts"
 import type { EventDraft } from "./RunEvent.ts"
 import type { ProjectSettings, ProjectSettingsUse } from "./ProjectSettings.ts"
@@ -303,6 +304,8 @@ export interface RuntimeAdapter<P extends AnyProtocol = Protocol> {
   readonly id: string
   readonly label: string
   readonly capabilities: Capabilities
+  /** What the decoder counts in `Usage` outputs while the model works, so that a budget can limit it. Default: nothing. */
+  readonly counts?: ReadonlyArray<CountedLimit> | undefined
   /** What a resumed run may change. Without it a change of model or mode is left to the runtime. */
   readonly continuation?: Continuation | undefined
   /** `native`: the model receives `start.images`. `path`, the default: a message can only name a file. */

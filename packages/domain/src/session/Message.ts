@@ -4,6 +4,7 @@
  */
 import { Schema } from "effect"
 import { AgentInstanceId, MessageId, RunId, SessionId, TaskId, UserId } from "../identity/Ids.ts"
+import { Budget, ChangedLimits } from "../run/Budget.ts"
 import { CreateRun, RunFailure, RunMode } from "../run/Run.ts"
 import { OnOffline } from "../task/Task.ts"
 import { isStorableText } from "../text/Text.ts"
@@ -40,7 +41,7 @@ export type DeliveryContext = typeof DeliveryContext.Type
 
 /**
  * What a pending message waits for besides the end of a turn. `input`: the run in progress asks a question. `background`: the run in progress
- * only works in the background, and can't receive the message: it has another mode or model, is paused, or its runtime takes no messages.
+ * only works in the background, and can't receive the message: it has another mode, model or limits, is paused, or its runtime takes no messages.
  */
 export const WaitReason = Schema.Literals(["input", "background"])
 export type WaitReason = typeof WaitReason.Type
@@ -68,8 +69,8 @@ export const AnswerOutcome = Schema.Literals(["completed", "failed", "cancelled"
 export type AnswerOutcome = typeof AnswerOutcome.Type
 
 /**
- * A message of a session. `runId`: the run that it belongs to; an answer is the final text of that run. `to`, `when`, `mode`, `model` and
- * `delivery`: only messages to an agent, and `to` for notes. `outcome` and `error`: only answers. `turn` and `outstanding`: only the text of a
+ * A message of a session. `runId`: the run that it belongs to; an answer is the final text of that run. `to`, `when`, `mode`, `model`, `budget`,
+ * `timeoutMs` and `delivery`: only messages to an agent, and `to` for notes. `outcome` and `error`: only answers. `turn` and `outstanding`: only the text of a
  * turn after which its run continued, with the number of works in the background then. `version` increases with each change of a message in
  * the session.
  */
@@ -83,6 +84,9 @@ export const Message = Schema.Struct({
   when: Schema.optionalKey(MessageTime),
   mode: Schema.optionalKey(RunMode),
   model: Schema.optionalKey(Schema.String),
+  /** Limits of its run, with the agent's. */
+  budget: Schema.optionalKey(Budget),
+  timeoutMs: Schema.optionalKey(Schema.Int),
   /** Absent if there are none. */
   attachments: Schema.optionalKey(Schema.Array(Attachment)),
   delivery: Schema.optionalKey(MessageDelivery),
@@ -103,7 +107,7 @@ const text = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(MAX_M
 
 /**
  * Body of POST /client/sessions/{id}/messages. Without `to`, the message goes to the session's default agent. In a session without agents, and
- * with a `runId`, it is a note. `mode` and `model` hold for this turn; the agent's are the default. `onOffline` is `fail` by default.
+ * with a `runId`, it is a note. `mode`, `model`, `timeoutMs` and each limit of `budget` hold for this turn; the agent's are the default. `onOffline` is `fail` by default.
  * `expiresAt` limits the wait of `queue`. `attachments` are uploads of the caller that no message has.
  */
 export const CreateMessage = Schema.Struct({
@@ -113,17 +117,23 @@ export const CreateMessage = Schema.Struct({
   when: Schema.optionalKey(MessageTime),
   mode: Schema.optionalKey(RunMode),
   model: CreateRun.fields.model,
+  budget: CreateRun.fields.budget,
+  timeoutMs: CreateRun.fields.timeoutMs,
   onOffline: Schema.optionalKey(OnOffline),
   expiresAt: Schema.optionalKey(Schema.String.check(isStorableText)),
   attachments: Schema.optionalKey(AttachmentIds)
 }).annotate({ identifier: "CreateMessage" })
 export type CreateMessage = typeof CreateMessage.Type
 
-/** Body of PATCH /client/sessions/{id}/messages/{messageId}: the version that the caller has read, and what changes. */
+/**
+ * Body of PATCH /client/sessions/{id}/messages/{messageId}: the version that the caller has read, and what changes. `budget` replaces the whole
+ * budget; limits that it does not have, and `null`, are the agent's.
+ */
 export const UpdateMessage = Schema.Struct({
   version: Schema.Int,
   text: Schema.optionalKey(text),
   mode: Schema.optionalKey(RunMode),
-  model: CreateRun.fields.model
+  model: CreateRun.fields.model,
+  ...ChangedLimits.fields
 }).annotate({ identifier: "UpdateMessage" })
 export type UpdateMessage = typeof UpdateMessage.Type

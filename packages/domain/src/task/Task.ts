@@ -12,6 +12,7 @@ import {
   UserId,
   WorkspaceId
 } from "../identity/Ids.ts"
+import { Budget } from "../run/Budget.ts"
 import { CreateRun, RunFailure, RunInput, RunMode } from "../run/Run.ts"
 import { isStorableText } from "../text/Text.ts"
 
@@ -40,6 +41,9 @@ export const Task = Schema.Struct({
   mode: RunMode,
   input: RunInput,
   runId: Schema.optionalKey(RunId),
+  budget: Schema.optionalKey(Budget),
+  /** Absent if the Edge's default holds. */
+  timeoutMs: Schema.optionalKey(Schema.Int),
   onOffline: OnOffline,
   expiresAt: Schema.optionalKey(Schema.String),
   error: Schema.optionalKey(RunFailure),
@@ -49,11 +53,13 @@ export const Task = Schema.Struct({
 }).annotate({ identifier: "Task" })
 export type Task = typeof Task.Type
 
-const { mode, timeoutMs, backgroundMs, inputTtlMs, sessionId, resume, model, isolation } = CreateRun.fields
+const { budget, mode, timeoutMs, backgroundMs, inputTtlMs, sessionId, resume, model, isolation } =
+  CreateRun.fields
 
 /**
  * Body of POST /web/agent-tasks. `onOffline` is `fail` by default. `expiresAt` limits the wait of `queue`. `backgroundMs` and `inputTtlMs` are
- * the project's by default. An Edge that is too old for them ignores them.
+ * the project's by default. An Edge that is too old for them ignores them. In a session, limits of `budget` and `timeoutMs` that the task does not
+ * have are those of its agent.
  */
 export const CreateTask = Schema.Struct({
   projectId: ProjectId,
@@ -62,6 +68,7 @@ export const CreateTask = Schema.Struct({
   agentId: AgentId.check(isStorableText),
   input: Schema.Struct({ text: RunInput.fields.text.check(isStorableText) }),
   mode,
+  budget,
   timeoutMs,
   backgroundMs,
   inputTtlMs,

@@ -14,6 +14,7 @@ const requestId = "req-1" as RequestId
 const all: ReadonlyArray<Failures.Failure> = [
   new Failures.InvalidAgentId(),
   new Failures.Unauthorized(),
+  new Failures.BudgetExceeded(),
   new Failures.UnauthorizedTarget(),
   new Failures.WorkspaceOutsideAllowlist(),
   new Failures.PermissionDenied(),

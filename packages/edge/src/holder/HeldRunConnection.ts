@@ -138,7 +138,8 @@ export class HeldRunConnection {
     const socket = connectSocket(place.socket, {
       onData: (piece) => (connection === undefined ? undefined : connection.#receiveData(piece)),
       onFrame: (type, payload) => {
-        if (opening === undefined) return connection?.#receive(type, payload)
+        if (connection !== undefined) return connection.#receive(type, payload)
+        if (opening === undefined) return
         const opened = openedBy(opening, type, payload)
         if (opened === undefined) return
         connection = new HeldRunConnection(socket, opened, Buffer.concat(opening.blob))
@@ -146,8 +147,8 @@ export class HeldRunConnection {
         opening = undefined
       },
       onClose: (reason) => {
-        if (opening === undefined) connection?.#receiveClose(reason)
-        else opening.resume(Effect.fail(openFailure(reason)))
+        if (connection !== undefined) connection.#receiveClose(reason)
+        else opening?.resume(Effect.fail(openFailure(reason)))
       }
     })
     return socket

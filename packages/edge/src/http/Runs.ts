@@ -5,6 +5,7 @@
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import {
   ApprovalRejected,
+  BudgetExceeded,
   Internal,
   PermissionDenied,
   RunCancelled,
@@ -158,6 +159,7 @@ const resultOf = Effect.fnUntraced(function* (run: Run) {
       const { code = "internal", message = "The run failed.", details = {} } = run.error ?? {}
       const options = { message, details: { ...details, runId: run.id } }
       if (code === "run_timeout") return yield* new RunTimeout(options)
+      if (code === "budget_exceeded") return yield* new BudgetExceeded(options)
       if (code === "runtime_unavailable") return yield* new RuntimeUnavailable(options)
       if (code === "permission_denied") return yield* new PermissionDenied(options)
       if (code === "work_unfinished") return yield* new WorkUnfinished(options)

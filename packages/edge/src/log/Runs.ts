@@ -121,6 +121,6 @@ export const unfinishedRuns = (store: Store["Service"]): ReadonlyArray<Run> =>
 /** Whether a run of the agent has not ended. */
 export const hasLiveRun = (store: Pick<Store["Service"], "get">, agentId: AgentId): boolean =>
   store.get(
-    `SELECT id FROM runs WHERE ${hasLiveState} AND json_extract(snapshot, '$.agentId') = ? LIMIT 1`,
+    `SELECT id FROM runs WHERE ${hasLiveState} AND json_extract(snapshot, '$.agentId') = ?`,
     agentId
   ) !== undefined

@@ -3,6 +3,7 @@
  *
  * Does not: run it. The conformance kit checks its events.
  */
+import { CountedLimit } from "@corral/domain/run/Budget"
 import { Continuation } from "@corral/domain/run/Continuation"
 import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import type { StateFolder } from "@corral/domain/run/RuntimeFolders"
@@ -135,6 +136,7 @@ const AdapterShape = Schema.Struct({
     cancel: Schema.Boolean,
     input: Schema.Boolean
   }),
+  counts: Schema.optional(Schema.Array(CountedLimit)),
   continuation: Schema.optional(Continuation),
   images: Schema.optional(Schema.Literals(["native", "path"])),
   probe: Schema.Struct({

@@ -79,6 +79,7 @@ const AcpEntry = Schema.Struct({
   planApproval: optionalText,
   statusKey: optionalText,
   namesMessages: optionalFlag,
+  countsTokens: optionalFlag,
   failsSilently: optionalFlag,
   asides: optionalPattern,
   retriesInWords: optionalPattern,

@@ -268,6 +268,7 @@ class ProbedPrograms {
       label,
       runtime: adapter.id,
       command: [...command],
+      counts: adapter.counts ?? [],
       modes: agentModes(runner, this.isConfining)
     }
     return this.pathOf(runner) === undefined
@@ -282,6 +283,7 @@ class ProbedPrograms {
       id,
       label,
       runtime: adapter.id,
+      counts: adapter.counts ?? [],
       capabilities: adapter.capabilities,
       modes: agentModes(agent, this.isConfining),
       available: installed,

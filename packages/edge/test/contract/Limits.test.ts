@@ -1,14 +1,24 @@
 /** What a run may use up, and how many runs may live at once. */
+import type { ErrorObjectOf } from "@corral/domain/errors/ErrorTable"
 import type { EdgeReadiness } from "@corral/domain/http/Health"
+import type { Agent } from "@corral/domain/run/Agent"
+import { CountedLimit } from "@corral/domain/run/Budget"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { Answer } from "@corral/testing/http/Answer"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
 import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
+/** Paths of the fields that a response names as invalid. */
+const issuesOf = ({ body }: Answer): ReadonlyArray<string> => {
+  const { details } = body as Partial<ErrorObjectOf<"schema_validation_failed">>
+  return (details?.issues ?? []).map(({ path }) => path)
+}
+
 const grace = { CORRAL_EDGE_CANCEL_GRACE_MS: "300" }
 
 describe("A budget", () => {
-  const edge = new EdgeInProcess({ env: grace })
+  const edge = new EdgeInProcess({ env: grace, grants: ["full_access"] })
   beforeAll(() => edge.start())
   afterAll(() => edge.remove())
 
@@ -26,7 +36,7 @@ describe("A budget", () => {
     )
     const failed = events.at(-1)
     assert.deepInclude(failed?.payload["error"], {
-      code: "permission_denied",
+      code: "budget_exceeded",
       details: { reason: "budget_used_up", budget: "tokens", used: 100, limit: 100 }
     })
     assert.deepInclude(failed?.payload["usage"], { outputTokens: 100, turns: 4 })
@@ -39,7 +49,7 @@ describe("A budget", () => {
     const turns = await client.create("/use 1\n/use 1\n/sleep 60000", "ask", { budget: { turns: 2 } })
     const time = await client.create("/ask", "ask", { budget: { wallMs: 1_000 } })
     const within = await client.create("/use 5\n/say done", "ask", { budget: { turns: 9, tokens: 99 } })
-    assert.deepInclude((await client.log(turns.id)).at(-1)?.payload["error"], { code: "permission_denied" })
+    assert.deepInclude((await client.log(turns.id)).at(-1)?.payload["error"], { code: "budget_exceeded" })
     // It waited for a person all the while: this clock does not stand.
     const late = await client.log(time.id)
     assertWhole(late)
@@ -48,13 +58,40 @@ describe("A budget", () => {
     assert.strictEqual((await client.log(within.id)).at(-1)?.type, "run.completed")
   })
 
+  it("that an agent can't count is refused at its field, for every agent and runner", async () => {
+    const { client } = edge
+    const offers = await Promise.all(["/v1/agents", "/v1/runners"].map((path) => client.ask("GET", path)))
+    const agents = offers.flatMap(({ body }) => (body as { readonly items: ReadonlyArray<Agent> }).items)
+    assert.isAbove(agents.length, 10)
+    const refused: Array<string> = []
+    for (const { counts = [], id: agentId } of agents)
+      for (const limit of CountedLimit.literals) {
+        const body = { agentId, budget: { [limit]: 5, wallMs: 60_000 } }
+        const paths = issuesOf(await client.tryCreate("/say hi", "full_access", body))
+        assert.deepStrictEqual(
+          paths,
+          counts.includes(limit) ? [] : [`budget.${limit}`],
+          `${agentId} ${limit}`
+        )
+        if (paths.length > 0) refused.push(limit)
+      }
+    assert.includeMembers(refused, ["tokens", "turns"])
+  })
+
   it("that makes no sense is refused", async () => {
     const { client } = edge
-    for (const budget of [{ tokens: 0 }, { turns: -1 }, { wallMs: 10 }, { tokens: 1.5 }, "a lot"]) {
-      assert.strictEqual(
-        codeOf(await client.tryCreate("/say hi", "ask", { budget })),
-        "schema_validation_failed"
-      )
+    const wrong = [
+      ["budget.tokens", { tokens: 0 }],
+      ["budget.turns", { turns: -1 }],
+      ["budget.wallMs", { wallMs: 10 }],
+      ["budget.tokens", { tokens: 1.5 }],
+      ["budget.costUsd", { tokens: 10, costUsd: 1 }],
+      ["budget", "a lot"]
+    ] as const
+    for (const [path, budget] of wrong) {
+      const response = await client.tryCreate("/say hi", "ask", { budget })
+      assert.strictEqual(codeOf(response), "schema_validation_failed")
+      assert.deepStrictEqual(issuesOf(response), [path])
     }
   })
 })

@@ -28,7 +28,7 @@ describe("BudgetMeter", () => {
       _tag: "UsedUp",
       limit: "tokens",
       error: {
-        code: "permission_denied",
+        code: "budget_exceeded",
         message: "The run's token budget is used up.",
         details: { reason: "budget_used_up", budget: "tokens", used: 10_000, limit: 10_000 }
       }

@@ -63,6 +63,7 @@ const causes: Readonly<Record<string, LocalizedText>> = {
     en: "The background work was ended before it was done.",
     zh: "后台工作在完成之前被结束。"
   },
+  budget_exceeded: { en: "The run used up its budget.", zh: "已用完此次运行的预算。" },
   run_timeout: { en: "The run exceeded its time limit.", zh: "超出了允许的时间。" },
   target_offline: { en: "The machine was offline.", zh: "机器离线。" },
   approval_rejected: { en: "A requested action was not approved.", zh: "其请求未获批准。" },

@@ -84,6 +84,15 @@ describe("the progress of a message without a run", () => {
     assert.match(line?.en ?? "", cause)
   })
 
+  it.each([
+    ["budget_exceeded", "The run used up its budget.", "已用完此次运行的预算。"],
+    ["run_timeout", "The run exceeded its time limit.", "超出了允许的时间。"]
+  ])("names the limit that ended a run, %s", (code, en, zh) => {
+    const failed = { when: "next", delivery: { state: "failed", error: { code, message: "…" } } } as const
+    const progress = progressBeforeRun(startingProgress, failed, undefined)
+    assert.deepStrictEqual(runCard({ place: "Atlas", progress, url: "https://hub" }).lines[1], { en, zh })
+  })
+
   it("keeps waiting when a run that is asked says only then that it has started", () => {
     const progress = progressAfter({ ...startingProgress, phase: "waiting", waiting: 1 }, {
       id: "evt_01KAH2T3J0Q4W8XN5M00000002",

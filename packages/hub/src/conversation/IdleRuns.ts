@@ -13,11 +13,13 @@ import {
   SessionId
 } from "@corral/domain/identity/Ids"
 import { HubRunStatus } from "@corral/domain/hub-api/HubRun"
+import { hasSameLimits } from "@corral/domain/run/Budget"
 import { CreateRun, Run } from "@corral/domain/run/Run"
 import type { WaitReason } from "@corral/domain/session/Message"
 import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { MESSAGE_COLUMNS, type UserMessageRow, userMessageRows } from "../session/MessageStore.ts"
+import { limitsIn } from "../session/TurnLimits.ts"
 import { changeMessage } from "../session/MessageWrites.ts"
 import { limitTo } from "../store/ListPage.ts"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"
@@ -105,14 +107,15 @@ const feed = Effect.fnUntraced(function* (
   return false
 })
 
-/** Whether the run can have the message as its next turn: its mode and model are the message's, and its runtime accepts messages. */
+/** Whether the run can have the message as its next turn: its mode, model and limits are the message's, and its runtime accepts messages. */
 const takes = Effect.fnUntraced(function* (
   { targets }: DeliveryServices,
   { made, target_id, told }: LockedRun,
-  { mode, model }: UserMessageRow
+  message: UserMessageRow
 ) {
-  if (told.paused === true || (mode ?? "ask") !== made.mode || (model ?? undefined) !== made.model)
-    return false
+  const { mode, model } = message
+  const isSame = (mode ?? "ask") === made.mode && (model ?? undefined) === made.model
+  if (told.paused === true || !isSame || !hasSameLimits(limitsIn(message), made)) return false
   const offer = yield* targets.lastOffer(target_id)
   return offer?.agents.find(({ id }) => id === made.agentId)?.capabilities.input === true
 })

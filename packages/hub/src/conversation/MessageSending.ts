@@ -11,6 +11,7 @@ import {
   type SessionId,
   type UserId
 } from "@corral/domain/identity/Ids"
+import { hasSameLimits, limitsOfTurn, type RunLimits } from "@corral/domain/run/Budget"
 import { CreateRun, MAX_PROMPT_BYTES, type RunMode } from "@corral/domain/run/Run"
 import type { CreateMessage } from "@corral/domain/session/Message"
 import type { OnOffline } from "@corral/domain/task/Task"
@@ -27,6 +28,7 @@ import { validationFailure } from "../run/OfferRefusal.ts"
 import { noteColumns, type UserMessageRow } from "../session/MessageStore.ts"
 import { insertMessage } from "../session/MessageWrites.ts"
 import { findSessionAgent, type SessionAgentRow } from "../session/SessionAgentStore.ts"
+import { limitColumnsOf, limitsIn } from "../session/TurnLimits.ts"
 import { isRunOf, lockActiveSession, titleSession } from "../session/SessionTable.ts"
 import { endedRunStates, openTaskStates } from "../store/StateLists.ts"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"
@@ -133,16 +135,25 @@ export class MessageSending {
       if (live !== undefined) yield* this.checkInput(sender, agent, live.made, message)
       const mode = live?.made.mode ?? message.mode ?? narrowedMode(sender.principal, agent.mode)
       const model = live?.made.model ?? message.model ?? agent.model ?? undefined
-      yield* this.requireTurn(sender, agent, { text: message.text, mode, model, onOffline, attachments })
-      const limit = expiresAt === undefined ? undefined : { expiresAt, onOffline }
+      const limits = live === undefined ? limitsOfTurn(message, limitsIn(agent)) : live.made
+      yield* this.requireTurn(sender, agent, {
+        text: message.text,
+        mode,
+        model,
+        limits,
+        onOffline,
+        attachments
+      })
+      const wait = expiresAt === undefined ? undefined : { expiresAt, onOffline }
       return {
         recipient: agent.id,
         // Without a run in progress, further input is the next turn.
         send_when: live === undefined ? ("next" as const) : when,
         mode,
         model: model ?? null,
+        ...limitColumnsOf(limits),
         on_offline: onOffline,
-        expires_at: limit === undefined ? null : yield* expiryOf(limit, now().getTime()),
+        expires_at: wait === undefined ? null : yield* expiryOf(wait, now().getTime()),
         delivery: "pending" as const,
         to_run_id: live?.id ?? null
       }
@@ -156,13 +167,18 @@ export class MessageSending {
       { principal }: Sender,
       { agent_id, target_id }: SessionAgentRow,
       run: CreateRun,
-      { mode, model }: CreateMessage
+      message: CreateMessage
     ) {
       const { targets } = this
-      if ((mode !== undefined && mode !== run.mode) || (model !== undefined && model !== run.model))
+      const { mode, model } = message
+      const isSame =
+        (mode === undefined || mode === run.mode) &&
+        (model === undefined || model === run.model) &&
+        hasSameLimits(limitsOfTurn(message, run), run)
+      if (!isSame)
         return yield* new Conflict({
           message:
-            "A run in progress keeps its mode and its model. Send the message as the next turn to change them."
+            "A run in progress keeps its mode, its model and its limits. Send the message as the next turn to change them."
         })
       const offer = yield* targets.lastOffer(target_id)
       if (offer?.agents.find(({ id }) => id === agent_id)?.capabilities.input !== true)
@@ -183,13 +199,14 @@ export class MessageSending {
         readonly text: string
         readonly mode: RunMode
         readonly model: string | undefined
+        readonly limits: RunLimits
         readonly onOffline: OnOffline
         readonly attachments: ReadonlyArray<unknown>
       }
     ) {
       const { agent_id: agentId, isolation, target_id: targetId, workspace } = agent
       const { projectId } = proof
-      const { attachments, mode, model, onOffline, text } = turn
+      const { attachments, limits, mode, model, onOffline, text } = turn
       const role = roleRefusal("task.create", proof.role)
       if (role !== undefined) return yield* role
       if (Buffer.byteLength(text) > MAX_PROMPT_BYTES)
@@ -205,6 +222,7 @@ export class MessageSending {
         agentId,
         input: { text },
         mode,
+        ...limitsOfTurn(limits, {}),
         ...(model === undefined ? {} : { model }),
         ...(isolation === null ? {} : { isolation })
       }

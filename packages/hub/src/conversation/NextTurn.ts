@@ -34,6 +34,7 @@ import type { Targets } from "../edges/Targets.ts"
 import { MESSAGE_COLUMNS, type UserMessageRow, userMessageRows } from "../session/MessageStore.ts"
 import { changeMessage, holdMessages, withdrawUndelivered } from "../session/MessageWrites.ts"
 import { findSessionAgent, type SessionAgentRow, sharedPlaceOf } from "../session/SessionAgentStore.ts"
+import { limitsIn } from "../session/TurnLimits.ts"
 import { derivedId } from "../store/DerivedId.ts"
 import { openTaskStates } from "../store/StateLists.ts"
 import { storedRows } from "../store/StoredRows.ts"
@@ -185,23 +186,27 @@ const start = Effect.fnUntraced(function* (
 const taskOf = (
   projectId: ProjectId,
   { agent_id: agentId, isolation, target_id: targetId, workspace }: SessionAgentRow,
-  { expires_at, mode, model, on_offline, session_id: sessionId }: UserMessageRow,
+  message: UserMessageRow,
   { prompt, resume }: TurnRoute
-): CreateTask => ({
-  projectId,
-  targetId,
-  workspace,
-  agentId,
-  sessionId,
-  input: { text: prompt.text },
-  mode: mode ?? "ask",
-  onOffline: on_offline ?? "fail",
-  // The schema of the message has checked the model.
-  ...(model === null ? {} : { model }),
-  ...(isolation === null ? {} : { isolation }),
-  ...(resume === undefined ? {} : { resume }),
-  ...(expires_at === null ? {} : { expiresAt: expires_at.toISOString() })
-})
+): CreateTask => {
+  const { expires_at, mode, model, on_offline, session_id: sessionId } = message
+  return {
+    projectId,
+    targetId,
+    workspace,
+    agentId,
+    sessionId,
+    input: { text: prompt.text },
+    mode: mode ?? "ask",
+    onOffline: on_offline ?? "fail",
+    // The schema of the message has checked the model.
+    ...(model === null ? {} : { model }),
+    ...limitsIn(message),
+    ...(isolation === null ? {} : { isolation }),
+    ...(resume === undefined ? {} : { resume }),
+    ...(expires_at === null ? {} : { expiresAt: expires_at.toISOString() })
+  }
+}
 
 /** Without an agent, or in a session that is read-only, a message has no next turn. */
 const withdraw = Effect.fnUntraced(function* (

@@ -6,6 +6,7 @@
  */
 import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
 import type { AgentInstanceId, MessageId, SessionId } from "@corral/domain/identity/Ids"
+import { limitsOfTurn } from "@corral/domain/run/Budget"
 import type { CreateMessage, Message, UpdateMessage } from "@corral/domain/session/Message"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -13,6 +14,7 @@ import { lockProject } from "../project/ProjectRow.ts"
 import { MESSAGE_COLUMNS, messageOf, type UserMessageRow, userMessageRows } from "../session/MessageStore.ts"
 import { changeMessage } from "../session/MessageWrites.ts"
 import { agentInstanceOf, findSessionAgent } from "../session/SessionAgentStore.ts"
+import { limitColumnsOf, limitsIn, storedBudget } from "../session/TurnLimits.ts"
 import { lockActiveSession } from "../session/SessionTable.ts"
 import { announced } from "../store/Notice.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
@@ -98,17 +100,31 @@ class MessageChanges {
       if (message.from_task)
         return yield* new Conflict({ message: "This message is the prompt of a task and can't be changed." })
       const { mode = message.mode ?? "ask", model = message.model, text = message.text } = change
-      yield* this.requireTurn(sender, { ...message, mode, model, text })
+      const { budget, timeout_ms } = yield* this.changedLimits(message, change)
+      yield* this.requireTurn(sender, { ...message, mode, model, text, budget, timeout_ms })
       return yield* stored(
         yield* changeMessage(
           sql,
           address.sessionId,
           address.id,
-          sql`text = ${text}, mode = ${mode}, model = ${model}, edited_at = ${now()}, ${this.contribution(sender)},
-        task_id = NULL, waits_for = NULL, attempt = attempt + 1`,
+          sql`text = ${text}, mode = ${mode}, model = ${model}, budget = ${storedBudget(budget)}, timeout_ms = ${timeout_ms},
+        edited_at = ${now()}, ${this.contribution(sender)}, task_id = NULL, waits_for = NULL, attempt = attempt + 1`,
           sql`delivery = 'pending'`
         )
       )
+    }
+  )
+
+  /** The limits of a message after a change. What the change removes is the agent's. */
+  private readonly changedLimits = Effect.fnUntraced(
+    { self: this },
+    function* (message: UserMessageRow, change: UpdateMessage) {
+      const { recipient, session_id } = message
+      const agent = yield* findSessionAgent(this.sql, session_id, recipient)
+      const { budget = message.budget, timeoutMs = message.timeout_ms } = change
+      const turn = { budget: budget ?? undefined, timeoutMs: timeoutMs ?? undefined }
+      const isChanged = change.budget !== undefined || change.timeoutMs !== undefined
+      return limitColumnsOf(isChanged && agent !== undefined ? limitsOfTurn(turn, limitsIn(agent)) : turn)
     }
   )
 
@@ -218,11 +234,9 @@ class MessageChanges {
   /** The user who changes or retries a message needs what its author needed. */
   private readonly requireTurn = Effect.fnUntraced(
     { self: this },
-    function* (
-      sender: Sender,
-      { attachments, mode, model, on_offline, recipient, session_id, text }: UserMessageRow
-    ) {
+    function* (sender: Sender, message: UserMessageRow) {
       const { sql } = this
+      const { attachments, mode, model, on_offline, recipient, session_id, text } = message
       const agent = yield* findSessionAgent(sql, session_id, recipient)
       if (agent === undefined)
         return yield* new Conflict({ message: "The agent was removed from the session." })
@@ -230,6 +244,7 @@ class MessageChanges {
         text,
         mode: mode ?? "ask",
         model: model ?? undefined,
+        limits: limitsIn(message),
         onOffline: on_offline ?? "fail",
         attachments
       })

@@ -123,9 +123,9 @@ const copyAgents = (
   }: { readonly id: SessionId; readonly created_by: UserId; readonly created_at: Date },
   agents: NewIds
 ) => sql`
-  INSERT INTO session_agents (id, session_id, agent_id, label, target_id, workspace, mode, model, isolation, place, added_by, added_at)
-  SELECT copied.new_id, ${id}, a.agent_id, a.label, a.target_id, a.workspace, a.mode, a.model, a.isolation, a.place,
-    ${created_by}, ${created_at}
+  INSERT INTO session_agents (id, session_id, agent_id, label, target_id, workspace, mode, model, isolation, budget, timeout_ms, place, added_by, added_at)
+  SELECT copied.new_id, ${id}, a.agent_id, a.label, a.target_id, a.workspace, a.mode, a.model, a.isolation, a.budget,
+    a.timeout_ms, a.place, ${created_by}, ${created_at}
   FROM ${idPairs(sql, agents)} AS copied (old_id, new_id, n)
   JOIN session_agents a ON a.session_id = ${from} AND a.id = copied.old_id`
 
@@ -136,11 +136,11 @@ const copyMessages = (
   messages: NewIds,
   agents: NewIds
 ) => sql`
-  INSERT INTO messages (id, session_id, user_id, agent_instance_id, text, run_id, recipient, mode, model, delivery, error, outcome,
+  INSERT INTO messages (id, session_id, user_id, agent_instance_id, text, run_id, recipient, mode, model, budget, timeout_ms, delivery, error, outcome,
     turn, outstanding, contributors, attachments, version, created_at, edited_at)
   SELECT copied.new_id, ${to}, m.user_id, COALESCE(author.new_id, m.agent_instance_id), m.text, m.run_id,
-    COALESCE(recipient.new_id, m.recipient), m.mode, m.model, m.delivery, m.error, m.outcome, m.turn, m.outstanding, m.contributors, m.attachments,
-    copied.n, m.created_at, m.edited_at
+    COALESCE(recipient.new_id, m.recipient), m.mode, m.model, m.budget, m.timeout_ms, m.delivery, m.error, m.outcome, m.turn, m.outstanding, m.contributors,
+    m.attachments, copied.n, m.created_at, m.edited_at
   FROM ${idPairs(sql, messages)} AS copied (old_id, new_id, n)
   JOIN messages m ON m.session_id = ${from} AND m.id = copied.old_id
   LEFT JOIN ${idPairs(sql, agents)} AS author (old_id, new_id, n) ON author.old_id = m.agent_instance_id

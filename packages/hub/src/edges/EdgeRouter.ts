@@ -34,6 +34,7 @@ import { finishRefusal } from "@corral/domain/run/RunFinish"
 import { pauseRefusal } from "@corral/domain/run/RunPause"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
+import { findBudgetRefusal } from "../device/OfferedAgent.ts"
 import { findOfferRefusal, type OfferRefusal } from "../run/OfferRefusal.ts"
 import { type CommandRequest, inputCommandId, presetCommandId, startCommandId } from "./CommandRequest.ts"
 import { CommandRoute, type Routed } from "./CommandRoute.ts"
@@ -57,7 +58,7 @@ import {
   toReadFileRefusal,
   type ReadRefusal,
   toRunReadRefusal,
-  type StartRefused,
+  StartRefused,
   toStartRefusal
 } from "./EdgeRefusal.ts"
 import { Targets } from "./Targets.ts"
@@ -224,15 +225,23 @@ export class EdgeRouter extends Context.Service<
   )
 }
 
-/** The request without limits that the target's Edge does not know. */
+/**
+ * The request without limits that the target's Edge does not know. Fails for a budget that would have no effect there: the Edge can be another
+ * version than at the creation of the task.
+ */
 const supportedCreate = Effect.fnUntraced(function* (
   targets: Targets["Service"],
   targetId: DeviceId,
   create: CreateRun
 ) {
   const { backgroundMs, inputTtlMs, ...supported } = create
-  if (backgroundMs === undefined && inputTtlMs === undefined) return create
+  const { agentId, budget } = create
+  if (backgroundMs === undefined && inputTtlMs === undefined && budget === undefined) return create
   const offer = yield* targets.lastOffer(targetId)
+  const agent = offer?.agents.find(({ id }) => id === agentId)
+  const refusal = agent && findBudgetRefusal(agent, budget)
+  if (refusal !== undefined) return yield* new StartRefused({ code: refusal.code, message: refusal.message })
+  if (backgroundMs === undefined && inputTtlMs === undefined) return create
   return offer?.commands.includes(INPUTS_FEATURE) === true ? create : supported
 })
 

@@ -10,6 +10,7 @@ import { Audit } from "../audit/Audit.ts"
 import { ChatBindings, accountNotBound } from "../chat/ChatBindings.ts"
 import { ChatLinks, GATEWAY_ACTOR } from "../chat/ChatLinks.ts"
 import { chatNameOf } from "../chat/ChatName.ts"
+import { UserPreferences } from "../preference/UserPreferences.ts"
 import { Users } from "../signin/Users.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
 import { LINK_PAGE } from "./LinkPage.ts"
@@ -22,6 +23,7 @@ export const integrationEndpoints = HttpApiBuilder.group(
     const audit = yield* Audit
     const bindings = yield* ChatBindings
     const links = yield* ChatLinks
+    const preferences = yield* UserPreferences
     const publicUrl = yield* PublicUrl
     const users = yield* Users
 
@@ -29,7 +31,9 @@ export const integrationEndpoints = HttpApiBuilder.group(
     const actsAs = Effect.fnUntraced(function* (account: ChatAccount) {
       const bound = yield* bindings.find(account)
       const user = bound && (yield* users.find(bound.userId))
-      return user === undefined ? yield* accountNotBound() : { user: { id: user.id, name: user.name } }
+      if (user === undefined) return yield* accountNotBound()
+      const { language } = yield* preferences.get(user.id)
+      return { user: { id: user.id, name: user.name, ...(language === undefined ? {} : { language }) } }
     })
 
     const startLink = Effect.fnUntraced(function* (

@@ -170,6 +170,19 @@ const agentHandlers = Effect.gen(function* () {
       return yield* writeOnce(request, write)
     }, withErrorObjects),
 
+    updateAgent: Effect.fnUntraced(function* ({
+      params: { agentInstanceId, id },
+      payload
+    }: HubRequest<"sessions", "updateAgent">) {
+      const proof = yield* authority.inSession("session.write", id)
+      const auditedAction = {
+        action: "session.write",
+        resource: agentInstanceId,
+        projectId: proof.projectId
+      } as const
+      return yield* audit.perform(auditedAction, agents.update(proof, id, agentInstanceId, payload))
+    }, withErrorObjects),
+
     removeAgent: Effect.fnUntraced(function* ({
       params: { id },
       query: { agentInstanceId }

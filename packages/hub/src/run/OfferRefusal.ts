@@ -5,6 +5,7 @@
  */
 import type { Target } from "@corral/domain/device/Device"
 import {
+  type Conflict,
   InvalidAgentId,
   PermissionDenied,
   RuntimeUnavailable,
@@ -14,8 +15,10 @@ import {
 import { modesIn, needsWorktree } from "@corral/domain/offer/Offer"
 import type { CreateRun, RunMode } from "@corral/domain/run/Run"
 import { runtimeRemedyOf } from "@corral/domain/run/RuntimeRemedy"
+import { findBudgetRefusal } from "../device/OfferedAgent.ts"
 
 export type OfferRefusal =
+  | Conflict
   | InvalidAgentId
   | PermissionDenied
   | RuntimeUnavailable
@@ -55,7 +58,7 @@ export const offeredModes = (
 /** Why the task can't run there; `undefined` where it can. An agent of an offline target need not be available now. */
 export const findOfferRefusal = (
   { agents, workspaces }: Offer,
-  { agentId, isolation, mode, resume, workspace: id }: CreateRun,
+  { agentId, budget, isolation, mode, resume, workspace: id }: CreateRun,
   isPresent: boolean
 ): OfferRefusal | undefined => {
   const agent = agents.find((offered) => offered.id === agentId)
@@ -75,6 +78,8 @@ export const findOfferRefusal = (
     return validationFailure("resume", "Expected an agent that can resume an earlier run")
   if (isolation === "worktree" && !workspace.git)
     return validationFailure("isolation", "Expected a workspace that is a Git repository")
+  const uncounted = findBudgetRefusal(agent, budget)
+  if (uncounted !== undefined) return uncounted
   if (agent.available || !isPresent) return undefined
   const { hint, label, reason } = agent
   return new RuntimeUnavailable({

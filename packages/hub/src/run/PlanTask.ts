@@ -24,7 +24,7 @@ import { CreateRun, type RunMode } from "@corral/domain/run/Run"
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { appendRecord } from "../audit/AuditChain.ts"
-import { offerColumns } from "../device/DeviceRow.ts"
+import { findOfferedAgent } from "../device/OfferedAgent.ts"
 import { derivedId } from "../store/DerivedId.ts"
 import { notify } from "../store/Notice.ts"
 import { jsonColumn, storableText, storedRows, Timestamp } from "../store/StoredRows.ts"
@@ -76,8 +76,6 @@ const findAuthor = (
         WHERE input_id = ${id} AND user_id = ${answeredBy} AND mode = ${modeOf({ mode })}`)
 }
 
-const agentRows = storedRows("devices", Schema.Struct({ agents: Schema.NullOr(offerColumns.agents) }))
-
 /** Whether the next run of the agent continues the conversation in which the plan was made. */
 const remembers = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -85,8 +83,8 @@ const remembers = Effect.fnUntraced(function* (
   { mirror, row }: PushedRun
 ) {
   if (mirror.summary.runtimeSessionId === undefined) return false
-  const offer = yield* agentRows.first(sql`SELECT agents FROM devices WHERE id = ${row.target_id}`)
-  return offer?.agents?.find(({ id }) => id === agentId)?.capabilities.resume === true
+  const agent = yield* findOfferedAgent(sql, row.target_id, agentId)
+  return agent?.capabilities.resume === true
 })
 
 const APPROVED = "The plan was approved. Carry it out."

@@ -13,17 +13,18 @@ import {
   TaskId,
   type UserId
 } from "@corral/domain/identity/Ids"
-import { type RunFailure, RunMode } from "@corral/domain/run/Run"
+import { CreateRun, type RunFailure, RunMode } from "@corral/domain/run/Run"
 import type { AnswerOutcome } from "@corral/domain/session/Message"
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { changeMessage, holdMessages, insertMessage } from "../session/MessageWrites.ts"
 import { MESSAGE_COLUMNS, noteColumns, userMessageRows } from "../session/MessageStore.ts"
+import { limitColumnsOf } from "../session/TurnLimits.ts"
 import { touchSession } from "../session/SessionTable.ts"
 import { derivedId } from "../store/DerivedId.ts"
 import { announced } from "../store/Notice.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
-import { storableText, storedRows } from "../store/StoredRows.ts"
+import { jsonColumn, storableText, storedRows } from "../store/StoredRows.ts"
 import { failedBeforeOutput } from "./FirstOutput.ts"
 import { truncateResult } from "./MirroredRun.ts"
 import { findApprovedPlan } from "./PlanTask.ts"
@@ -198,7 +199,10 @@ export const releaseInputs = Effect.fnUntraced(function* (
 
 /** Failures that say nothing about the conversation: the runtime may have acted on the message. */
 const isOfEdge = ({ code, details }: RunFailure): boolean =>
-  code === "run_timeout" || details?.["reason"] === "edge_restarted" || details?.["reason"] === "store_failed"
+  code === "run_timeout" ||
+  code === "budget_exceeded" ||
+  details?.["reason"] === "edge_restarted" ||
+  details?.["reason"] === "store_failed"
 
 /** A runtime that could not continue its conversation said nothing: the message starts a new run, with the conversation as a text. */
 const replacesResume = Effect.fnUntraced(function* (
@@ -229,7 +233,9 @@ const answerOf = ({ mirror: { state, summary } }: PushedRun): string => {
   return storableText(text)
 }
 
-/** Adds the message if the run ended because its plan was approved. */
+const requestRows = storedRows("runs", Schema.Struct({ made: jsonColumn(CreateRun) }))
+
+/** Adds the message if the run ended because its plan was approved. It has the limits of that run. */
 const continueAfterPlan = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   { agentId, id: runId, run, sessionId }: TalkingRun & { readonly agentId: AgentInstanceId },
@@ -239,8 +245,10 @@ const continueAfterPlan = Effect.fnUntraced(function* (
   if (plan === undefined) return
   const session = yield* touchSession(sql, run.row.project_id, sessionId, at)
   if (session?.state !== "active") return
+  const request = yield* requestRows.first(sql`SELECT made FROM runs WHERE id = ${runId}`)
   yield* insertMessage(sql, {
     ...noteColumns,
+    ...limitColumnsOf(request?.made ?? {}),
     id: derivedId<MessageId>("msg", session.updated_at.getTime(), `${runId} plan`),
     session_id: sessionId,
     user_id: plan.author,

@@ -22,6 +22,7 @@ import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { limitTo } from "../store/ListPage.ts"
 import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
+import { limitColumns, limitsIn } from "./TurnLimits.ts"
 
 /** Files of a message. They do not change. */
 export const attachmentsColumn = jsonColumn(Schema.Array(Attachment))
@@ -36,6 +37,7 @@ const columns = {
   send_when: Schema.NullOr(MessageTime),
   mode: Schema.NullOr(RunMode),
   model: Schema.NullOr(Schema.String),
+  ...limitColumns,
   on_offline: Schema.NullOr(OnOffline),
   expires_at: Schema.NullOr(Timestamp),
   delivery: Schema.NullOr(DeliveryState),
@@ -85,6 +87,8 @@ export const noteColumns = {
   send_when: null,
   mode: null,
   model: null,
+  budget: null,
+  timeout_ms: null,
   on_offline: null,
   expires_at: null,
   delivery: null,
@@ -140,6 +144,7 @@ export const messageOf = (row: MessageRow): Message => {
     ...(row.send_when === null ? {} : { when: row.send_when }),
     ...(row.mode === null ? {} : { mode: row.mode }),
     ...(row.model === null ? {} : { model: row.model }),
+    ...limitsIn(row),
     ...(row.attachments.length === 0 ? {} : { attachments: row.attachments }),
     ...(delivery === undefined ? {} : { delivery }),
     ...(row.outcome === null ? {} : { outcome: row.outcome }),

@@ -12,6 +12,7 @@ import { announced, notify } from "../store/Notice.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import { MESSAGE_COLUMNS, type MessageRow, messageRows } from "./MessageStore.ts"
 import type { HeldQueue } from "@corral/domain/run/AgentProfile"
+import { storedBudget } from "./TurnLimits.ts"
 import { openTaskStates, waitingTaskStates } from "../store/StateLists.ts"
 
 // Withdrawal of messages that no target has yet, when their session or their agent is closed to new turns.
@@ -105,7 +106,7 @@ export const insertMessage = Effect.fnUntraced(function* (
   if (version === undefined) return undefined
   const attachments = JSON.stringify(row.attachments)
   const error = row.error === null ? null : JSON.stringify(row.error)
-  const stored = { ...row, version, attachments, error }
+  const stored = { ...row, version, attachments, error, budget: storedBudget(row.budget) }
   return yield* announcedMessage(
     sql,
     sql`INSERT INTO messages ${sql.insert(stored)} ON CONFLICT DO NOTHING RETURNING ${sql.literal(MESSAGE_COLUMNS)}`

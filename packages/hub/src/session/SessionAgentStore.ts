@@ -8,7 +8,8 @@ import type { Proof } from "@corral/domain/access/Authorization"
 import {
   type Conflict,
   InvalidAgentId,
-  type PermissionDenied,
+  PermissionDenied,
+  type SchemaValidationFailed,
   WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
 import {
@@ -20,17 +21,24 @@ import {
   UserId,
   WorkspaceId
 } from "@corral/domain/identity/Ids"
-import { type AddAgent, type AgentInstance, HeldQueue } from "@corral/domain/run/AgentProfile"
+import {
+  type AddAgent,
+  type AgentInstance,
+  HeldQueue,
+  type UpdateAgent
+} from "@corral/domain/run/AgentProfile"
 import { Isolation, RunMode } from "@corral/domain/run/Run"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { createHash } from "node:crypto"
 import { Inventory } from "../device/Inventory.ts"
+import { findBudgetRefusal, findOfferedAgent } from "../device/OfferedAgent.ts"
 import { limitTo } from "../store/ListPage.ts"
 import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
 import { withdrawUndelivered } from "./MessageWrites.ts"
 import { lockActiveSession } from "./SessionTable.ts"
+import { limitColumns, limitColumnsOf, limitsIn, storedBudget } from "./TurnLimits.ts"
 
 const SessionAgentRow = Schema.Struct({
   id: AgentInstanceId,
@@ -42,6 +50,7 @@ const SessionAgentRow = Schema.Struct({
   mode: RunMode,
   model: Schema.NullOr(Schema.String),
   isolation: Schema.NullOr(Isolation),
+  ...limitColumns,
   /** Of `placeOf`. */
   place: Schema.String,
   conversation_run_id: Schema.NullOr(RunId),
@@ -74,6 +83,7 @@ export const agentInstanceOf = (row: SessionAgentRow): AgentInstance => ({
   mode: row.mode,
   ...(row.model === null ? {} : { model: row.model }),
   ...(row.isolation === null ? {} : { isolation: row.isolation }),
+  ...limitsIn(row),
   ...(row.held === null ? {} : { held: row.held }),
   addedBy: row.added_by,
   addedAt: row.added_at.toISOString()
@@ -107,7 +117,22 @@ export class SessionAgentStore extends Context.Service<
       agent: Omit<AddAgent, "targetId">
     ) => Effect.Effect<
       AgentInstance,
-      Conflict | InvalidAgentId | PermissionDenied | SqlError.SqlError | WorkspaceOutsideAllowlist
+      | Conflict
+      | InvalidAgentId
+      | PermissionDenied
+      | SchemaValidationFailed
+      | SqlError.SqlError
+      | WorkspaceOutsideAllowlist
+    >
+    /** Changes the limits of later turns. */
+    readonly update: (
+      proof: Proof<"session.write">,
+      sessionId: SessionId,
+      id: AgentInstanceId,
+      change: UpdateAgent
+    ) => Effect.Effect<
+      AgentInstance,
+      Conflict | PermissionDenied | SchemaValidationFailed | SqlError.SqlError
     >
     readonly remove: (
       proof: Proof<"session.write">,
@@ -139,12 +164,14 @@ export class SessionAgentStore extends Context.Service<
           proof,
           sessionId,
           target,
-          { agentId, isolation, label, mode, model, workspace }
+          { agentId, budget, isolation, label, mode, model, timeoutMs, workspace }
         ) {
           const { agents, workspaces } = yield* inventory.offerOf(target)
           const agent = agents.find(({ id }) => id === agentId)
           if (agent === undefined) return yield* new InvalidAgentId()
           if (!workspaces.some(({ id }) => id === workspace)) return yield* new WorkspaceOutsideAllowlist()
+          const refusal = findBudgetRefusal(agent, budget)
+          if (refusal !== undefined) return yield* refusal
           const at = yield* open(proof, sessionId)
           const row: SessionAgentRow = {
             id: mint<AgentInstanceId>("agt", at.getTime()),
@@ -156,6 +183,7 @@ export class SessionAgentStore extends Context.Service<
             mode: mode ?? "ask",
             model: model ?? null,
             isolation: isolation ?? null,
+            ...limitColumnsOf({ budget, timeoutMs }),
             place: placeOf(target.subject as DeviceId, workspace),
             conversation_run_id: null,
             held: null,
@@ -164,6 +192,29 @@ export class SessionAgentStore extends Context.Service<
           }
           yield* insertSessionAgent(sql, row)
           return agentInstanceOf(row)
+        }, sql.withTransaction),
+
+        update: Effect.fn("SessionAgentStore.update")(function* (
+          proof,
+          sessionId,
+          id,
+          { budget, timeoutMs }
+        ) {
+          yield* open(proof, sessionId)
+          const row = yield* findSessionAgent(sql, sessionId, id)
+          if (row === undefined) return yield* new PermissionDenied()
+          const offered = yield* findOfferedAgent(sql, row.target_id, row.agent_id)
+          const refusal = offered && findBudgetRefusal(offered, budget ?? undefined)
+          if (refusal !== undefined) return yield* refusal
+          const changed: SessionAgentRow = {
+            ...row,
+            ...(budget === undefined ? {} : { budget }),
+            ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs })
+          }
+          yield* sql`
+            UPDATE session_agents SET budget = ${storedBudget(changed.budget)}, timeout_ms = ${changed.timeout_ms}
+            WHERE session_id = ${sessionId} AND id = ${id}`
+          return agentInstanceOf(changed)
         }, sql.withTransaction),
 
         remove: Effect.fn("SessionAgentStore.remove")(function* (proof, sessionId, id) {
@@ -217,7 +268,7 @@ export const insertSessionAgent = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   row: SessionAgentRow
 ) {
-  yield* sql`INSERT INTO session_agents ${sql.insert({ ...row })}`
+  yield* sql`INSERT INTO session_agents ${sql.insert({ ...row, budget: storedBudget(row.budget) })}`
   yield* sql`UPDATE sessions SET default_agent = ${row.id} WHERE id = ${row.session_id}`
 })
 

@@ -29,6 +29,7 @@ import {
   sessionAgentRows,
   sharedPlaceOf
 } from "./SessionAgentStore.ts"
+import { limitColumnsOf } from "./TurnLimits.ts"
 import { titleSession, touchSession } from "./SessionTable.ts"
 
 /** A task that is about to be stored. */
@@ -80,6 +81,7 @@ export const joinSession = Effect.fnUntraced(function* (
     send_when: "next",
     mode: create.mode,
     model: create.model ?? null,
+    ...limitColumnsOf(create),
     on_offline: task.onOffline,
     expires_at: task.expiresAt,
     delivery: "pending",
@@ -98,8 +100,17 @@ export const joinSession = Effect.fnUntraced(function* (
   return turn
 })
 
-/** The default agent before others that match. */
-const findMatching = (sql: SqlClient.SqlClient, { create, sessionId, targetId }: TaskOfSession) =>
+/** The agent that a task of the session belongs to: the default agent before others that match. */
+export const findMatching = (
+  sql: SqlClient.SqlClient,
+  {
+    create,
+    sessionId,
+    targetId
+  }: Pick<TaskOfSession, "sessionId" | "targetId"> & {
+    readonly create: Pick<CreateRun, "agentId" | "workspace">
+  }
+) =>
   sessionAgentRows.first(sql`
     SELECT ${sql.literal(SESSION_AGENT_COLUMNS)} FROM session_agents
     WHERE session_id = ${sessionId} AND place = ${placeOf(targetId, create.workspace)} AND agent_id = ${create.agentId}
@@ -120,6 +131,8 @@ const addAgent = Effect.fnUntraced(function* (
     mode: create.mode,
     model: create.model ?? null,
     isolation: create.isolation ?? null,
+    // The limits of a task are its own, and no default of later messages.
+    ...limitColumnsOf({}),
     place: placeOf(targetId, create.workspace),
     conversation_run_id: null,
     held: null,

@@ -40,6 +40,7 @@ import {
   auditHeadsMigration,
   auditListsMigration,
   auditPartsMigration,
+  turnLimitsMigration,
   chatAnswersMigration,
   commitTimeMigration,
   growingTablesMigration,
@@ -47,6 +48,7 @@ import {
   inputsMigration,
   olderHubsMigration,
   partitionsMigration,
+  preferencesMigration,
   replacedRunsMigration,
   sharedWorkMigration,
   successorsMigration,
@@ -89,7 +91,9 @@ export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0034_held_queues": heldQueuesMigration,
   "0035_replaced_runs": replacedRunsMigration,
   "0036_upload_quotas": uploadQuotasMigration,
-  "0037_audit_parts": auditPartsMigration
+  "0037_audit_parts": auditPartsMigration,
+  "0038_turn_limits": turnLimitsMigration,
+  "0039_preferences": preferencesMigration
 }
 
 /** Names of all migrations, without their numbers. */

@@ -7,6 +7,7 @@ import { type Proof, roleRefusal } from "@corral/domain/access/Authorization"
 import { PermissionDenied } from "@corral/domain/errors/Failures"
 import type { DeviceId, ProjectId, RunId, SessionId, TaskId, UserId } from "@corral/domain/identity/Ids"
 import { ProjectRole } from "@corral/domain/project/Project"
+import { limitsOfTurn } from "@corral/domain/run/Budget"
 import type { CreateRun } from "@corral/domain/run/Run"
 import type { CreateTask } from "@corral/domain/task/Task"
 import { mint } from "@corral/service/Identifiers"
@@ -20,7 +21,8 @@ import { RunLog } from "../run/RunLog.ts"
 import { Runs } from "../run/Runs.ts"
 import { SessionProject } from "../run/SessionProject.ts"
 import { storableLabel } from "../session/SessionAgentStore.ts"
-import { type TaskOfSession, type TaskTurn, joinSession } from "../session/TaskInSession.ts"
+import { type TaskOfSession, type TaskTurn, findMatching, joinSession } from "../session/TaskInSession.ts"
+import { limitsIn } from "../session/TurnLimits.ts"
 import { notify } from "../store/Notice.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
 import { storedRows } from "../store/StoredRows.ts"
@@ -88,7 +90,11 @@ export class TaskCreation {
       if (projectId !== subject) return yield* new PermissionDenied()
       const expiresAt = yield* expiryOf(task, now().getTime())
       yield* checkReferences(this.runs, this.sessions, task)
-      const create: CreateRun = { ...(yield* findRunDefaults(sql, projectId)), ...requested }
+      const create: CreateRun = {
+        ...(yield* findRunDefaults(sql, projectId)),
+        ...requested,
+        ...(givenTurn === undefined ? yield* findLimits(sql, task) : {})
+      }
       const { workspace } = task
       const refusal = yield* findTargetRefusal(targets, { author: createdBy, projectId, targetId, workspace })
       if (refusal !== undefined) return yield* refusal
@@ -184,6 +190,14 @@ const findRunDefaults = (sql: SqlClient.SqlClient, projectId: ProjectId) =>
     runDefaultsRows.first(sql`SELECT background_ms, input_ttl_ms FROM projects WHERE id = ${projectId}`),
     (row) => (row === undefined ? {} : runDefaultsOf(row))
   )
+
+/** The limits of a task of a session, with those of its agent. A message has them already. */
+const findLimits = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, task: CreateTask) {
+  const { sessionId, targetId } = task
+  const agent =
+    sessionId === undefined ? undefined : yield* findMatching(sql, { create: task, sessionId, targetId })
+  return agent === undefined ? {} : limitsOfTurn(task, limitsIn(agent))
+})
 
 /** Receives a task with its run, after the commit. Must not block and must not throw. */
 export type AssignmentListener = (targetId: TaskRow["target_id"], task: ClaimedTask) => void

@@ -83,7 +83,7 @@ export const assignedTaskRows = storedRows(
 )
 
 export const taskOf = (row: TaskRow): Task => {
-  const { agentId, input, mode, workspace } = row.request
+  const { agentId, budget, input, mode, timeoutMs, workspace } = row.request
   return {
     id: row.id,
     projectId: row.project_id,
@@ -95,6 +95,8 @@ export const taskOf = (row: TaskRow): Task => {
     mode,
     input,
     ...(row.run_id === null ? {} : { runId: row.run_id }),
+    ...(budget === undefined ? {} : { budget }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
     onOffline: row.on_offline,
     ...(row.expires_at === null ? {} : { expiresAt: row.expires_at.toISOString() }),
     ...(row.error === null ? {} : { error: row.error }),

@@ -233,6 +233,12 @@ export const requests: Record<EndpointName, Expected> = {
     200,
     ({ agentInstanceId, sessionId }) => `/client/sessions/${sessionId}/agents/${agentInstanceId}/continue`
   ),
+  "sessions.updateAgent": send(
+    "PATCH",
+    200,
+    ({ agentInstanceId, sessionId }) => `/client/sessions/${sessionId}/agents/${agentInstanceId}`,
+    () => ({ budget: { wallMs: 60_000 }, timeoutMs: null })
+  ),
   "sessions.removeAgent": send(
     "DELETE",
     204,
@@ -367,6 +373,13 @@ export const requests: Record<EndpointName, Expected> = {
     204,
     () => "/integrations/bindings/unbind",
     ({ bound }) => ({ ...bound })
+  ),
+  "preferences.get": get(() => "/client/preferences"),
+  "preferences.update": send(
+    "PATCH",
+    200,
+    () => "/client/preferences",
+    () => ({ theme: "dark" })
   ),
   "chatBindings.list": get(() => "/client/chat-bindings"),
   "chatBindings.remove": send("DELETE", 204, ({ bindingId }) => `/client/chat-bindings/${bindingId}`),

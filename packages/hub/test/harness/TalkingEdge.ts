@@ -14,6 +14,7 @@ import {
 } from "@corral/domain/link/EdgeCommand"
 import type { ApprovalId, InputRequestId, RunId } from "@corral/domain/identity/Ids"
 import type { InputAnswer, InputRequest, RequestedInput } from "@corral/domain/input/InputRequest"
+import { CountedLimit } from "@corral/domain/run/Budget"
 import type { CreateRun, RunFailure } from "@corral/domain/run/Run"
 import { draft, type EventDraft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import { inputResolution } from "@corral/domain/run/Resolution"
@@ -31,8 +32,11 @@ export interface StartedTurn {
   readonly attachments?: CommandAttachments
 }
 
-/** `offer` with agents that accept input, of an Edge that accepts attachments. */
-const talkingOffer = (resume: boolean) => ({
+/** `offer` with agents that accept input, of an Edge that accepts attachments. With `null` the Edge is of an earlier version. */
+const talkingOffer = (
+  resume: boolean,
+  counts: ReadonlyArray<CountedLimit> | null = CountedLimit.literals
+) => ({
   ...offer,
   commands: [...Object.keys(edgeCommands), ATTACHMENTS_FEATURE, INPUTS_FEATURE],
   workspaces: offer.workspaces.map((workspace) => ({
@@ -41,6 +45,7 @@ const talkingOffer = (resume: boolean) => ({
   })),
   agents: offer.agents.map((agent) => ({
     ...agent,
+    ...(counts === null ? {} : { counts }),
     capabilities: { ...agent.capabilities, input: true, resume }
   }))
 })
@@ -73,17 +78,27 @@ export class TalkingEdge {
     this.edge = edge
   }
 
-  static async link(url: string, dialling: Dialling, resume = true): Promise<TalkingEdge> {
+  static async link(
+    url: string,
+    dialling: Dialling,
+    resume = true,
+    counts?: ReadonlyArray<CountedLimit> | null
+  ): Promise<TalkingEdge> {
     const edge = await LinkedEdge.link(url, { ...dialling, answers: () => undefined })
     const talking = new TalkingEdge(edge)
     edge.answers = (command) => talking.answer(command)
-    await edge.heartbeat(talkingOffer(resume))
+    await edge.heartbeat(talkingOffer(resume, counts))
     return talking
   }
 
   /** Offers the commands of an Edge that does not accept attachments. */
   forgetFeatures(): Promise<void> {
     return this.offerCommands(Object.keys(edgeCommands))
+  }
+
+  /** Offers what the agents count; `null` for an Edge of an earlier version, which does not say it. */
+  async offerCounts(counts: ReadonlyArray<CountedLimit> | null): Promise<void> {
+    await this.edge.heartbeat(talkingOffer(true, counts))
   }
 
   async offerCommands(commands: ReadonlyArray<string>): Promise<void> {

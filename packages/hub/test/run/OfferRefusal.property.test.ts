@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Agent } from "@corral/domain/run/Agent"
+import { CountedLimit } from "@corral/domain/run/Budget"
 import { CreateRun, Isolation, RunMode } from "@corral/domain/run/Run"
 import { Workspace } from "@corral/domain/device/Workspace"
 import { Schema } from "effect"
@@ -19,6 +20,7 @@ const agent = fc
     id: name,
     available: fc.boolean(),
     modes: optional(modes),
+    counts: optional(fc.subarray([...CountedLimit.literals])),
     approvals: fc.boolean(),
     resume: fc.boolean()
   })
@@ -47,7 +49,13 @@ const create = fc
     agentId: name,
     mode: fc.constantFrom(...RunMode.literals),
     isolation: optional(fc.constantFrom(...Isolation.literals)),
-    resume: optional(fc.constant("run_01K00000000000000000000000"))
+    resume: optional(fc.constant("run_01K00000000000000000000000")),
+    budget: optional(
+      fc.record(
+        { tokens: fc.constant(1), turns: fc.constant(1), wallMs: fc.constant(1_000) },
+        { requiredKeys: [] }
+      )
+    )
   })
   .map((of) => Schema.decodeUnknownSync(CreateRun)({ ...without(of), input: { text: "Hello" } }))
 
@@ -74,6 +82,9 @@ describe("findOfferRefusal", () => {
               task.isolation === "worktree") &&
             (task.resume === undefined || by.capabilities.resume) &&
             (task.isolation !== "worktree" || place.git) &&
+            CountedLimit.literals.every(
+              (limit) => task.budget?.[limit] === undefined || by.counts?.includes(limit) === true
+            ) &&
             (by.available || !isPresent)
           assert.strictEqual(refusal === undefined, fits, refusal?.message)
         }

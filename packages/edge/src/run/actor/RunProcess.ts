@@ -1,5 +1,5 @@
 /** Process of one run, with its decoder, its clocks and its time budget. They end with the run's scope. */
-import type { Budget } from "@corral/domain/run/Run"
+import type { Budget } from "@corral/domain/run/Budget"
 import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { Deferred, Effect, type Fiber, type Scope, Semaphore } from "effect"
 import { existsSync } from "node:fs"

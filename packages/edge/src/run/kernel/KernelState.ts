@@ -18,7 +18,8 @@ import type { SubprocessSpec } from "../../process/Subprocess.ts"
 import type { OutputRedaction } from "./OutputRedaction.ts"
 import type { PauseRequest, RunMessage } from "./RunMessage.ts"
 import type { RunAction, RunRecorder } from "./RunRecorder.ts"
-import type { Budget, RunFailure, Usage } from "@corral/domain/run/Run"
+import type { Budget } from "@corral/domain/run/Budget"
+import type { RunFailure, Usage } from "@corral/domain/run/Run"
 
 // Budget of a run: the meter reports once when 80 % of a limit are used, and once when all of it is used.
 //
@@ -79,7 +80,7 @@ export class BudgetMeter {
 }
 
 const usedUp = (limit: keyof Budget, used: number, of: number): RunFailure => ({
-  code: limit === "wallMs" ? "run_timeout" : "permission_denied",
+  code: limit === "wallMs" ? "run_timeout" : "budget_exceeded",
   message: `The run's ${names[limit]} is used up.`,
   details: { reason: "budget_used_up", budget: limit, used, limit: of }
 })

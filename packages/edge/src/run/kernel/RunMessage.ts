@@ -11,7 +11,8 @@ import type {
 } from "@corral/domain/errors/Failures"
 import type { ApprovalId, InputRequestId, MessageId } from "@corral/domain/identity/Ids"
 import type { InputAnswer, InputAnswers, InputRequest } from "@corral/domain/input/InputRequest"
-import type { Budget, Run, RunFailure } from "@corral/domain/run/Run"
+import type { Budget } from "@corral/domain/run/Budget"
+import type { Run, RunFailure } from "@corral/domain/run/Run"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import type {

@@ -14,6 +14,7 @@ import {
   SchemaValidationFailed,
   type WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
+import { uncountedLimits, uncountedMessage } from "@corral/domain/run/Budget"
 import { closesNetwork } from "@corral/domain/run/Confinement"
 import { continuationRefusal } from "@corral/domain/run/Continuation"
 import type { CreateRun, Run, RunMode } from "@corral/domain/run/Run"
@@ -212,6 +213,7 @@ export const admitRun = Effect.fnUntraced(function* (
   const workspace = yield* workspaces.open(request.workspace)
   const isConfining = closesNetwork(admission.confinement.readiness.kind)
   yield* permitted(request, workspace, agent, config, isConfining)
+  yield* countable(request, agent)
   const keys = keyEntryOf(config, adapter.id)
   const confinement = yield* admitWithKeys(keys, agent, yield* admission.confinement.admit(request.mode))
   const model = request.model ?? agent.model
@@ -364,6 +366,12 @@ const isolated = (
   return message === undefined
     ? Effect.void
     : Effect.fail(new PermissionDenied({ message, details: { reason: "isolation", mode } }))
+}
+
+/** A limit that the runtime does not count would have no effect. */
+const countable = ({ budget }: CreateRun, { adapter, label }: OfferedAgent) => {
+  const [limit] = uncountedLimits(budget, adapter.counts ?? [])
+  return limit === undefined ? Effect.void : refuse(`budget.${limit}`, uncountedMessage(label, limit))
 }
 
 /** The run to resume. Its runtime has reported the id of its conversation. */

@@ -213,6 +213,12 @@ export const uploadQuotasMigration = [
   `CREATE INDEX uploads_of_user_by_time ON uploads (user_id, created_at) INCLUDE (bytes)`
 ]
 
+/** Limits of a message's run, and the defaults of an agent's turns. `budget` is JSON. */
+export const turnLimitsMigration = [
+  `ALTER TABLE messages ADD COLUMN budget text, ADD COLUMN timeout_ms integer`,
+  `ALTER TABLE session_agents ADD COLUMN budget text, ADD COLUMN timeout_ms integer`
+]
+
 /**
  * Chains of the records without a project from now on, so that several transactions add records at the same time. Each has every 64th position, from
  * `first_seq` on. The chain before them stays as it is: Hubs of earlier versions add up to a million records to it during an upgrade.
@@ -229,4 +235,13 @@ export const auditPartsMigration = [
   `INSERT INTO audit_parts (part, first_seq, seq, hash)
    SELECT part, earlier.last + part, earlier.last + part - 64, repeat('0', 64) FROM generate_series(1, 64) AS part,
      (SELECT COALESCE((SELECT seq + 1000000 FROM audit_heads WHERE chain = ''), 0) AS last) AS earlier`
+]
+
+/** Preferences of users. `document` is JSON. */
+export const preferencesMigration = [
+  `CREATE TABLE preferences (
+    user_id text PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
+    version integer NOT NULL,
+    document text NOT NULL
+  )`
 ]

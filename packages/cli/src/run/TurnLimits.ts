@@ -1,0 +1,124 @@
+/** Limits of a turn at the command line: flags, the command `/budget` of a chat, and the limits as text. */
+import type { Budget, RunLimits } from "@corral/domain/run/Budget"
+import type { Usage } from "@corral/domain/run/Run"
+import { Option, Schema } from "effect"
+import { Flag } from "effect/cli"
+import { DurationText, durationMs } from "../Flags.ts"
+
+const Count = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }))
+
+export const limitFlags = {
+  budgetTokens: Flag.Int("budget-tokens").pipe(
+    Flag.withDescription("Stop after this many input and output tokens"),
+    Flag.withSchema(Count),
+    Flag.optional
+  ),
+  budgetTurns: Flag.Int("budget-turns").pipe(
+    Flag.withDescription("Stop after this many replies of the model"),
+    Flag.withSchema(Count),
+    Flag.optional
+  ),
+  budgetTime: Flag.String("budget-time").pipe(
+    Flag.withDescription(
+      "Stop after this time, such as 10m. Time spent waiting for approvals and answers counts"
+    ),
+    Flag.withSchema(DurationText),
+    Flag.optional
+  ),
+  timeout: Flag.Int("timeout").pipe(
+    Flag.withDescription(
+      "Active time in seconds. Time spent waiting for approvals and answers does not count"
+    ),
+    Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400 }))),
+    Flag.optional
+  )
+}
+
+export interface LimitFlags {
+  readonly budgetTokens: Option.Option<number>
+  readonly budgetTurns: Option.Option<number>
+  readonly budgetTime: Option.Option<string>
+  readonly timeout: Option.Option<number>
+}
+
+/** Limits that are set. */
+interface SetLimits {
+  readonly budget?: Budget
+  readonly timeoutMs?: number
+}
+
+const limitsFrom = (
+  tokens: number | undefined,
+  turns: number | undefined,
+  wallMs: number | undefined,
+  timeoutMs: number | undefined
+): SetLimits => {
+  const budget = {
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(turns === undefined ? {} : { turns }),
+    ...(wallMs === undefined ? {} : { wallMs })
+  }
+  return {
+    ...(Object.keys(budget).length === 0 ? {} : { budget }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs })
+  }
+}
+
+export const limitsOfFlags = ({ budgetTime, budgetTokens, budgetTurns, timeout }: LimitFlags): SetLimits => {
+  const wall = Option.getOrUndefined(budgetTime)
+  const seconds = Option.getOrUndefined(timeout)
+  return limitsFrom(
+    Option.getOrUndefined(budgetTokens),
+    Option.getOrUndefined(budgetTurns),
+    wall === undefined ? undefined : durationMs(wall),
+    seconds === undefined ? undefined : seconds * 1_000
+  )
+}
+
+const COUNT = /^[1-9]\d{0,14}$/
+
+/** Reads `tokens=5000 turns=10 time=10m timeout=30m`, any of them, or `off`. */
+export const parseLimits = (text: string): SetLimits | { readonly problem: string } => {
+  if (text === "off") return {}
+  const values = new Map<string, number>()
+  for (const word of text.split(/\s+/)) {
+    const [name = "", value = ""] = word.split("=", 2)
+    const isTime = name === "time" || name === "timeout"
+    if (!isTime && name !== "tokens" && name !== "turns")
+      return { problem: "Limits are tokens=5000, turns=10, time=10m and timeout=30m, or off." }
+    const number = isTime ? durationMs(value) : COUNT.test(value) ? Number(value) : undefined
+    if (number === undefined)
+      return {
+        problem: isTime
+          ? `${name} is a duration like 90s, 10m or 2h, from 1s to 24h.`
+          : `${name} is a whole number from 1.`
+      }
+    values.set(name, number)
+  }
+  return limitsFrom(values.get("tokens"), values.get("turns"), values.get("time"), values.get("timeout"))
+}
+
+const withSeparators = (value: number): string => value.toLocaleString("en")
+
+const durationText = (ms: number): string => {
+  const seconds = Math.round(ms / 1_000)
+  if (seconds % 3_600 === 0) return `${seconds / 3_600} h`
+  return seconds % 60 === 0 ? `${seconds / 60} min` : `${withSeparators(seconds)} s`
+}
+
+/** The limits, with what a run has used of them. Empty without limits. */
+export const limitsText = ({ budget = {}, timeoutMs }: RunLimits, usage: Usage = {}): string => {
+  const { tokens, turns, wallMs } = budget
+  const { inputTokens, outputTokens, turns: replies } = usage
+  const count = (limit: number, used: number | undefined): string =>
+    used === undefined ? withSeparators(limit) : `${withSeparators(used)} of ${withSeparators(limit)}`
+  const isCounted = inputTokens !== undefined || outputTokens !== undefined
+  return [
+    ...(tokens === undefined
+      ? []
+      : [`${count(tokens, isCounted ? (inputTokens ?? 0) + (outputTokens ?? 0) : undefined)} tokens`]),
+    ...(turns === undefined ? [] : [`${count(turns, replies)} turns`]),
+    ...(wallMs === undefined ? [] : [durationText(wallMs)]),
+    ...(timeoutMs === undefined ? [] : [`${durationText(timeoutMs)} of active time`])
+  ].join(", ")
+}

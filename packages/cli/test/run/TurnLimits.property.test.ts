@@ -1,0 +1,63 @@
+import { Budget } from "@corral/domain/run/Budget"
+import { assert, describe, it } from "@effect/vitest"
+import { Option, Schema } from "effect"
+import { limitsOfFlags, limitsText, parseLimits } from "../../src/run/TurnLimits.ts"
+
+const Seconds = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400 }))
+const Count = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 999_999_999 }))
+const Limits = Schema.Struct({
+  tokens: Schema.optionalKey(Count),
+  turns: Schema.optionalKey(Count),
+  time: Schema.optionalKey(Seconds),
+  timeout: Schema.optionalKey(Seconds)
+})
+
+describe("limits at the command line", () => {
+  it.prop("are the same by flags and in a chat, and valid for the service", [Limits], ([limits]) => {
+    const { time, timeout, tokens, turns } = limits
+    const text = Object.entries(limits)
+      .map(([name, value]) => `${name}=${value}`)
+      .join("  ")
+    const typed = parseLimits(text === "" ? "off" : text)
+    const flags = limitsOfFlags({
+      budgetTokens: Option.fromUndefinedOr(tokens),
+      budgetTurns: Option.fromUndefinedOr(turns),
+      budgetTime: Option.fromUndefinedOr(time === undefined ? undefined : `${time}s`),
+      timeout: Option.fromUndefinedOr(timeout)
+    })
+    assert.deepStrictEqual<unknown>(typed, flags)
+    assert.isTrue(flags.budget === undefined || Schema.is(Budget)(flags.budget))
+    assert.deepStrictEqual(
+      [flags.budget?.tokens, flags.budget?.turns, flags.budget?.wallMs, flags.timeoutMs],
+      [tokens, turns, time && time * 1_000, timeout && timeout * 1_000]
+    )
+  })
+
+  it.each([
+    "turns",
+    "turns=",
+    "turns=0",
+    "turns=1.5",
+    "turns=-1",
+    "time=10",
+    "time=25h",
+    "cost=1",
+    "__proto__=1"
+  ])("are refused with a reason: %s", (text) => {
+    const result = parseLimits(text)
+    assert.strictEqual("problem" in result, text !== "time=10", JSON.stringify(result))
+  })
+
+  it("have a text, with what is used of them", () => {
+    assert.strictEqual(limitsText({}), "")
+    const budget = { tokens: 5_000, turns: 10, wallMs: 600_000 }
+    assert.strictEqual(
+      limitsText({ budget, timeoutMs: 90_000 }),
+      "5,000 tokens, 10 turns, 10 min, 90 s of active time"
+    )
+    assert.strictEqual(
+      limitsText({ budget }, { inputTokens: 1_000, outputTokens: 234, turns: 3 }),
+      "1,234 of 5,000 tokens, 3 of 10 turns, 10 min"
+    )
+  })
+})
