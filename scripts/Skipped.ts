@@ -46,6 +46,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/console/test/e2e/Sentences.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Settings.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Start.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/Preferences.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/Presets.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Composer.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Review.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Thread.test.ts": "no Chromium for this system",

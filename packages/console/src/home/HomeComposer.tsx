@@ -138,7 +138,7 @@ const AgentChip = ({ choice: { agent, agents, pick, place } }: ChoiceProps) => {
 
 /** Chips of the home page's composer: project, workspace, agent, mode and model of a new session. */
 const HomeChips = (props: HomeChipsProps) => {
-  const { choice } = props
+  const { choice, onSettings, settings } = props
   const { agent, mode, model, modes, pick, place } = choice
   const { modes: names } = useMessages(uiMessages)
   const { language } = useLanguage()

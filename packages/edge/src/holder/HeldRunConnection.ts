@@ -132,8 +132,8 @@ export class HeldRunConnection {
     })
 
   /** The socket lives as long as the run: its handlers forget what only the opening needs, such as the state. */
-  static #connect(place: HolderPlace, begun: Opening): Socket {
-    let opening: Opening | undefined = begun
+  static #connect(place: HolderPlace, first: Opening): Socket {
+    let opening: Opening | undefined = first
     let connection: HeldRunConnection | undefined
     const socket = connectSocket(place.socket, {
       onData: (piece) => (connection === undefined ? undefined : connection.#receiveData(piece)),

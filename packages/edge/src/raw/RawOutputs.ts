@@ -52,7 +52,7 @@ class RawFolder {
     this.#maxBytes = maxBytes
     keepFolderPrivate(folder)
     for (const name of readdirSync(folder).toSorted())
-      this.#resize(name.replace(/\..*$/, ""), statSync(join(folder, name)).size)
+      this.#resize(name.split(".", 1)[0] ?? "", statSync(join(folder, name)).size)
   }
 
   /** Bytes of stdout that an earlier Edge has written. */

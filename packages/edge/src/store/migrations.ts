@@ -125,7 +125,7 @@ const steps: ReadonlyArray<string> = [
   CREATE INDEX inputs_by_run ON inputs (run_id, id);
   CREATE INDEX inputs_by_state ON inputs (state, id);
   `,
-  // Rows of more than 1 KB, in tables with row ids: without them, such a row needs pages of its own, which each change of state writes again.
+  // Rows of more than 1 KB, in tables with row ids: without them, such a row needs separate pages, which each change of state writes again.
   `
   ALTER TABLE runs RENAME TO small_runs;
   CREATE TABLE runs (

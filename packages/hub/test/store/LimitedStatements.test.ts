@@ -20,7 +20,7 @@ const statements: Readonly<Record<string, ReadonlyArray<Kind>>> = {
   "edge/artifact/Artifacts": ["page", "few"],
   "edge/journal/RunJournal": ["few"],
   "edge/log/EdgeIdempotency": ["whole"],
-  "edge/log/Runs": ["few", "page", "page"],
+  "edge/log/Runs": ["few", "page", "few", "few", "few"],
   "edge/log/StoreExamination": ["page", "page"],
   "edge/retention/Retention": ["few", "queue"],
   "edge/store/EdgeRequestRows": ["page"],
