@@ -3,6 +3,7 @@
  * status pages repeat the contract in both languages.
  */
 import { assert, describe, it } from "@effect/vitest"
+import { type Layer, layerNames, layerStatus } from "@corral/domain/http/LayerStatus"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join, normalize, relative } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -146,6 +147,19 @@ describe("the status pages", () => {
   it("repeat the tables of the contract", () => {
     assert.lengthOf(rowsOf(tables), 13)
     assert.deepStrictEqual(rowsOf(read("docs/status.md")), rowsOf(tables))
+  })
+
+  it("state the status that the services report", () => {
+    const layers = rowsOf(tables)
+      .slice(1, 6)
+      .map((row) => row.split("|").map((cell) => cell.trim()))
+    assert.deepStrictEqual(
+      layers.map(([, name, , , status]) => [name, status]),
+      (Object.keys(layerStatus) as ReadonlyArray<Layer>).map((layer) => [
+        layerNames[layer],
+        layerStatus[layer]
+      ])
+    )
   })
 
   it("state the same status in Chinese", () => {
