@@ -199,10 +199,10 @@ describe("Records without a project of earlier versions", { timeout: 60_000 }, (
     const before = 2_500
     const actions = () => ({ actor: "system", action: "sign_in.revoke" }) as const
     await withPeople((people) => people.act(seedAudit("", before, actions)))
-    const name = "0037_audit_parts"
-    assert.include(Object.keys(migrations), name)
+    // Later migrations stay: the migration of the parts runs once more.
+    const statements = migrations["0037_audit_parts"]
     await query(url, "DROP TABLE audit_parts")
-    await query(url, `DELETE FROM corral_migrations WHERE migration_id = ${Number.parseInt(name, 10)}`)
+    for (const statement of statements) await query(url, statement)
     await withPeople(async (people) => {
       await people.act(append("new"))
       await people.act(seedAudit("", 10, actions, before))

@@ -17,8 +17,8 @@ const open: Readonly<Record<ApiKeyScope, string>> = {
     uploads.content`,
   write: `conversations.fork conversations.read projects.create projects.linkWorkspace projects.remove projects.unlinkWorkspace
     projects.update runs.cancel runs.input runs.openPreview runs.pause runs.resume sessions.addAgent sessions.addMessage
-    sessions.continueAgent sessions.create sessions.removeAgent sessions.retryMessage sessions.update sessions.updateMessage
-    sessions.withdrawMessage tasks.cancel tasks.create uploads.create`
+    sessions.continueAgent sessions.create sessions.removeAgent sessions.retryMessage sessions.update sessions.updateAgent
+    sessions.updateMessage sessions.withdrawMessage tasks.cancel tasks.create uploads.create`
 }
 const scopes = ["read", "write"] as const
 const scopeOf = (name: string): ApiKeyScope | undefined =>
