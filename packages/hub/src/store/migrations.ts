@@ -40,6 +40,7 @@ import {
   auditHeadsMigration,
   auditListsMigration,
   auditPartsMigration,
+  bindingUpdatesMigration,
   chatAnswersMigration,
   commitTimeMigration,
   growingTablesMigration,
@@ -91,7 +92,7 @@ export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0035_replaced_runs": replacedRunsMigration,
   "0036_upload_quotas": uploadQuotasMigration,
   "0037_audit_parts": auditPartsMigration,
-  "0040_preferences": preferencesMigration
+  "0040_preferences": [...preferencesMigration, ...bindingUpdatesMigration]
 }
 
 /** Names of all migrations, without their numbers. */
