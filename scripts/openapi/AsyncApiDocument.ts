@@ -5,6 +5,7 @@
  */
 import { EdgeStreamQuery, HubStreamQuery } from "@corral/domain/http/EventStream"
 import { closeCodes, hubCloseCodes } from "@corral/domain/http/StreamEnd"
+import { BindingUpdated } from "@corral/domain/chat/BindingUpdate"
 import { BindingRequiredEvent, CardAction, MessageReceived } from "@corral/domain/chat/Integration"
 import { layerStatus, type LayerStatus } from "@corral/domain/http/LayerStatus"
 import { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
@@ -19,6 +20,8 @@ interface Channel {
   /** Schema of the query, for a WebSocket. */
   readonly query?: Schema.Top
   readonly messages: Readonly<Record<string, unknown>>
+  /** What the service does with the messages; `send` by default. */
+  readonly action?: "receive"
   /** Schemas of the messages. */
   readonly schemas: () => ReadonlyArray<Schema.Top>
 }
@@ -142,6 +145,16 @@ export const gatewayStreamService: StreamService = {
         bindingRequired: message("identity.binding.required", "BindingRequired")
       },
       schemas: () => [MessageReceived, CardAction, BindingRequiredEvent]
+    },
+    bindingUpdates: {
+      protocol: "http",
+      address: "/integrations/bindings/updates",
+      title: "States of the bindings of accounts",
+      description:
+        "Made by the Hub, in the `items` of its responses. An update is returned until the Gateway has noted it, and names no user.",
+      messages: { bindingUpdated: message("identity.binding.updated", "BindingUpdated") },
+      action: "receive",
+      schemas: () => [BindingUpdated]
     }
   }
 }
@@ -201,9 +214,9 @@ export const asyncApiDocument = ({
     channels: Object.fromEntries(named.map(([name, channel]) => [name, channelOf(channel)])),
     operations: Object.fromEntries(
       named.map(([name, channel]) => [
-        `${name}Send`,
+        channel.action === undefined ? `${name}Send` : `${name}Receive`,
         {
-          action: "send",
+          action: channel.action ?? "send",
           channel: { $ref: `#/channels/${name}` },
           summary: channel.title,
           security: [{ $ref: "#/components/securitySchemes/bearer" }]

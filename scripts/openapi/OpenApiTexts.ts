@@ -201,6 +201,7 @@ export const hubTexts: DocumentTexts = {
     "integrations.event": "Report an event of a chat",
     "integrations.bind": "Link a chat account",
     "integrations.unbind": "Unlink a chat account",
+    "integrations.bindingUpdates": "Receive the updates of bindings",
     "chatBindings.list": "List the linked chat accounts",
     "chatBindings.remove": "Unlink a chat account",
     "chatBindings.look": "Read the link of a code",

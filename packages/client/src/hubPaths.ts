@@ -131,6 +131,7 @@ export const hubPaths = {
   integrations: {
     event: ["POST", "/integrations/events"],
     bind: ["POST", "/integrations/bindings"],
+    bindingUpdates: ["POST", "/integrations/bindings/updates"],
     unbind: ["POST", "/integrations/bindings/unbind"]
   },
   chatBindings: {

@@ -11,6 +11,7 @@ import { Uploads, uploadSweepLayer } from "./attachment/Uploads.ts"
 import { Audit } from "./audit/Audit.ts"
 import { AuditTrail } from "./audit/AuditTrail.ts"
 import { HubAuthority } from "./authority/HubAuthority.ts"
+import { ChatBindingUpdates } from "./chat/BindingUpdates.ts"
 import { ChatBindings } from "./chat/ChatBindings.ts"
 import { ChatLinks } from "./chat/ChatLinks.ts"
 import { ReadPositions } from "./conversation/ReadPositions.ts"
@@ -105,6 +106,7 @@ const coreServices = Layer.mergeAll(
   SessionExport.layer,
   SessionFork.layer,
   Sessions.layer,
+  ChatBindingUpdates.layer,
   ChatLinks.layer,
   HubCredentials.layer.pipe(Layer.provideMerge([ApiKeyStore.layer, SignInStore.layer])),
   Tasks.layer,

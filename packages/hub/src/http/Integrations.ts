@@ -7,6 +7,7 @@ import { issuesOf } from "@corral/domain/errors/ValidationIssues"
 import { Effect, Result, Schema } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
+import { ChatBindingUpdates } from "../chat/BindingUpdates.ts"
 import { ChatBindings, accountNotBound } from "../chat/ChatBindings.ts"
 import { ChatLinks, GATEWAY_ACTOR } from "../chat/ChatLinks.ts"
 import { chatNameOf } from "../chat/ChatName.ts"
@@ -25,6 +26,7 @@ export const integrationEndpoints = HttpApiBuilder.group(
     const links = yield* ChatLinks
     const preferences = yield* UserPreferences
     const publicUrl = yield* PublicUrl
+    const updates = yield* ChatBindingUpdates
     const users = yield* Users
 
     /** The user as whom the account acts. */
@@ -62,6 +64,8 @@ export const integrationEndpoints = HttpApiBuilder.group(
       }, withErrorObjects),
 
       bind: ({ payload: { number, ...account } }) => withErrorObjects(links.bind(account, number)),
+
+      bindingUpdates: ({ payload }) => withErrorObjects(updates.next(payload)),
 
       unbind: Effect.fnUntraced(function* ({ payload }) {
         yield* audit.performAs(

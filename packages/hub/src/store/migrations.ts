@@ -40,7 +40,8 @@ import {
   auditHeadsMigration,
   auditListsMigration,
   auditPartsMigration,
-  turnLimitsMigration,
+  "0038_turn_limits": turnLimitsMigration,
+  "0039_preferences": preferencesMigration
   chatAnswersMigration,
   commitTimeMigration,
   growingTablesMigration,

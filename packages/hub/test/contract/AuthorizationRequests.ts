@@ -374,6 +374,12 @@ export const requests: Record<EndpointName, Expected> = {
     () => "/integrations/bindings/unbind",
     ({ bound }) => ({ ...bound })
   ),
+  "integrations.bindingUpdates": send(
+    "POST",
+    200,
+    () => "/integrations/bindings/updates",
+    () => ({ platform: "feishu", app: "cli_x", delivered: [] })
+  ),
   "preferences.get": get(() => "/client/preferences"),
   "preferences.update": send(
     "PATCH",

@@ -34,6 +34,7 @@ const statements: Readonly<Record<string, ReadonlyArray<Kind>>> = {
   "hub/attachment/Uploads": ["pass"],
   "hub/audit/AuditChain": ["few"],
   "hub/audit/AuditTrail": ["page", "page", "page", "page", "page", "page"],
+  "hub/chat/BindingUpdates": ["queue"],
   "hub/chat/ChatBindings": ["page"],
   "hub/conversation/Deliveries": ["pass", "pass", "pass"],
   "hub/conversation/IdleRuns": ["pass", "queue", "queue"],

@@ -245,3 +245,10 @@ export const preferencesMigration = [
     document text NOT NULL
   )`
 ]
+
+/** The last state of a binding that a Gateway has received. Existing bindings are no news. */
+export const bindingUpdatesMigration = [
+  `ALTER TABLE chat_bindings ADD COLUMN reported text`,
+  `UPDATE chat_bindings SET reported = CASE WHEN ended_at IS NULL THEN 'linked' ELSE 'unlinked' END`,
+  `CREATE INDEX chat_bindings_to_report ON chat_bindings (platform, app) WHERE reported IS DISTINCT FROM 'unlinked'`
+]
