@@ -87,24 +87,26 @@ export class ProgramArtifacts {
     return Effect.gen({ self: this }, function* () {
       const { entries, problem } = yield* Effect.promise(() => entriesOf(this.#temporary))
       const stored: Array<StoredArtifact> = []
-      const notices: Array<string> = problem === undefined ? [] : this.#noticeOnce("", problem, problem)
+      const problems: Array<string> = []
       const states = new Map<string, string>()
+      if (problem !== undefined && this.#seen.get("") !== problem) {
+        problems.push(problem)
+        states.set("", problem)
+      }
       for (const { name, path, stats } of entries) {
         const state = stateOf(stats)
         if (this.#seen.get(name) === state) continue
-        const unfit = unfitReason(stats)
-        const found = unfit === undefined ? yield* this.#store(name) : unfit
+        const found = unfitReason(stats) ?? (yield* this.#store(name))
         if (found === undefined) continue
-        if (typeof found === "string") {
-          notices.push(...this.#noticeOnce(name, state, `${quoted(name)} is not published: ${found}.`))
-          continue
-        }
         const now = lstatSync(path, { bigint: true, throwIfNoEntry: false })
         if (!isLast && (now === undefined || stateOf(now) !== state)) continue
         states.set(name, state)
-        if (this.#isNew(found)) stored.push(found)
+        if (typeof found === "string") problems.push(`${quoted(name)} is not published: ${found}.`)
+        else if (this.#isNew(found)) stored.push(found)
       }
-      if ((stored.length > 0 || notices.length > 0) && !report({ stored, notices })) return
+      const notices = this.#limited(problems)
+      if (stored.length + notices.length > 0 && !report({ stored, notices })) return
+      this.#notices += problems.length
       for (const [name, state] of states) this.#seen.set(name, state)
       for (const one of stored) this.#published?.add(keyOf(one))
     })
@@ -128,12 +130,11 @@ export class ProgramArtifacts {
     return !this.#published.has(keyOf(one))
   }
 
-  #noticeOnce(name: string, state: string, text: string): Array<string> {
-    if (this.#seen.get(name) === state) return []
-    this.#seen.set(name, state)
-    this.#notices++
-    if (this.#notices > MAX_NOTICES + 1) return []
-    return [this.#notices > MAX_NOTICES ? "Further files of the run are not published." : text]
+  /** As many as the run may still have, and then one about all others. */
+  #limited(problems: ReadonlyArray<string>): ReadonlyArray<string> {
+    const room = MAX_NOTICES - this.#notices
+    if (problems.length <= room) return problems
+    return room < 0 ? [] : [...problems.slice(0, room), "Further files of the run are not published."]
   }
 }
 
