@@ -5,7 +5,7 @@
  * Guarantees: a name with a content is published once, also by a later Edge. A file that changes while it is read is published when it no longer
  * changes, at the latest at the end. Only regular files with one name are read. What is not published is said in a notice.
  *
- * Does not: read below subfolders, or delete files.
+ * Does not: read below subfolders, delete files, or take secrets out of contents.
  */
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { FailureOf } from "@corral/domain/errors/Failures"
@@ -45,6 +45,8 @@ export class ProgramArtifacts {
   readonly #artifacts: Artifacts["Service"]
   readonly #runId: RunId
   readonly #temporary: string
+  /** Takes secrets out of a name. */
+  readonly #redact: (name: string) => string
   readonly #due = Latch.makeUnsafe(false)
   readonly #one = Semaphore.makeUnsafe(1)
   /** Last state of each file that was published, or that a notice has named. */
@@ -53,8 +55,14 @@ export class ProgramArtifacts {
   #published: Set<string> | undefined
   #notices = 0
 
-  constructor(artifacts: Artifacts["Service"], runId: RunId, temporary: string) {
+  constructor(
+    artifacts: Artifacts["Service"],
+    runId: RunId,
+    temporary: string,
+    redact: (name: string) => string
+  ) {
     this.#artifacts = artifacts
+    this.#redact = redact
     this.#runId = runId
     this.#temporary = temporary
   }
@@ -101,7 +109,8 @@ export class ProgramArtifacts {
         const now = lstatSync(path, { bigint: true, throwIfNoEntry: false })
         if (!isLast && (now === undefined || stateOf(now) !== state)) continue
         states.set(name, state)
-        if (typeof found === "string") problems.push(`${quoted(name)} is not published: ${found}.`)
+        if (typeof found === "string")
+          problems.push(`${quoted(this.#redact(name))} is not published: ${found}.`)
         else if (this.#isNew(found)) stored.push(found)
       }
       const notices = this.#limited(problems)
@@ -115,7 +124,7 @@ export class ProgramArtifacts {
   /** The stored file, why it is not stored, or `undefined` for one that is gone. */
   #store(name: string): Effect.Effect<StoredArtifact | string | undefined> {
     const folder = artifactsFolderIn(realpathSync(this.#temporary))
-    return storeFile(this.#artifacts, this.#runId, folder, { path: name }).pipe(
+    return storeFile(this.#artifacts, this.#runId, folder, { path: name, name: this.#redact(name) }).pipe(
       Effect.catch(
         ({ code }: FailureOf<keyof typeof reasons | "not_found" | "workspace_outside_allowlist">) =>
           Effect.succeed(code in reasons ? reasons[code as keyof typeof reasons] : undefined)

@@ -42,7 +42,7 @@ const play = Effect.fnUntraced(function* (
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(temporary, "outside"), "outside")
   const runId = runIdOf(number)
-  const open = () => new ProgramArtifacts(artifacts, runId, temporary)
+  const open = () => new ProgramArtifacts(artifacts, runId, temporary, (name) => name)
   let watch = open()
   /** Content of each regular file, and what is another kind of entry. */
   const files = new Map<string, string>()
