@@ -5,7 +5,7 @@
  * Guarantees: a name with a content is published once, also by a later Edge. A file that changes while it is read is published when it no longer
  * changes, at the latest at the end. Only regular files with one name are read. What is not published is said in a notice.
  *
- * Does not: read below subfolders, or delete files.
+ * Does not: read below subfolders, delete files, or take secrets out of contents.
  */
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { FailureOf } from "@corral/domain/errors/Failures"
@@ -45,6 +45,8 @@ export class ProgramArtifacts {
   readonly #artifacts: Artifacts["Service"]
   readonly #runId: RunId
   readonly #temporary: string
+  /** Takes secrets out of a name. */
+  readonly #redact: (name: string) => string
   readonly #due = Latch.makeUnsafe(false)
   readonly #one = Semaphore.makeUnsafe(1)
   /** Last state of each file that was published, or that a notice has named. */
@@ -53,8 +55,14 @@ export class ProgramArtifacts {
   #published: Set<string> | undefined
   #notices = 0
 
-  constructor(artifacts: Artifacts["Service"], runId: RunId, temporary: string) {
+  constructor(
+    artifacts: Artifacts["Service"],
+    runId: RunId,
+    temporary: string,
+    redact: (name: string) => string
+  ) {
     this.#artifacts = artifacts
+    this.#redact = redact
     this.#runId = runId
     this.#temporary = temporary
   }
@@ -87,24 +95,27 @@ export class ProgramArtifacts {
     return Effect.gen({ self: this }, function* () {
       const { entries, problem } = yield* Effect.promise(() => entriesOf(this.#temporary))
       const stored: Array<StoredArtifact> = []
-      const notices: Array<string> = problem === undefined ? [] : this.#noticeOnce("", problem, problem)
+      const problems: Array<string> = []
       const states = new Map<string, string>()
+      if (problem !== undefined && this.#seen.get("") !== problem) {
+        problems.push(problem)
+        states.set("", problem)
+      }
       for (const { name, path, stats } of entries) {
         const state = stateOf(stats)
         if (this.#seen.get(name) === state) continue
-        const unfit = unfitReason(stats)
-        const found = unfit === undefined ? yield* this.#store(name) : unfit
+        const found = unfitReason(stats) ?? (yield* this.#store(name))
         if (found === undefined) continue
-        if (typeof found === "string") {
-          notices.push(...this.#noticeOnce(name, state, `${quoted(name)} is not published: ${found}.`))
-          continue
-        }
         const now = lstatSync(path, { bigint: true, throwIfNoEntry: false })
         if (!isLast && (now === undefined || stateOf(now) !== state)) continue
         states.set(name, state)
-        if (this.#isNew(found)) stored.push(found)
+        if (typeof found === "string")
+          problems.push(`${quoted(this.#redact(name))} is not published: ${found}.`)
+        else if (this.#isNew(found)) stored.push(found)
       }
-      if ((stored.length > 0 || notices.length > 0) && !report({ stored, notices })) return
+      const notices = this.#limited(problems)
+      if (stored.length + notices.length > 0 && !report({ stored, notices })) return
+      this.#notices += problems.length
       for (const [name, state] of states) this.#seen.set(name, state)
       for (const one of stored) this.#published?.add(keyOf(one))
     })
@@ -113,7 +124,7 @@ export class ProgramArtifacts {
   /** The stored file, why it is not stored, or `undefined` for one that is gone. */
   #store(name: string): Effect.Effect<StoredArtifact | string | undefined> {
     const folder = artifactsFolderIn(realpathSync(this.#temporary))
-    return storeFile(this.#artifacts, this.#runId, folder, { path: name }).pipe(
+    return storeFile(this.#artifacts, this.#runId, folder, { path: name, name: this.#redact(name) }).pipe(
       Effect.catch(
         ({ code }: FailureOf<keyof typeof reasons | "not_found" | "workspace_outside_allowlist">) =>
           Effect.succeed(code in reasons ? reasons[code as keyof typeof reasons] : undefined)
@@ -128,12 +139,11 @@ export class ProgramArtifacts {
     return !this.#published.has(keyOf(one))
   }
 
-  #noticeOnce(name: string, state: string, text: string): Array<string> {
-    if (this.#seen.get(name) === state) return []
-    this.#seen.set(name, state)
-    this.#notices++
-    if (this.#notices > MAX_NOTICES + 1) return []
-    return [this.#notices > MAX_NOTICES ? "Further files of the run are not published." : text]
+  /** As many as the run may still have, and then one about all others. */
+  #limited(problems: ReadonlyArray<string>): ReadonlyArray<string> {
+    const room = MAX_NOTICES - this.#notices
+    if (problems.length <= room) return problems
+    return room < 0 ? [] : [...problems.slice(0, room), "Further files of the run are not published."]
   }
 }
 

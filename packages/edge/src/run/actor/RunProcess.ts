@@ -216,7 +216,9 @@ const superviseProcess = Effect.fnUntraced(function* (
   )
   const opening = yield* Effect.forkScoped(open(session, child, command))
   const published =
-    temporary === undefined ? undefined : new ProgramArtifacts(options.artifacts, id, temporary)
+    temporary === undefined
+      ? undefined
+      : new ProgramArtifacts(options.artifacts, id, temporary, (name) => options.redaction.value(name))
   if (published !== undefined) yield* Effect.forkScoped(published.follow(reportTo(session)))
   const activeClock = yield* makeActiveClock(timeoutMs - elapsed.active, () =>
     post({ _tag: "TimedOut", kind: "run", afterMs: timeoutMs })
