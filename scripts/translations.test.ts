@@ -110,6 +110,11 @@ describe("the Chinese pages", () => {
     assert.deepStrictEqual(latin, [])
   })
 
+  it.each(pairs)("break no line within a paragraph, which would show a space: %s", (_, chinese) => {
+    const prose = read(chinese).replaceAll(/^```[^]*?^```$/gm, "")
+    assert.deepStrictEqual(matches(prose, /^(?![#|!\n]).*\n(?!\n|- |\d+\. |[#|]).+/gm), [])
+  })
+
   it.each(pairs)("have the punctuation of Chinese: %s", (_, chinese) => {
     const prose = read(chinese)
       .replaceAll(/^```[^]*?^```$/gm, "")
