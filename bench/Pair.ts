@@ -2,6 +2,7 @@
  * The floor, this build, and where they are wanted an earlier build and the floor without durability. All run together and are measured in turns, so other load of the machine
  * affects each of them. `edge` is what is measured, also when that is a Hub, a Gateway or an adapter.
  */
+import { setTimeout as pause } from "node:timers/promises"
 import type { BenchSide, BuildOptions } from "./Builds.ts"
 import type { Figure } from "./Report.ts"
 import { median, ratioInterval } from "./Statistics.ts"
@@ -40,6 +41,21 @@ export const on = <A>(sides: Sides<A>, side: BenchSide): A => {
   const found = sides[side]
   if (found === undefined) throw new Error(`the ${side} is not measured`)
   return found
+}
+
+/** A server that uses less of a processor than this part of the time does nothing. */
+const AT_REST = 0.02
+const LOOK_MS = 25
+const MAX_LOOKS = 80
+
+/** Waits until no server works. What a server does after the end of a run is part of no other side's next run. */
+export const untilAtRest = async (pair: Pair, sides: ReadonlyArray<BenchSide>): Promise<void> => {
+  const used = () => sides.reduce((sum, side) => sum + on(pair, side).cpuMicros(), 0)
+  for (let look = 0; look < MAX_LOOKS; look++) {
+    const before = used()
+    await pause(LOOK_MS)
+    if (used() - before < AT_REST * LOOK_MS * 1_000) return
+  }
 }
 
 /** Starts fresh servers for `body` and takes them down again. `startSide` starts another server on a side. */

@@ -139,6 +139,14 @@ describe("one server", { timeout: 120_000 }, () => {
       const health = await request(`${path}/health`)
       const { status } = (await health.json()) as { readonly status: string }
       assert.deepStrictEqual([path, health.status, status], [path, 200, "ok"])
+      // The packages contain the documents of their services.
+      const documents = await Promise.all(
+        ["openapi", "asyncapi"].map((kind) => request(`${path}/${kind}.json`))
+      )
+      assert.deepStrictEqual(
+        documents.map(({ status }) => status),
+        path === EDGE ? [401, 401] : [200, 200]
+      )
       const unknown = await request(`${path}/nothing/here`)
       const { code, requestId } = (await unknown.json()) as Record<string, string>
       assert.strictEqual(requestId, unknown.headers.get("x-request-id") ?? "none")

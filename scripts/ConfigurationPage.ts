@@ -26,6 +26,7 @@ All files are in \`CORRAL_HOME\`, which Corral creates with mode 0700.
 | \`control-groups.json\` | folders in which the Edge made control groups, to find what a killed Edge left. The Edge searches everywhere without it | 0600 |
 | \`edge.token\` | the local token; \`CORRAL_EDGE_TOKEN_FILE\` sets another path. To replace the token, delete the file and restart the Edge | 0600 |
 | \`edge.config.json\` | your profiles and runners; \`CORRAL_EDGE_CONFIG_FILE\` sets another path. The Edge refuses a file that others can write | |
+| \`presets.json\` | profiles and runners that are [managed over the API](agents.md#manage-presets). The Edge does not start if others can write the file, or if it is damaged | 0600 |
 | \`edge.json\` | address, process id, instance id and version of the running Edge, and the path of its token file. Exists while the Edge is running | 0600 |
 | \`device.json\` | this machine's device at a Hub, and its private key | 0600 |
 | \`own-device.json\` | the same for the Hub that \`corral up\` starts | 0600 |

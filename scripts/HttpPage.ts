@@ -11,6 +11,8 @@ const head = `# HTTP
 Generated from \`packages/domain\` by \`npm run generate\`. This page lists every endpoint of the three services. [\`openapi/\`](../openapi) has all
 fields, [errors](errors.md) the error responses, and [events](events.md) the content of streams.
 
+- Each service serves its documents at \`/openapi.json\` and \`/asyncapi.json\`: an Edge with the token, a Hub and a Gateway to everyone. Hub and Gateway also serve
+  \`/robots.txt\`, \`/llms.txt\`, and \`/.well-known/security.txt\` if \`CORRAL_SECURITY_CONTACT\` is set.
 - Bodies are JSON. A list has \`items\` and \`nextCursor\`, which is the \`cursor\` of the next page.
 - **Takes** lists the query, then the body (as **a schema** in \`openapi/\`, or by its fields) and the headers. Names with \`?\` are optional.
 - **Refuses with** omits \`schema_validation_failed\`, which every endpoint can return, and \`unauthorized\`, which every endpoint with a token can return.

@@ -52,6 +52,8 @@ const inFile = (environment: Environment = {}): Example => ({
   environment
 })
 
+const contact = { accepted: "mailto:security@corral.example", rejected: "security@corral.example" }
+
 const telemetry: Readonly<Record<string, Example>> = {
   CORRAL_OTLP_URL: { accepted: "https://otlp.example", rejected: "otlp.example" },
   CORRAL_OTLP_HEADERS: { accepted: "team=corral", rejected: "no-header", environment: collector },
@@ -100,6 +102,7 @@ const edge: Readonly<Record<string, Example>> = {
   CORRAL_EDGE_RETENTION_DAYS: { accepted: "5", rejected: "36501" },
   CORRAL_EDGE_RETENTION_MAX_MB: { accepted: "5", rejected: "16777217" },
   CORRAL_EDGE_CACHE_MAX_MB: { accepted: "5", rejected: "16777217" },
+  CORRAL_EDGE_RAW_OUTPUT: { accepted: "keep", rejected: "yes" },
   CORRAL_EDGE_STREAM_PING_MS: duration,
   CORRAL_EDGE_STREAM_STALL_MS: duration,
   ...telemetry
@@ -138,6 +141,7 @@ const hub: Readonly<Record<string, Example>> = {
   CORRAL_OIDC_CA_FILE: { accepted: certificateFile, rejected: secretFile, environment: provider },
   CORRAL_OIDC_PROMPT: { accepted: "login", rejected: "é", environment: provider },
   CORRAL_OIDC_ACR_VALUES: { accepted: "mfa", rejected: " ", environment: provider },
+  CORRAL_SECURITY_CONTACT: contact,
   ...telemetry
 }
 
@@ -187,6 +191,7 @@ const gateway: Readonly<Record<string, Example>> = {
   CORRAL_SLACK_TEAMS: { accepted: "T1, T2", environment: slack },
   CORRAL_SLACK_LANGUAGE: { accepted: "zh", rejected: "fr", environment: slack },
   CORRAL_SLACK_DOMAIN: { accepted: "https://slack.example", rejected: "slack.example", environment: slack },
+  CORRAL_SECURITY_CONTACT: contact,
   ...telemetry
 }
 

@@ -46,6 +46,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/console/test/e2e/Sentences.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Settings.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Start.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/Preferences.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/Presets.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Composer.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Review.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Thread.test.ts": "no Chromium for this system",
@@ -100,6 +102,7 @@ export const reasons: Readonly<Record<string, string>> = {
     "bubblewrap, socat or Python is not installed, or bubblewrap does not work here",
   "packages/edge/test/e2e/ConfinedCaches.test.ts":
     "bubblewrap or socat is not installed, or does not work here",
+  "packages/edge/test/e2e/ConfinedArtifacts.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/StateSurvival.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/ConfinedSurvival.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/ConfinedProjects.test.ts":

@@ -4,10 +4,11 @@
  * Everything but the native SQLite binding and the PostgreSQL programs is bundled. A folder holds the launcher (`index.js`) and the service,
  * an Edge's also the threads of the store (`writer.cjs`), of external adapters (`adapter.cjs`) and of searches for processes (`search.cjs`), the
  * holder of runs (`holder.cjs`), and the scripted runtime's program (`scripted.mjs`). The command's also has the thread of conformance checks
- * (`checks.cjs`) and the program of `doctor --probe` (`escapes.mjs`). They find each other by being neighbours. A Hub's also holds the console that it serves, in `console/`.
+ * (`checks.cjs`) and the program of `doctor --probe` (`escapes.mjs`). They find each other by being neighbours. A Hub's also holds the console that it serves, in `console/`, and each holds its documents, in `documents/`.
  */
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { makeBundler, repository as root } from "./bundle/Bundler.ts"
+import { documentedServices, writeServiceDocuments } from "./bundle/ServiceDocuments.ts"
 import { commandParts, edgeParts } from "./bundle/EdgeParts.ts"
 import { distLock, type Lock } from "./DistLock.ts"
 import { noticesOf } from "./Notices.ts"
@@ -38,6 +39,8 @@ const bundle = async (service: string, { main, parts = {}, ...how }: Service): P
     ...Object.entries(parts).map(([name, entry]) => bundler.file(`${fresh}/${name}`, entry)),
     ...(service === "hub" ? [bundler.pages(fresh)] : [])
   ])
+  const documented = documentedServices.filter((each) => service === each || service === "corral")
+  writeServiceDocuments(fresh, documented)
   copyFileSync(`${root}scripts/launcher.cjs`, `${fresh}/index.js`)
   if (existsSync(folder)) renameSync(folder, stale)
   renameSync(fresh, folder)

@@ -19,7 +19,12 @@ import { eventsPage } from "./EventsPage.ts"
 import { httpPage } from "./HttpPage.ts"
 import { sorted } from "./Json.ts"
 import { metricsPage } from "./MetricsPage.ts"
-import { asyncApiDocument, edgeStreamService, hubStreamService } from "./openapi/AsyncApiDocument.ts"
+import {
+  asyncApiDocument,
+  edgeStreamService,
+  gatewayStreamService,
+  hubStreamService
+} from "./openapi/AsyncApiDocument.ts"
 import { openApiDocument } from "./openapi/OpenApiDocument.ts"
 import { edgeTexts, gatewayTexts, hubTexts } from "./openapi/OpenApiTexts.ts"
 import { settingNamesModule } from "./SettingNames.ts"
@@ -65,6 +70,7 @@ export const generated = (): ReadonlyMap<string, string> =>
     ["openapi/gateway.json", text(openApiDocument(GatewayApi, gatewayTexts))],
     ["asyncapi/edge.json", text(asyncApiDocument(edgeStreamService))],
     ["asyncapi/hub.json", text(asyncApiDocument(hubStreamService))],
+    ["asyncapi/gateway.json", text(asyncApiDocument(gatewayStreamService))],
     ["schemas/run-event.json", text(runEvent())],
     ["schemas/edge-config.json", text(edgeConfig())],
     ["packages/client/src/edgePaths.ts", clientPaths("edgePaths", EdgeApi)],

@@ -39,6 +39,7 @@ const namesIn = (text: string): ReadonlyArray<string> =>
 const otherVariables = [
   "CORRAL_TEST_RUNTIMES_DIR",
   "CORRAL_TEST_PICTURES",
+  "CORRAL_ARTIFACTS",
   "CORRAL_RUN_ID",
   "CORRAL_EDGE_ID",
   "CORRAL_SEED",
@@ -79,11 +80,14 @@ describe("guides", () => {
   it("marks as run what is run", () => {
     const marked = pages.filter((page) => page.startsWith("docs/") && blocksOf(read(page)).length > 0)
     const run = ["start", "edge", "editors", ...longGuides].map((name) => `docs/${name}.md`)
-    assert.deepStrictEqual(marked.toSorted(), run.toSorted())
+    assert.deepStrictEqual(marked.toSorted(), [...run, "docs/zh/start.md"].toSorted())
     assert.deepStrictEqual(blocksOf(read("README.md")), [...readme("Quick start"), ...readme("One service")])
+    // Pages in Chinese have the blocks that are run.
+    assert.deepStrictEqual(blocksOf(read("docs/zh/start.md")), blocksOf(read("docs/start.md")))
+    assert.deepStrictEqual(blocksOf(read("README.zh.md")), blocksOf(read("README.md")))
   })
 
-  const pages = ["README.md", "CHANGELOG.md", "AGENTS.md"].concat(
+  const pages = ["README.md", "README.zh.md", "CHANGELOG.md", "AGENTS.md"].concat(
     readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
       .filter((name) => name.endsWith(".md"))
       .map((name) => `docs/${name}`)

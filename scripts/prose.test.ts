@@ -10,7 +10,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
-const pages = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "AGENTS.md"]
+const pages = ["README.md", "README.zh.md", "CHANGELOG.md", "CONTRIBUTING.md", "AGENTS.md"]
   .concat(
     readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
       // The founding documents speak of what is planned, too.

@@ -3,7 +3,7 @@
  * which the server writes, and to `run.started`, the first word of the program. Most of the latter is the start of the program, so it is also
  * measured with one that starts within a millisecond: that is the first event.
  */
-import { compared, eachSide, interleave, on, sidesOf, withPair } from "../Pair.ts"
+import { compared, eachSide, interleave, on, sidesOf, untilAtRest, withPair } from "../Pair.ts"
 import { atMost, atMostOverFloor, type Report } from "../Report.ts"
 import type { BenchSide } from "../Builds.ts"
 import type { EdgeBenchOptions } from "./EdgeBench.ts"
@@ -18,6 +18,7 @@ export const measureCreate = (options: EdgeBenchOptions, report: Report): Promis
     const rounds = options.rounds * RUNS_A_ROUND
     const measure = async (agentId: "scripted" | "quick") => {
       const run = async (side: BenchSide) => {
+        await untilAtRest(pair, sides)
         const { after } = await on(events, side).follow({ agentId, text: "/say done" }, "run.completed")
         return { created: after("run.created"), started: after("run.started") }
       }

@@ -33,7 +33,8 @@ export const measureThroughput = async (options: EdgeBenchOptions, report: Repor
   const taken = await onFreshServers(
     options,
     shapes,
-    (target) => stream(target, 1, 20_000),
+    // A sustained stream: after fewer events, much of the time is that of the compiler.
+    (target) => stream(target, 1, 150_000),
     (target, { count, readers }) => stream(target, readers, count)
   )
   for (const [{ readers }, sets] of taken) {

@@ -4,6 +4,7 @@
  *
  * Does not: change what is sent. A query value is text on the wire in both documents; only its declared type differs.
  */
+import type { LayerStatus } from "@corral/domain/http/LayerStatus"
 import { DEFAULT_LIMIT } from "@corral/domain/http/Page"
 import { Schema } from "effect"
 import { HttpApi, type HttpApiGroup, OpenApi } from "effect/http-api"
@@ -18,6 +19,8 @@ interface ServerText {
 }
 
 export interface DocumentTexts {
+  /** Of its layer. */
+  readonly status: LayerStatus
   readonly server: ServerText
   /** Description of each group. */
   readonly groups: Readonly<Record<string, string>>
@@ -92,10 +95,41 @@ const forGenerators = (value: unknown): unknown => {
   )
 }
 
+const documentOperation = (operationId: string, summary: string, security: ReadonlyArray<object>) => ({
+  get: {
+    operationId,
+    summary,
+    tags: ["documents"],
+    parameters: [],
+    security,
+    responses: {
+      "200": {
+        description: "The document",
+        content: { "application/json": { schema: { type: "object", additionalProperties: {} } } }
+      },
+      "4XX": anyRefusal
+    }
+  }
+})
+
+/** Every service serves its documents: with the token, where all else but health needs one. */
+const documentPaths = ({ components }: OpenApi.OpenAPISpec) => {
+  const schemes = Object.keys(components.securitySchemes)
+  const security = schemes.length === 1 ? schemes.map((name) => ({ [name]: [] })) : []
+  return {
+    "/openapi.json": documentOperation("documentsOpenApi", "Read this document", security),
+    "/asyncapi.json": documentOperation(
+      "documentsAsyncApi",
+      "Read the document of the event streams",
+      security
+    )
+  }
+}
+
 /** The published document. Fails if an operation or a group has no text. */
 export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
-  { groups, server, summaries }: DocumentTexts
+  { groups, server, status, summaries }: DocumentTexts
 ): unknown => {
   const spec = OpenApi.fromApi(api)
   const types = queryTypes(api)
@@ -129,10 +163,17 @@ export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.C
   ])
   return discriminated({
     ...spec,
-    info: { ...spec.info, license: { name: "Apache License 2.0", identifier: "Apache-2.0" } },
+    info: {
+      ...spec.info,
+      license: { name: "Apache License 2.0", identifier: "Apache-2.0" },
+      "x-status": status
+    },
     servers: [server],
-    tags: spec.tags.map((tag) => ({ ...tag, description: textOf(groups, tag.name) })),
-    paths: forGenerators(Object.fromEntries(paths)),
+    tags: [
+      ...spec.tags.map((tag) => ({ ...tag, description: textOf(groups, tag.name) })),
+      { name: "documents", description: "Documents of the contract." }
+    ],
+    paths: { ...(forGenerators(Object.fromEntries(paths)) as object), ...documentPaths(spec) },
     components: { ...spec.components, schemas: Object.fromEntries(schemas) }
   })
 }

@@ -1,4 +1,5 @@
 /** Summaries of all operations, and descriptions of their groups, in the published documents. */
+import { layerStatus } from "@corral/domain/http/LayerStatus"
 import type { DocumentTexts } from "./OpenApiDocument.ts"
 
 const localServer = (service: string, port: string): DocumentTexts["server"] => ({
@@ -8,10 +9,12 @@ const localServer = (service: string, port: string): DocumentTexts["server"] => 
 })
 
 export const edgeTexts: DocumentTexts = {
+  status: layerStatus.edgeApi,
   server: localServer("An Edge", "4870"),
   groups: {
     health: "Readiness and liveness.",
-    agents: "Agents and presets of this Edge.",
+    agents: "Agents and runners of this Edge.",
+    presets: "Profiles and runners, with their settings.",
     workspaces: "The allowlist of workspaces.",
     files: "Folders and files of a workspace.",
     runs: "Runs: start, input, cancellation, result and log.",
@@ -29,7 +32,11 @@ export const edgeTexts: DocumentTexts = {
     "health.v1Health": "Read the readiness",
     "health.live": "Read the liveness",
     "agents.list": "List the agents",
-    "agents.listRunners": "List the presets of runners",
+    "agents.listRunners": "List the runners",
+    "presets.list": "List the presets",
+    "presets.create": "Create a preset",
+    "presets.update": "Change a preset",
+    "presets.remove": "Remove a preset",
     "workspaces.list": "List the workspaces",
     "files.files": "List a folder of a workspace",
     "files.file": "Read a file of a workspace",
@@ -43,6 +50,7 @@ export const edgeTexts: DocumentTexts = {
     "runs.finish": "Finish the background work of a run",
     "runs.input": "Send a message to a run",
     "runs.result": "Wait for the result of a run",
+    "runs.raw": "Read the raw output of a run's program",
     "runs.events": "Read the events of a run",
     "diffs.diff": "Read the changes of a run",
     "worktrees.list": "List the worktrees",
@@ -71,6 +79,7 @@ export const edgeTexts: DocumentTexts = {
 }
 
 export const hubTexts: DocumentTexts = {
+  status: layerStatus.hubApi,
   server: localServer("A Hub", "7400"),
   groups: {
     public: "Health and statistics without a sign-in.",
@@ -84,6 +93,7 @@ export const hubTexts: DocumentTexts = {
     projects: "Projects, their members and workspaces.",
     deviceRegistration: "Registration of a device.",
     devices: "Devices and targets.",
+    presets: "Profiles and runners of the caller's devices.",
     files: "Folders and files of linked workspaces.",
     tasks: "Tasks for targets.",
     runs: "Runs on devices, mirrored.",
@@ -92,6 +102,7 @@ export const hubTexts: DocumentTexts = {
     news: "The live change feed.",
     integrations: "Events and account links of a Gateway.",
     chatBindings: "Linked chat accounts of the caller.",
+    preferences: "Preferences of the caller.",
     audit: "Audit records."
   },
   summaries: {
@@ -156,6 +167,10 @@ export const hubTexts: DocumentTexts = {
     "devices.update": "Change a device",
     "devices.remove": "Revoke a device",
     "devices.targets": "List the targets",
+    "presets.list": "List the presets of a device",
+    "presets.create": "Create a preset of a device",
+    "presets.update": "Change a preset of a device",
+    "presets.remove": "Remove a preset of a device",
     "files.folder": "List a folder of a workspace",
     "files.file": "Read a file of a workspace",
     "files.find": "Find files of a workspace by name",
@@ -186,11 +201,14 @@ export const hubTexts: DocumentTexts = {
     "integrations.event": "Report an event of a chat",
     "integrations.bind": "Link a chat account",
     "integrations.unbind": "Unlink a chat account",
+    "integrations.bindingUpdates": "Receive the updates of bindings",
     "chatBindings.list": "List the linked chat accounts",
     "chatBindings.remove": "Unlink a chat account",
     "chatBindings.look": "Read the link of a code",
     "chatBindings.confirm": "Confirm a link",
     "chatBindings.refuse": "Refuse a link",
+    "preferences.get": "Read the preferences",
+    "preferences.update": "Change the preferences",
     "audit.list": "List the audit records",
     "audit.export": "Export the audit records of a project",
     "audit.verify": "Verify the chain of audit records"
@@ -198,6 +216,7 @@ export const hubTexts: DocumentTexts = {
 }
 
 export const gatewayTexts: DocumentTexts = {
+  status: layerStatus.chatEvents,
   server: localServer("A Gateway", "7410"),
   groups: {
     health: "Readiness and liveness.",

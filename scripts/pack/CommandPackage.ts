@@ -5,6 +5,7 @@
  */
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { writeServiceDocuments } from "../bundle/ServiceDocuments.ts"
 import { makeBundler } from "../bundle/Bundler.ts"
 import { commandParts } from "../bundle/EdgeParts.ts"
 import { installedSqlite, type SqlitePlatform, sqlitePlatforms } from "../bundle/InstalledSqlite.ts"
@@ -73,6 +74,7 @@ export const stageCommand = async (folder: string): Promise<void> => {
     bundler.pages(lib),
     ...Object.entries(commandParts).map(([name, entry]) => bundler.file(join(lib, name), entry))
   ])
+  writeServiceDocuments(lib)
   copyFileSync(join(root, "scripts/launcher.cjs"), join(lib, "index.js"))
   chmodSync(join(lib, "index.js"), 0o755)
   copyFileSync(join(root, "packages/cli/README.md"), join(folder, "README.md"))

@@ -83,6 +83,7 @@ describe("npx corral", { timeout: 120_000 }, () => {
   it("up serves the console, and a run is approved and completes", async () => {
     const { all, url } = await up()
     assert.match(await (await fetch(`${url}/`)).text(), /<div id="root">/)
+    assert.strictEqual((await fetch(`${url}/openapi.json`)).status, 200)
     const run = corral(
       "run",
       "--agent",

@@ -1,4 +1,5 @@
 /** Packages that people install, as tarballs. */
+import { documentedServices, writeServiceDocuments } from "../bundle/ServiceDocuments.ts"
 import { spawnSync } from "node:child_process"
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -39,6 +40,8 @@ const stage = ({ folders = [], modules, name, started = [] }: Packed, folder: st
   assertExported(name, types)
   for (const module of code.contained) writeCode(name, module, join(folder, "lib"))
   for (const module of types.contained) writeDeclarations(name, module, join(folder, "lib"))
+  const documented = documentedServices.filter((each) => each === name)
+  if (documented.length > 0) writeServiceDocuments(folder, documented)
   for (const each of folders) cpSync(join(source, each), join(folder, each), { recursive: true })
   const licenses = `packages/${name}/src/**/*.LICENSE`
   const notices = hasNotices(root, licenses) ? ["THIRD-PARTY-NOTICES.txt"] : []
@@ -47,7 +50,7 @@ const stage = ({ folders = [], modules, name, started = [] }: Packed, folder: st
     JSON.parse(readFileSync(join(source, "package.json"), "utf8")),
     exported,
     { code, types },
-    [...folders, ...notices]
+    [...folders, ...(documented.length > 0 ? ["documents"] : []), ...notices]
   )
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`)
   cpSync(join(source, "README.md"), join(folder, "README.md"))

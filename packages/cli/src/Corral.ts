@@ -2,6 +2,7 @@
 import { Command, Completions } from "effect/cli"
 import { acpCommand } from "./commands/acp.ts"
 import { adaptersCommand } from "./commands/adapters.ts"
+import { agentsCommand } from "./commands/agents.ts"
 import { answerCommand, questionsCommand } from "./commands/questions.ts"
 import { approvalsCommand, approveCommand, denyCommand } from "./commands/approvals.ts"
 import { artifactsCommand } from "./commands/artifacts.ts"
@@ -18,6 +19,7 @@ import { loginCommand, logoutCommand, whoamiCommand } from "./commands/login.ts"
 import { normalizeCommand } from "./commands/normalize.ts"
 import { previewCommand } from "./commands/preview.ts"
 import { projectsCommand } from "./commands/projects.ts"
+import { rawCommand } from "./commands/raw.ts"
 import { runsCommand, showCommand } from "./commands/runs.ts"
 import { sayCommand } from "./commands/say.ts"
 import { upCommand } from "./commands/up.ts"
@@ -50,6 +52,7 @@ export const corral = Command.make("corral").pipe(
     worktreeCommand,
     artifactsCommand,
     previewCommand,
+    rawCommand,
     loginCommand,
     logoutCommand,
     whoamiCommand,
@@ -58,6 +61,7 @@ export const corral = Command.make("corral").pipe(
     deviceCommand,
     auditCommand,
     doctorCommand,
+    agentsCommand,
     adaptersCommand,
     hubCommand,
     normalizeCommand,

@@ -9,6 +9,12 @@ export const edgePaths = {
     list: ["GET", "/v1/agents"],
     listRunners: ["GET", "/v1/runners"]
   },
+  presets: {
+    list: ["GET", "/v1/presets"],
+    create: ["POST", "/v1/presets"],
+    update: ["PATCH", "/v1/presets/:id"],
+    remove: ["DELETE", "/v1/presets/:id"]
+  },
   workspaces: {
     list: ["GET", "/v1/workspaces"]
   },
@@ -27,6 +33,7 @@ export const edgePaths = {
     finish: ["POST", "/v1/runs/:id/finish"],
     input: ["POST", "/v1/runs/:id/input"],
     result: ["GET", "/v1/runs/:id/result"],
+    raw: ["GET", "/v1/runs/:id/raw", "bytes"],
     events: ["GET", "/v1/runs/:id/events"]
   },
   diffs: {

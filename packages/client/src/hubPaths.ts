@@ -83,6 +83,12 @@ export const hubPaths = {
     remove: ["DELETE", "/client/devices/:id"],
     targets: ["GET", "/client/targets"]
   },
+  presets: {
+    list: ["GET", "/client/devices/:id/presets"],
+    create: ["POST", "/client/devices/:id/presets"],
+    update: ["PATCH", "/client/devices/:id/presets/:presetId"],
+    remove: ["DELETE", "/client/devices/:id/presets/:presetId"]
+  },
   files: {
     folder: ["GET", "/client/targets/:id/workspaces/:workspace/files"],
     file: ["GET", "/client/targets/:id/workspaces/:workspace/file"],
@@ -125,6 +131,7 @@ export const hubPaths = {
   integrations: {
     event: ["POST", "/integrations/events"],
     bind: ["POST", "/integrations/bindings"],
+    bindingUpdates: ["POST", "/integrations/bindings/updates"],
     unbind: ["POST", "/integrations/bindings/unbind"]
   },
   chatBindings: {
@@ -133,6 +140,10 @@ export const hubPaths = {
     look: ["POST", "/client/chat-links/look"],
     confirm: ["POST", "/client/chat-links/confirm"],
     refuse: ["POST", "/client/chat-links/refuse"]
+  },
+  preferences: {
+    get: ["GET", "/client/preferences"],
+    update: ["PATCH", "/client/preferences"]
   },
   audit: {
     list: ["GET", "/client/audit"],

@@ -72,12 +72,17 @@ const added = new Set([
   "POST /v1/runs/{id}/finish",
   "POST /v1/runs/{id}/repository/restore",
   "POST /v1/runs/{id}/artifacts",
+  "GET /v1/runs/{id}/raw",
   "GET /v1/runs/{id}/worktree/commits",
   "GET /v1/workspaces/{id}/find",
   "GET /v1/inputs",
   "GET /v1/inputs/{id}",
   "POST /v1/inputs/answer",
   "POST /v1/link/rotate",
+  "GET /v1/presets",
+  "POST /v1/presets",
+  "PATCH /v1/presets/{id}",
+  "DELETE /v1/presets/{id}",
   "POST /integrations/slack/events",
   "POST /integrations/slack/card-actions"
 ])

@@ -2,6 +2,7 @@
  * The Edge as a layer that requires `EdgeConfig`: it serves until its scope closes. `node dist/edge` runs only this layer, and other Effect
  * programs embed it the same way. Its replaceable parts are references with a default (ADR 46).
  */
+import { Conflict } from "@corral/domain/errors/Failures"
 import { nodeVersionLayer } from "@corral/service/NodeVersion"
 import { offering } from "@corral/service/OfferedServices"
 import { defaultStreamTimes, StreamTimes } from "@corral/service/stream/StreamTimes"
@@ -23,6 +24,7 @@ import { EdgeEventLog } from "./log/EdgeEventLog.ts"
 import * as EventDelivery from "./log/EventDelivery.ts"
 import { EventStreams } from "./http/EventStreams.ts"
 import { type EdgeMount, EdgeServer, mountedEdge } from "./http/Server.ts"
+import { hasLiveRun } from "./log/Runs.ts"
 import { EdgeIdempotency } from "./log/EdgeIdempotency.ts"
 import { Holder } from "./holder/Holder.ts"
 import { HubLink } from "./link/HubLink.ts"
@@ -32,24 +34,31 @@ import { Previews } from "./preview/Previews.ts"
 import { EdgeIdentity } from "./run/recovery/Recovery.ts"
 import { RunSupervisor } from "./run/RunSupervisor.ts"
 import * as IntegrityCheck from "./log/IntegrityCheck.ts"
+import { RawOutputs } from "./raw/RawOutputs.ts"
 import { Retention } from "./retention/Retention.ts"
+import { Presets } from "./runtime/Presets.ts"
 import { Runtimes } from "./runtime/Runtimes.ts"
 import { EdgeStorage } from "./store/EdgeStorage.ts"
-import type { Store } from "./store/Store.ts"
+import { Store } from "./store/Store.ts"
 import * as HomeLock from "./store/HomeLock.ts"
 import { Snapshots } from "./workspace/Snapshots.ts"
 import { FileSearch } from "./workspace/FileSearch.ts"
 import { Workspaces } from "./workspace/Workspaces.ts"
 import { Worktrees } from "./workspace/Worktrees.ts"
 
-/** Deletes artifacts, attachments, snapshots, worktrees and grants of a run together with its log, and old caches and databases. */
+/**
+ * Deletes artifacts, attachments, snapshots, worktrees, grants and raw output of a run together with its log, old caches and databases, and the
+ * grants of a preset whose id gets another meaning.
+ */
 const forgetting = Layer.effectDiscard(
   Effect.gen(function* () {
     const artifacts = yield* Artifacts
     const attachments = yield* Attachments
     const grants = yield* Grants
+    const presets = yield* Presets
     const retention = yield* Retention
     const snapshots = yield* Snapshots
+    const store = yield* Store
     const worktrees = yield* Worktrees
     const { home } = yield* EdgeConfig
     retention.onForget(artifacts.forgetRun)
@@ -57,11 +66,22 @@ const forgetting = Layer.effectDiscard(
     retention.onForget(worktrees.forget)
     retention.onForget(grants.forgetRun)
     retention.onForget(attachments.forgetRun)
+    retention.onForget((yield* RawOutputs).forgetRun)
+    presets.onReplace((id) =>
+      hasLiveRun(store, id) ? Effect.fail(runLive()) : Effect.orDie(grants.forgetAgent(id))
+    )
     retention.onForget((runId) => Effect.sync(() => new RepositoryRecord(home, runId).remove()))
     retention.onSweep((yield* WorkspaceCaches).sweep)
     retention.onSweep((yield* RuntimeStates).sweep, true)
   })
 )
+
+/** After a restart, the Edge reads the output of a live run as that of its agent. */
+const runLive = () =>
+  new Conflict({
+    message: "A run of this agent is in progress. Cancel it or wait for its end, then try again.",
+    details: { reason: "run_active" }
+  })
 
 /** What must hold before an Edge touches anything: a Node that can run it, a usable configuration, a home that no other Edge uses. */
 const startChecks = HomeLock.homeLockLayer.pipe(
@@ -76,6 +96,7 @@ export type EdgeServices =
   | Artifacts
   | EdgeEventLog
   | Grants
+  | Presets
   | Previews
   | RunSupervisor
   | Runtimes
@@ -100,6 +121,7 @@ export const edgeCoreServices = Layer.mergeAll(
     Grants.layer,
     EdgeIdempotency.layer,
     FileSearch.layer,
+    RawOutputs.layer(),
     Retention.layer,
     Runtimes.layer,
     Snapshots.layer,

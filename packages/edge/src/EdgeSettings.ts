@@ -242,6 +242,12 @@ export const edgeSettings = {
     schema: wholeNumber(0, 16_777_216),
     default: edgeDefaults.cacheMaxMiB
   }),
+  rawOutput: setting({
+    name: "CORRAL_EDGE_RAW_OUTPUT",
+    doc: "`keep`: what the programs of runs print is kept on this machine without secrets, for [reports about adapters](write-an-adapter.md#4-report-a-drift), at most 8 MiB per run and 256 MiB in total.",
+    schema: oneOf(["off", "keep"]),
+    default: edgeDefaults.rawOutput
+  }),
   streamTimes: {
     pingEveryMs: setting({
       name: "CORRAL_EDGE_STREAM_PING_MS",

@@ -410,6 +410,15 @@ const expected: Readonly<Record<string, Expected>> = {
     ],
     bad: [...notWhole, "16777217"]
   },
+  CORRAL_EDGE_RAW_OUTPUT: {
+    of: (config) => config.rawOutput,
+    fallback: "off",
+    good: [
+      ["off", "off"],
+      ["keep", "keep"]
+    ],
+    bad: ["on", "KEEP", "true", " "]
+  },
   CORRAL_EDGE_STREAM_PING_MS: {
     of: (config) => config.streamTimes?.pingEveryMs,
     fallback: 20_000,

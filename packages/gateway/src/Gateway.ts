@@ -38,6 +38,7 @@ import { type GatewayMount, GatewayServer, mountedGateway } from "./http/Server.
 import { Hub, type HubAddress } from "./hub/Hub.ts"
 import { Inbox } from "./inbox/Inbox.ts"
 import { SenderQueues } from "./inbox/SenderQueues.ts"
+import { bindingUpdatesLayer } from "./linking/BindingUpdates.ts"
 import { AccountLinks } from "./linking/AccountLinks.ts"
 import { KeptMessages } from "./linking/KeptMessages.ts"
 import { UnlinkedAnswers } from "./linking/UnlinkedAnswers.ts"
@@ -110,7 +111,7 @@ const chatDeletion = Layer.effectDiscard(
  * Handling of chat events with a Hub: conversations, and following of messages. Requires the database, the inbox and `PendingAnswers`.
  */
 const chatHandlingLayer = (address: HubAddress) =>
-  Layer.mergeAll(workers, chatDeletion).pipe(
+  Layer.mergeAll(workers, chatDeletion, bindingUpdatesLayer).pipe(
     Layer.provide([ConversationHandler.layer, ChangedMessages.layer]),
     Layer.provide(Layer.mergeAll(ClickHandler.layer, ChatCommands.layer, SessionCommands.layer)),
     Layer.provide(

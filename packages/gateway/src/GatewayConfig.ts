@@ -22,6 +22,8 @@ export interface GatewayConfig extends PlatformConfigs {
   readonly trustedProxies?: ReadonlyArray<string> | undefined
   /** The Hub that handles the events. Without one, events are stored and stay pending. */
   readonly hub?: HubAddress | undefined
+  /** Where people report vulnerabilities, for `/.well-known/security.txt`: a `mailto:` or `https:` address. */
+  readonly securityContact?: string | undefined
   /** Where traces and metrics are sent; nowhere by default. */
   readonly telemetry?: TelemetryConfig | undefined
 }

@@ -11,6 +11,7 @@ import {
   type SettingInvalid
 } from "@corral/service/settings/Setting"
 import {
+  ContactAddress,
   DatabaseUrl,
   ListenHost,
   Port,
@@ -76,6 +77,11 @@ export const gatewaySettings = {
   }),
   hub: hubSettings,
   platforms: platformSettings,
+  securityContact: optionalSetting({
+    name: "CORRAL_SECURITY_CONTACT",
+    doc: "Where people report vulnerabilities, a `mailto:` or `https:` address. It is published as `/.well-known/security.txt`, which is not found without it.",
+    schema: ContactAddress
+  }),
   telemetry: telemetrySettings
 }
 

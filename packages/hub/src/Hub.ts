@@ -11,6 +11,7 @@ import { Uploads, uploadSweepLayer } from "./attachment/Uploads.ts"
 import { Audit } from "./audit/Audit.ts"
 import { AuditTrail } from "./audit/AuditTrail.ts"
 import { HubAuthority } from "./authority/HubAuthority.ts"
+import { ChatBindingUpdates } from "./chat/BindingUpdates.ts"
 import { ChatBindings } from "./chat/ChatBindings.ts"
 import { ChatLinks } from "./chat/ChatLinks.ts"
 import { ReadPositions } from "./conversation/ReadPositions.ts"
@@ -39,6 +40,7 @@ import { ChangeFeed } from "./live/ChangeFeed.ts"
 import { Notices } from "./store/Notices.ts"
 import { RunFeeds } from "./live/RunFeeds.ts"
 import { StreamAuthority } from "./live/StreamAuthority.ts"
+import { UserPreferences } from "./preference/UserPreferences.ts"
 import { Projects } from "./project/Projects.ts"
 import { WorkspaceLinks } from "./project/WorkspaceLinks.ts"
 import { MessageStore } from "./session/MessageStore.ts"
@@ -104,9 +106,11 @@ const coreServices = Layer.mergeAll(
   SessionExport.layer,
   SessionFork.layer,
   Sessions.layer,
+  ChatBindingUpdates.layer,
   ChatLinks.layer,
   HubCredentials.layer.pipe(Layer.provideMerge([ApiKeyStore.layer, SignInStore.layer])),
   Tasks.layer,
+  UserPreferences.layer,
   Users.layer,
   WorkspaceLinks.layer
 ).pipe(

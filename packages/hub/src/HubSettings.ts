@@ -12,6 +12,7 @@ import {
   type SettingInvalid
 } from "@corral/service/settings/Setting"
 import {
+  ContactAddress,
   DatabaseUrl,
   list,
   ListenHost,
@@ -97,6 +98,11 @@ export const hubSettings = {
     list(BearerToken, TOKENS, /[\s,]+/).check(Schema.isMinLength(1, { expected: TOKENS }))
   ),
   oidc: oidcSettings,
+  securityContact: optionalSetting({
+    name: "CORRAL_SECURITY_CONTACT",
+    doc: "Where people report vulnerabilities, a `mailto:` or `https:` address. It is published as `/.well-known/security.txt`, which is not found without it.",
+    schema: ContactAddress
+  }),
   telemetry: telemetrySettings
 }
 

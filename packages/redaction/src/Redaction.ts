@@ -86,6 +86,11 @@ export class Redaction {
     return spans.length === 0 ? text : without(whole, spans, context.length)
   }
 
+  /** Places of the secrets of a text, in any order. They may overlap. */
+  secrets(text: string): ReadonlyArray<Span> {
+    return this.#spans(text, finder().hits(text))
+  }
+
   /** The value with all texts and field names redacted; the same value if it has no secrets. */
   value<A>(value: A): A {
     return this.#within(value) as A // redaction keeps the types of texts and the shapes of objects

@@ -5,7 +5,7 @@ import type { RunMode } from "@corral/domain/run/Run"
 import { EdgeConfig } from "@corral/edge/config/EdgeConfig"
 import { Confinement } from "@corral/edge/confinement/Confinement"
 import { RuntimeRegistry } from "@corral/edge/runtime/RuntimeRegistry"
-import { presets } from "@corral/edge/runtime/Offers"
+import { builtInRunners } from "@corral/edge/runtime/Offers"
 import { Runtimes } from "@corral/edge/runtime/Runtimes"
 import { Effect, Layer } from "effect"
 import { refused } from "../CommandFailed.ts"
@@ -53,7 +53,7 @@ const fromAgent = (
 const fromRunner = ({ available, id, label, modes = [] }: Runner): ListedAdapter => ({
   id,
   label,
-  source: presets.some((preset) => preset.id === id) ? "built in" : "configured",
+  source: builtInRunners.some((runner) => runner.id === id) ? "built in" : "configured",
   installed: available,
   modes
 })

@@ -1,6 +1,10 @@
-/** Where the messages of a new session go: the project, the device, the workspace and the agent. What has one choice is chosen. */
+/**
+ * Where the messages of a new session go: the project, the device, the workspace and the agent. What has one choice is chosen. A list begins with
+ * what the user chose last, in any client.
+ */
 import type { Target } from "@corral/domain/device/Device"
 import type { AgentId, AgentInstanceId, DeviceId, ProjectId, WorkspaceId } from "@corral/domain/identity/Ids"
+import type { LastChoice } from "@corral/domain/preference/Preferences"
 import type { Agent } from "@corral/domain/run/Agent"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { Session } from "@corral/domain/session/Session"
@@ -50,6 +54,15 @@ const select = Effect.fnUntraced(function* <A extends { readonly id: string; rea
     : yield* selectByName(what, flag, all, Option.getOrUndefined(wanted))
 })
 
+/** The items that were chosen last, in that order, then the others. */
+export const latestFirst = <A extends { readonly id: string }>(
+  all: ReadonlyArray<A>,
+  latest: ReadonlyArray<string | undefined>
+): ReadonlyArray<A> => {
+  const rankOf = ({ id }: A): number => (latest.includes(id) ? latest.indexOf(id) : latest.length)
+  return all.toSorted((a, b) => rankOf(a) - rankOf(b))
+}
+
 const named = <A extends { readonly id: string }>(item: A, name: string = item.id) => ({ ...item, name })
 
 const agentName = ({ id, label }: Agent): string => (label === id ? id : `${id} (${label})`)
@@ -90,6 +103,7 @@ const placesOf = Effect.fnUntraced(function* (
   calls: HubApiClient,
   projectId: ProjectId,
   { target, workspace }: PlaceFlags,
+  last: LastChoice | undefined,
   isInteractive: boolean
 ) {
   const links = yield* readAllPages((query) =>
@@ -107,13 +121,32 @@ const placesOf = Effect.fnUntraced(function* (
   const machine = yield* thisDevice
   const here = withLinks.filter(({ id }) => id === machine?.deviceId)
   const candidates: ReadonlyArray<Target> = Option.isNone(target) && here.length > 0 ? here : withLinks
-  const device = yield* select("device", "--target", candidates, target, isInteractive)
+  const device = yield* select(
+    "device",
+    "--target",
+    latestFirst(candidates, [last?.targetId]),
+    target,
+    isInteractive
+  )
   const folders = linked
     .filter(({ targetId }) => targetId === device.id)
     .map((link) => named({ ...link, id: link.workspace }))
-  const folder = yield* select("workspace", "--workspace", folders, workspace, isInteractive)
+  const folder = yield* select(
+    "workspace",
+    "--workspace",
+    latestFirst(folders, [last?.workspace]),
+    workspace,
+    isInteractive
+  )
   return { device, workspace: folder.workspace }
 })
+
+/** Of the user's preferences. A list can begin with anything. */
+const lastChoicesOf = (calls: HubApiClient): Effect.Effect<ReadonlyArray<LastChoice>> =>
+  calls.preferences.get().pipe(
+    Effect.map(({ lastChoices = [] }) => lastChoices),
+    Effect.orElseSucceed(() => [])
+  )
 
 /** Place of a new session. */
 export const selectPlace = Effect.fn("HubPlace.select")(function* (
@@ -122,9 +155,15 @@ export const selectPlace = Effect.fn("HubPlace.select")(function* (
   isInteractive: boolean
 ) {
   const projects = yield* readAllPages((query) => calls.projects.list({ query }))
-  const project = yield* select("project", "--project", projects.items, flags.project, isInteractive)
-  const { device, workspace } = yield* placesOf(calls, project.id, flags, isInteractive)
-  const agent = yield* selectAgent(device.agents, flags.agent, isInteractive)
+  const choices = isInteractive ? yield* lastChoicesOf(calls) : []
+  const ordered = latestFirst(
+    projects.items,
+    choices.map(({ projectId }) => projectId)
+  )
+  const project = yield* select("project", "--project", ordered, flags.project, isInteractive)
+  const last = choices.find(({ projectId }) => projectId === project.id)
+  const { device, workspace } = yield* placesOf(calls, project.id, flags, last, isInteractive)
+  const agent = yield* selectAgent(latestFirst(device.agents, [last?.agentId]), flags.agent, isInteractive)
   return {
     projectId: project.id,
     targetId: device.id,

@@ -10,6 +10,7 @@ import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import { EdgeHubLink } from "@corral/domain/edge-api/HubLink"
 import { EdgeInputs } from "@corral/domain/edge-api/Inputs"
 import { EdgePermissions } from "@corral/domain/edge-api/Permissions"
+import { EdgePresets } from "@corral/domain/edge-api/Presets"
 import { EdgePreviews } from "@corral/domain/edge-api/Previews"
 import { EdgeRuns } from "@corral/domain/edge-api/Runs"
 import { EdgeWorktrees } from "@corral/domain/edge-api/Worktrees"
@@ -27,6 +28,7 @@ import type { EdgeChoice } from "../Flags.ts"
 class UsedApi extends HttpApi.make("edge")
   .add(
     EdgeAgents,
+    EdgePresets,
     EdgeWorkspaces,
     EdgeRuns,
     EdgeDiffs,

@@ -11,6 +11,7 @@ import { HubAudit } from "@corral/domain/hub-api/AuditTrail"
 import { HubAuth, HubSignIn } from "@corral/domain/hub-api/Auth"
 import { HubDeviceRegistration, HubDevices } from "@corral/domain/hub-api/Devices"
 import { HubInputs } from "@corral/domain/hub-api/Inputs"
+import { HubPreferences } from "@corral/domain/hub-api/Preferences"
 import { HubProjects } from "@corral/domain/hub-api/Projects"
 import { HubRuns } from "@corral/domain/hub-api/Runs"
 import { HubSessions } from "@corral/domain/hub-api/Sessions"
@@ -26,6 +27,7 @@ class UsedApi extends HttpApi.make("hub")
     HubAuth,
     HubDeviceRegistration,
     HubDevices,
+    HubPreferences,
     HubProjects,
     HubTasks,
     HubRuns,

@@ -1,6 +1,6 @@
 import { builtIn } from "@corral/adapters/Registry"
 import type { AgentId } from "@corral/domain/identity/Ids"
-import { presets } from "@corral/edge/runtime/Offers"
+import { builtInRunners } from "@corral/edge/runtime/Offers"
 import { assert, describe, it } from "@effect/vitest"
 import type { AgentStatus, Diagnosis } from "../../src/doctor/Diagnosis.ts"
 import { formatDiagnosis, formatUpgrade } from "../../src/doctor/DiagnosisReport.ts"
@@ -75,7 +75,7 @@ describe("formatDiagnosis", () => {
 
   it.each([
     ...[...adapters.values()].map(({ label, probe }) => [label, probe.install] as const),
-    ...presets.map(({ label, install }) => [label, install] as const),
+    ...builtInRunners.map(({ label, install }) => [label, install] as const),
     ["My tool", "The program that its profile names is not on this machine."] as const,
     ["My tool", undefined] as const
   ])("says once that %s is missing, and how to install it: %s", (label, hint) => {

@@ -2,6 +2,8 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import type { Task } from "@corral/domain/task/Task"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { BOT, envelope, encryptedPush } from "@corral/testing/gateway/FakeFeishu"
@@ -187,6 +189,18 @@ describe("a bot", { timeout: 120_000 }, () => {
     await chats.botText(owner.chat, /^I can only read text so far\./, before)
   })
 
+  it("answers in the language that the user prefers", async () => {
+    const before = chats.fake.botMessages(owner.chat).length
+    const prefer = (language: "zh" | null) =>
+      chats.joined.owner.ask("PATCH", "/client/preferences", { body: { language } })
+    await prefer("zh")
+    await chats.sendMessage(owner, "help")
+    await chats.botText(owner.chat, /把要做的事发给我/, before)
+    await prefer(null)
+    await chats.sendMessage(owner, "help")
+    await chats.botText(owner.chat, /help – show this list/, before)
+  })
+
   it("cancels the run by the button of its card", async () => {
     const before = chats.fake.botMessages(owner.chat).length
     await chats.sendMessage(owner, "/new /wait")
@@ -242,5 +256,22 @@ describe("a bot", { timeout: 120_000 }, () => {
     await chats.card(ulla.chat, "Link this account", links)
     await chats.settled()
     assert.lengthOf(await tasks(), count)
+  })
+
+  it("says when an account is suspended, and how it acts again", async () => {
+    const rare = await chats.linked("rare", "member")
+    const signedIn = (age: string) =>
+      chats.joined.hub.people.act(
+        Effect.flatMap(
+          SqlClient.SqlClient,
+          (sql) => sql`UPDATE users SET signed_in_at = now() - ${age}::interval WHERE name = 'rare'`
+        )
+      )
+    await signedIn("91 days")
+    await chats.botText(rare.chat, /^This account no longer acts as you, /)
+    await signedIn("1 day")
+    const before = chats.fake.botMessages(rare.chat).length
+    await chats.sendMessage(rare, "help")
+    await chats.botText(rare.chat, /help – show this list/, before)
   })
 })

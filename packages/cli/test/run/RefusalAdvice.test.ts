@@ -49,7 +49,8 @@ const ofEdges: ReadonlyArray<ReadonlyArray<string>> = [
   ["preview", "open", "5173", "--workspace", "ws"],
   ["preview", "list", runId],
   ["preview", "show", previewId],
-  ["preview", "close", previewId]
+  ["preview", "close", previewId],
+  ["raw", runId]
 ]
 const ofHubs: ReadonlyArray<ReadonlyArray<string>> = [
   ["whoami"],

@@ -1,5 +1,6 @@
 /**
- * Change feed of a Hub, across lost connections: hints about devices, approvals, questions, tasks, runs and messages that the caller can see.
+ * Change feed of a Hub, across lost connections: hints about devices, approvals, questions, tasks, runs and messages that the caller can see, and about
+ * the caller's preferences.
  *
  * Each connection starts with the current state of devices and with pending approvals and questions. Changes of tasks, runs and messages during a lost connection are
  * not sent: read what is shown again when `onConnection` reports `live`.
@@ -14,7 +15,8 @@ const kinds: { readonly [K in ChangeHint["kind"]]: true } = {
   input: true,
   task: true,
   run: true,
-  message: true
+  message: true,
+  preferences: true
 }
 
 /** Hints of later versions are ignored. */

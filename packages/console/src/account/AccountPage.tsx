@@ -20,6 +20,7 @@ import { PageFrame } from "../ui/PageFrame.tsx"
 import { RowMain } from "../ui/Row.tsx"
 import { Time } from "../ui/Time.tsx"
 import { accountMessages } from "./messages.ts"
+import { QuietHours } from "./QuietHours.tsx"
 import "./account.css"
 
 const KeyRow = ({
@@ -269,6 +270,7 @@ export const AccountPage = () => {
       <section aria-label={notifications.title}>
         <h2>{notifications.title}</h2>
         <NotificationToggle />
+        <QuietHours />
       </section>
       <section aria-label={messages.keys}>
         <h2>{messages.keys}</h2>

@@ -1,5 +1,5 @@
 /**
- * What this browser stores for the signed-in account: drafts, reviews, pins, last choices, notifications.
+ * What this browser stores for the signed-in account: drafts, reviews, pins, notifications.
  *
  * Guarantees: no account reads what another has stored. A sign-out deletes it, and so does the sign-in of another account. After that, a page
  * of the earlier account stores nothing more. Does not: delete settings of the browser, such as the theme; what contains no text and no names
@@ -17,16 +17,10 @@ interface BrowserStorage {
 export const ACCOUNT_KEY = "corral.account"
 
 /** Settings of the browser, for all accounts. */
-const ofBrowser: ReadonlySet<string> = new Set([
-  "corral.diff.layout",
-  "corral.language",
-  "corral.sidebar",
-  "corral.singleKeys",
-  "corral.theme"
-])
+const ofBrowser: ReadonlySet<string> = new Set(["corral.language", "corral.sidebar", "corral.theme"])
 
 /** Beginnings of keys that end with the id of an account and have no text of people: they are there at the next sign-in. */
-const ofAccounts: ReadonlyArray<string> = ["corral.notifications.", "corral.pins.", "corral.visit."]
+const ofAccounts: ReadonlyArray<string> = ["corral.pins.", "corral.visit."]
 
 const isDeleted = (key: string): boolean =>
   key.startsWith("corral.") && !ofBrowser.has(key) && !ofAccounts.some((begin) => key.startsWith(begin))

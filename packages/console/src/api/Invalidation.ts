@@ -61,7 +61,8 @@ const groupsByKind: { readonly [K in ChangeHint["kind"]]: ReadonlyArray<string> 
   input: ["inputs", "runs"],
   task: ["tasks"],
   run: ["runs", "sessions"],
-  message: ["sessions"]
+  message: ["sessions"],
+  preferences: ["preferences"]
 }
 
 /** Delay that combines the hints of a burst. */

@@ -66,6 +66,10 @@ const RunPage = lazyRouteComponent(() => import("../thread/RunPage.tsx"), "RunPa
 const OpenQuestions = lazyRouteComponent(() => import("../home/OpenQuestions.tsx"), "OpenQuestions")
 const ApprovalsPage = lazyRouteComponent(() => import("../approval/ApprovalsPage.tsx"), "ApprovalsPage")
 const TaskPage = lazyRouteComponent(() => import("../task/TaskPage.tsx"), "TaskPage")
+const DevicePresetsPage = lazyRouteComponent(
+  () => import("../device/DevicePresetsPage.tsx"),
+  "DevicePresetsPage"
+)
 const AuditPage = lazyRouteComponent(() => import("../audit/AuditPage.tsx"), "AuditPage")
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFoundPage })
@@ -157,6 +161,12 @@ const pages = [
     ...parent,
     path: "/devices",
     component: lazyRouteComponent(() => import("../device/DevicesPage.tsx"), "DevicesPage")
+  }),
+  createRoute({
+    ...parent,
+    path: "/devices/$deviceId/presets",
+    remountDeps: pathParams,
+    component: () => <DevicePresetsPage {...useParams({ from: "/devices/$deviceId/presets" })} />
   }),
   createRoute({
     ...parent,

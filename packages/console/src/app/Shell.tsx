@@ -12,6 +12,7 @@ import { useShortcuts } from "../keys/Shortcut.ts"
 import { useTextInProgress } from "../keys/TextKey.ts"
 import { useNotifications } from "../notification/useNotifications.ts"
 import { OpenPalette } from "../palette/OpenPalette.ts"
+import { useBrowserCopies } from "../preference/BrowserCopies.ts"
 import { sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
 import { formatPointInTime } from "../text/Duration.ts"
 import { Icon } from "../ui/Icon.tsx"
@@ -186,6 +187,7 @@ export const Shell = () => {
   const { close, loaded, open, overlay } = useOverlays()
   const connection = useChangeFeed(useNotifications())
   const narrow = useMedia(withoutSidebar)
+  useBrowserCopies()
   useTextInProgress()
   useKeptFocus()
   useShortcuts((shortcut) => {

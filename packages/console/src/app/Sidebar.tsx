@@ -4,10 +4,11 @@ import { Link, useNavigate } from "@tanstack/react-router"
 import { useCurrentUser, useSignOut } from "../api/CurrentUser.ts"
 import { usePendingCount } from "../api/Pending.ts"
 import { SessionList } from "../sidebar/SessionList.tsx"
+import { useSelectLanguage, useTheme } from "../preference/BrowserCopies.ts"
 import { type Language, useLanguage, useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Mark } from "../ui/Mark.tsx"
-import { type Theme, themes, useTheme } from "../ui/Theme.ts"
+import { type Theme, themes } from "../ui/Theme.ts"
 import { SidebarResize } from "./SidebarResize.tsx"
 import { appMessages } from "./messages.ts"
 
@@ -19,7 +20,8 @@ const languages: ReadonlyArray<readonly [Language, string]> = [
 /** User menu: account, theme, language and sign-out. */
 const UserMenu = () => {
   const messages = useMessages(appMessages)
-  const { language, selectLanguage } = useLanguage()
+  const { language } = useLanguage()
+  const selectLanguage = useSelectLanguage()
   const [theme, choose] = useTheme()
   const { user } = useCurrentUser()
   const navigate = useNavigate()

@@ -37,6 +37,29 @@ interface EditFormProps {
   readonly onBack: () => void
 }
 
+interface FormButtonsProps {
+  readonly kind: "primary" | "danger"
+  readonly isBusy: boolean
+  readonly onBack: () => void
+  /** What the form sends. */
+  readonly children: string
+}
+
+/** Sends a form of the decision, or leads back to the answers. */
+const FormButtons = ({ children, isBusy, kind, onBack }: FormButtonsProps) => {
+  const messages = useMessages(approvalMessages)
+  return (
+    <div className="decision-buttons">
+      <button type="submit" className={`button ${kind}`} disabled={isBusy}>
+        {children}
+      </button>
+      <button type="button" className="button" onClick={onBack}>
+        {messages.goBack}
+      </button>
+    </div>
+  )
+}
+
 const textOf = (value: unknown): string =>
   typeof value === "string" ? value : JSON.stringify(value, null, 2)
 
@@ -81,14 +104,9 @@ const EditForm = ({ busy, edited, input, onBack, onEdit, onSend }: EditFormProps
         )
       })}
       {broken !== undefined && <p role="alert">{messages.editBroken(broken)}</p>}
-      <div className="decision-buttons">
-        <button type="submit" className="button primary" disabled={busy}>
-          {messages.editSend}
-        </button>
-        <button type="button" className="button" onClick={onBack}>
-          {messages.goBack}
-        </button>
-      </div>
+      <FormButtons kind="primary" isBusy={busy} onBack={onBack}>
+        {messages.editSend}
+      </FormButtons>
     </form>
   )
 }
@@ -254,14 +272,9 @@ const DenyForm = ({ decide, isBusy, onBack, onReason, reason }: DenyProps) => {
           onKeyDown={({ key }) => key === "Escape" && onBack()}
         />
       </label>
-      <div className="decision-buttons">
-        <button type="submit" className="button danger" disabled={isBusy}>
-          {messages.denySend}
-        </button>
-        <button type="button" className="button" onClick={onBack}>
-          {messages.goBack}
-        </button>
-      </div>
+      <FormButtons kind="danger" isBusy={isBusy} onBack={onBack}>
+        {messages.denySend}
+      </FormButtons>
     </form>
   )
 }

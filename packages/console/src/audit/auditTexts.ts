@@ -193,6 +193,11 @@ const en: AuditTexts = {
     "device.revoke": ["revoked", "revoke", the("device", "a device")],
     "device.connect": ["connected", "connect"],
     "device.rotate": ["replaced its key", "replace its key"],
+    "device.presets": [
+      "changed",
+      "change",
+      ({ resource }) => sentence`the profiles of ${resource ?? "a device"}`
+    ],
     "device.flapping": ({ resource }) => sentence`Two machines use the key of ${resource ?? "one device"}`,
     "sign_in.issue": ["signed in", "sign in"],
     "sign_in.refresh": ["renewed a sign-in", "renew a sign-in"],
@@ -300,6 +305,7 @@ const zh: AuditTexts = {
     "device.revoke": ["吊销了", "吊销", zhThe("设备")],
     "device.connect": ["已连接", "连接"],
     "device.rotate": ["更换了密钥", "更换密钥"],
+    "device.presets": ["更改了", "更改", ({ resource }) => sentence`${resource ?? "设备"}的智能体配置`],
     "device.flapping": ({ resource }) =>
       resource === undefined
         ? sentence`两台机器使用了同一设备的密钥`

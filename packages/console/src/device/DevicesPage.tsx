@@ -8,6 +8,7 @@ import { Dialog } from "@base-ui/react/dialog"
 import type { Device, Target, UpdateDevice } from "@corral/domain/device/Device"
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
+import { useNavigate } from "@tanstack/react-router"
 import { useEffect, useState } from "react"
 import { useCurrentUser } from "../api/CurrentUser.ts"
 import { hubApi } from "../api/Hub.ts"
@@ -135,6 +136,7 @@ const ShareDevice = ({ action, name, onShare, sharedWith }: ShareDeviceProps) =>
 const OwnerMenu = ({ device: { id, name, sharedWith, state } }: { readonly device: Device }) => {
   const messages = useMessages(deviceMessages)
   const client = useQueryClient()
+  const navigate = useNavigate()
   const [share, rename, revoke, removal] = [useAction(), useAction(), useAction(), useAction()]
   const changed = () => client.invalidateQueries({ queryKey: ["devices"] })
   const update = async (payload: UpdateDevice): Promise<void> => {
@@ -156,6 +158,12 @@ const OwnerMenu = ({ device: { id, name, sharedWith, state } }: { readonly devic
           <>
             <RowMenuItem icon="projects" onSelect={() => share.setOpen(true)}>
               {messages.share}
+            </RowMenuItem>
+            <RowMenuItem
+              icon="agent"
+              onSelect={() => void navigate({ to: "/devices/$deviceId/presets", params: { deviceId: id } })}
+            >
+              {messages.presets}
             </RowMenuItem>
             <RowMenuItem icon="edit" onSelect={() => rename.setOpen(true)}>
               {messages.rename}

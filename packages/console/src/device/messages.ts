@@ -44,7 +44,27 @@ export const deviceMessages = bilingual(
     noneReady: "no agent is ready: install one, or sign in to its program",
     workspaces: (n: number) => (n === 1 ? "1 workspace" : `${n} workspaces`),
     noWorkspaces: "no workspaces",
-    close: "Close"
+    close: "Close",
+    presets: "Profiles",
+    presetsOf: (name: string) => `Profiles of ${name}`,
+    presetsHint:
+      "A profile is an agent with limits: an adapter, its widest mode and a default model. Changes apply to the next run. Programs, variables and permissions are set on the device.",
+    noPresets: "No profiles yet. The device offers its adapters without limits of their own.",
+    addPreset: "Add profile",
+    changePreset: "Change profile",
+    presetId: "ID",
+    presetIdHint: "Letters, digits and . _ : -. It can't be changed later.",
+    presetLabel: "Name",
+    adapter: "Adapter",
+    adapterHint: "The program that the profile limits.",
+    widestMode: "Widest mode",
+    widestModeHint: "Runs of the profile can use this mode and narrower ones.",
+    model: "Model",
+    modelHint: "For runs that name none. Empty: the program's default.",
+    runner: "command line",
+    inFile: "from the configuration file of the device",
+    onDeviceOnly: "can only be changed on the device",
+    removePresetText: "Tasks can no longer use it. Remembered decisions for it are deleted."
   },
   {
     title: "设备",
@@ -87,6 +107,26 @@ export const deviceMessages = bilingual(
     noneReady: "没有可用的智能体：请安装一个，或登录其程序",
     workspaces: (n: number) => `${n} 个工作区`,
     noWorkspaces: "没有工作区",
-    close: "关闭"
+    close: "关闭",
+    presets: "智能体配置",
+    presetsOf: (name: string) => `${name} 的智能体配置`,
+    presetsHint:
+      "智能体配置是加了限制的智能体：指定适配器、最宽的模式和默认模型。更改从下一次运行起生效。程序、环境变量和权限只能在设备上设置。",
+    noPresets: "还没有智能体配置。设备直接提供各个适配器，没有额外限制。",
+    addPreset: "添加配置",
+    changePreset: "更改配置",
+    presetId: "ID",
+    presetIdHint: "可用字母、数字和 . _ : -，创建后不能更改。",
+    presetLabel: "名称",
+    adapter: "适配器",
+    adapterHint: "此配置所限制的程序。",
+    widestMode: "最宽的模式",
+    widestModeHint: "使用此配置的运行可采用该模式及更严格的模式。",
+    model: "模型",
+    modelHint: "用于未指定模型的运行。留空则使用程序的默认模型。",
+    runner: "命令行",
+    inFile: "来自设备的配置文件",
+    onDeviceOnly: "只能在设备上更改",
+    removePresetText: "之后的任务不能再使用它。为它记住的决定也会删除。"
   }
 )

@@ -6,7 +6,7 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query"
 import { createMemoryHistory, createRootRoute, createRouter, RouterProvider } from "@tanstack/react-router"
 import { LanguageProvider, useLanguage, useMessages } from "../text/Language.tsx"
-import { useTheme } from "../ui/Theme.ts"
+import { storeTheme, useStoredTheme } from "../ui/Theme.ts"
 import { galleryMessages } from "./messages.ts"
 import { specimens } from "./specimens.tsx"
 import "./gallery.css"
@@ -14,7 +14,7 @@ import "./gallery.css"
 const Specimens = () => {
   const messages = useMessages(galleryMessages)
   const { language, selectLanguage } = useLanguage()
-  const [theme, choose] = useTheme()
+  const theme = useStoredTheme()
   return (
     <main className="gallery">
       <header className="page-head">
@@ -24,7 +24,7 @@ const Specimens = () => {
             type="button"
             className="button"
             aria-pressed={theme === "dark"}
-            onClick={() => choose(theme === "dark" ? "system" : "dark")}
+            onClick={() => storeTheme(theme === "dark" ? "system" : "dark")}
           >
             {messages.theme}
           </button>

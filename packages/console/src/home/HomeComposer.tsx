@@ -120,7 +120,7 @@ const AgentChip = ({ choice: { agent, agents, pick, place } }: ChoiceProps) => {
               const detail = details.filter((part) => part !== undefined).join(" · ")
               return { value: id, name: label, ...(detail === "" ? {} : { detail }) }
             })}
-          onChoose={(agentId) => pick({ agentId })}
+          onChoose={(agentId) => pick({ agentId, model: undefined })}
         />
         {missing > 0 && (
           <ChipAction onClick={() => setMissingOpen(true)}>{messages.missing(missing)}</ChipAction>
@@ -139,7 +139,7 @@ const AgentChip = ({ choice: { agent, agents, pick, place } }: ChoiceProps) => {
 /** Chips of the home page's composer: project, workspace, agent, mode and model of a new session. */
 const HomeChips = (props: HomeChipsProps) => {
   const { choice, onSettings, settings } = props
-  const { agent, mode, modes, pick, place } = choice
+  const { agent, mode, model, modes, pick, place } = choice
   const { modes: names } = useMessages(uiMessages)
   const { language } = useLanguage()
   const summary = [
@@ -157,10 +157,10 @@ const HomeChips = (props: HomeChipsProps) => {
         <>
           <ModeChip mode={mode} modes={modes} onChoose={(chosen) => pick({ mode: chosen })} />
           <ModelChip
-            model={settings.model}
+            model={model}
             usual={agent.model}
             models={agent.model === undefined ? [] : [agent.model]}
-            onChoose={(model) => onSettings({ ...settings, model })}
+            onChoose={(chosen) => pick({ agentId: agent.id, model: chosen })}
           />
           <LimitsChip
             agent={agent}
@@ -194,11 +194,7 @@ export const HomeComposer = ({ choice, fieldRef }: HomeComposerProps) => {
   const messages = useMessages(composerMessages)
   const draft = Draft.of(`${useCurrentUser().user.id}.home`)
   useStoredDraft(draft)
-  const [settings, setSettings] = useState<StartSettings>({
-    model: undefined,
-    isIsolated: false,
-    limits: {}
-  })
+  const [settings, setSettings] = useState<StartSettings>({ isIsolated: false, limits: {} })
   const start = useStartSession(draft, choice, settings)
   const [hint, maySend] = useStartHint(choice)
   const isTouch = useMedia("(pointer: coarse)")

@@ -18,7 +18,6 @@ import { homeMessages } from "./messages.ts"
 import { StartKeys } from "./StartKeys.ts"
 
 export interface StartSettings {
-  readonly model: string | undefined
   /** Whether the agent works in its own git worktree. */
   readonly isIsolated: boolean
   /** Limits of each turn of the agent. */
@@ -26,7 +25,7 @@ export interface StartSettings {
 }
 
 /** Request of the second step, `undefined` while something is missing. */
-const agentRequest = ({ agent, mode, place }: StartChoice, { isIsolated, limits, model }: StartSettings) =>
+const agentRequest = ({ agent, mode, model, place }: StartChoice, { isIsolated, limits }: StartSettings) =>
   place === undefined || agent === undefined || mode === undefined
     ? undefined
     : {

@@ -3,7 +3,7 @@
  * element of the page has used does nothing here.
  */
 import { useEffect, useRef } from "react"
-import { useStoredText } from "../ui/StoredText.ts"
+import { useChangePreferences, usePreferences } from "../preference/StoredPreferences.ts"
 import { DIALOGS, TEXT_FIELDS } from "./TextKey.ts"
 
 export const shortcuts = {
@@ -42,12 +42,13 @@ export const shortcutOf = (
   return key === "c" && !shiftKey ? "newSession" : undefined
 }
 
-const OFF = "off"
-
-/** Whether single letters are shortcuts, stored in this browser. */
+/** Whether single letters are shortcuts: a preference of the user. */
 export const useSingleKeys = (): readonly [boolean, (on: boolean) => void] => {
-  const [text, store] = useStoredText("corral.singleKeys")
-  return [text !== OFF, (on) => store(on ? "on" : OFF)]
+  const preferences = usePreferences()
+  const change = useChangePreferences()
+  // Until they are read, no letter acts: the user may have switched them off.
+  const isOn = preferences !== undefined && preferences.singleKeys !== false
+  return [isOn, (on) => change(() => ({ singleKeys: on }))]
 }
 
 const FIELDS = `${TEXT_FIELDS}, [role=listbox], ${DIALOGS}`

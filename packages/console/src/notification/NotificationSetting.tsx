@@ -1,23 +1,20 @@
 /**
- * Whether this browser shows notifications: the user's choice, which asks for the permission, and the browser's. A button turns them on and off.
+ * Whether this browser shows notifications: a preference of the user, and the permission of the browser, for which it asks. A button turns them on
+ * and off.
  */
+import type { Preferences } from "@corral/domain/preference/Preferences"
 import { useState } from "react"
-import { accountStorage } from "../api/AccountStorage.ts"
-import { useCurrentUser } from "../api/CurrentUser.ts"
+import { useChangePreferences, usePreferences } from "../preference/StoredPreferences.ts"
 import { useMessages } from "../text/Language.tsx"
-import { useStoredText } from "../ui/StoredText.ts"
 import { notificationMessages } from "./messages.ts"
 
 /** `blocked`: the browser refuses, and only its own settings can change that. */
 export type NotificationState = "unsupported" | "blocked" | "off" | "on"
 
-export const notificationSettingKey = (userId: string): string => `corral.notifications.${userId}`
-const ON = "on"
-
-export const notificationState = (stored: string | null): NotificationState => {
+export const notificationState = (preferences: Preferences | undefined): NotificationState => {
   if (!("Notification" in globalThis)) return "unsupported"
   if (Notification.permission === "denied") return "blocked"
-  return stored === ON && Notification.permission === "granted" ? "on" : "off"
+  return preferences?.notifications?.browser === true && Notification.permission === "granted" ? "on" : "off"
 }
 
 export interface NotificationSetting {
@@ -28,17 +25,19 @@ export interface NotificationSetting {
 }
 
 export const useNotificationSetting = (): NotificationSetting => {
-  const [stored, store] = useStoredText(notificationSettingKey(useCurrentUser().user.id), accountStorage)
+  const preferences = usePreferences()
+  const change = useChangePreferences()
+  const store = (browser: boolean) => change(() => ({ notifications: { browser } }))
   // The permission is read again after the browser has asked.
   const [, setAnswers] = useState(0)
   return {
-    state: notificationState(stored),
+    state: notificationState(preferences),
     enable: async () => {
       const permission = await Notification.requestPermission()
-      if (permission === "granted") store(ON)
+      if (permission === "granted") store(true)
       setAnswers((n) => n + 1)
     },
-    disable: () => store("off")
+    disable: () => store(false)
   }
 }
 

@@ -5,6 +5,7 @@
 import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { RunId, UserId } from "@corral/domain/identity/Ids"
+import { isQuiet } from "@corral/domain/preference/ClockOfZone"
 import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
 import { type QueryClient, useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
@@ -15,6 +16,7 @@ import { hubApi } from "../api/Hub.ts"
 import { isAtLeast, projectsQuery } from "../api/ProjectsAndTargets.ts"
 import { sessionQuery } from "../api/Sessions.ts"
 import { visibleLine } from "../markdown/visible.ts"
+import { preferencesQuery } from "../preference/StoredPreferences.ts"
 import { useMessages } from "../text/Language.tsx"
 import {
   type NotifiableChange,
@@ -23,7 +25,7 @@ import {
   notificationKey,
   withClaim
 } from "./NotificationDecision.ts"
-import { notificationSettingKey, notificationState } from "./NotificationSetting.tsx"
+import { notificationState } from "./NotificationSetting.tsx"
 import { notificationMessages } from "./messages.ts"
 
 const VISIBLE = "corral.visible"
@@ -159,8 +161,11 @@ export const useNotifications = (): ((hints: ReadonlyArray<ChangeHint>) => void)
   const noticed = useRef<Noticed>({ keys: new Set(), shown: new Map() })
   useVisibleTab()
 
-  const isOn = (): boolean =>
-    notificationState(accountStorage.getItem(notificationSettingKey(user.id))) === "on"
+  const isOn = (): boolean => {
+    const preferences = client.getQueryData(preferencesQuery.queryKey)
+    const isQuietNow = preferences?.quietHours !== undefined && isQuiet(preferences.quietHours, Date.now())
+    return notificationState(preferences) === "on" && !isQuietNow
+  }
   const open = ({ run: { id, sessionId } }: NotificationContent): void => {
     globalThis.focus()
     void (sessionId === undefined

@@ -16,11 +16,12 @@ import { type TypedSearch, useTypedSearch } from "../api/useTypedSearch.ts"
 import { shortcuts } from "../keys/Shortcut.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { useNotificationSetting } from "../notification/NotificationSetting.tsx"
+import { useSelectLanguage, useTheme } from "../preference/BrowserCopies.ts"
 import { promptTitle } from "../runs/RunRows.tsx"
 import { useSessionStatuses } from "../status/SessionStatus.ts"
 import { useLanguage, useMessages } from "../text/Language.tsx"
 import type { IconName } from "../ui/Icon.tsx"
-import { themes, useTheme } from "../ui/Theme.ts"
+import { themes } from "../ui/Theme.ts"
 import { uiMessages } from "../ui/messages.ts"
 import { type PaletteItem, type PaletteSection, paletteSections } from "./paletteSections.ts"
 import { paletteMessages } from "./messages.ts"
@@ -47,7 +48,8 @@ const useCommands = (onKeys: () => void): ReadonlyArray<PaletteItem> => {
   const { commands: names } = useMessages(paletteMessages)
   const navigate = useNavigate()
   const [theme, choose] = useTheme()
-  const { language, selectLanguage } = useLanguage()
+  const { language } = useLanguage()
+  const selectLanguage = useSelectLanguage()
   const notifications = useNotificationSetting()
   const signOut = useSignOut()
   const command = (name: Command, icon: IconName, run: () => void, shortcut?: string): PaletteItem => ({

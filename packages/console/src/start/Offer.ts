@@ -68,6 +68,8 @@ export interface StartWish {
   readonly workspace?: string
   readonly agentId?: string
   readonly mode?: string
+  /** Of that agent. Undefined for the agent's usual one. */
+  readonly model?: string | undefined
 }
 
 export interface StartOffer {
@@ -76,6 +78,7 @@ export interface StartOffer {
   readonly agent: Agent | undefined
   readonly modes: ReadonlyArray<RunMode>
   readonly mode: RunMode | undefined
+  readonly model: string | undefined
 }
 
 /** What is offered now and closest to the wish: a part that is not offered falls back to the first usable one. */
@@ -91,5 +94,6 @@ export const chooseStart = (places: ReadonlyArray<WorkPlace>, wish: StartWish): 
   const agent = available.find(({ id }) => id === wish.agentId) ?? usualAgent(available)
   const modes = startModes(place?.workspace.offered, agent)
   const mode = modes.find((each) => each === wish.mode) ?? usualMode(modes)
-  return { place, agents, agent, modes, mode }
+  const model = agent !== undefined && agent.id === wish.agentId ? wish.model : undefined
+  return { place, agents, agent, modes, mode, model }
 }

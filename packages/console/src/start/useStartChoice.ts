@@ -1,12 +1,16 @@
-/** Choice of project, device, workspace, agent and mode: what the user has just picked, the URL, the last choice, then what is offered first. */
+/**
+ * Choice of project, device, workspace, agent, mode and model: what the user has just picked, the URL, the last choice in the project, then what is
+ * offered first.
+ */
 import type { ProjectId } from "@corral/domain/identity/Ids"
+import { withChoice } from "@corral/domain/preference/LastChoices"
+import type { LastChoice } from "@corral/domain/preference/Preferences"
 import { skipToken, useQuery } from "@tanstack/react-query"
 import { useState } from "react"
-import { useCurrentUser } from "../api/CurrentUser.ts"
 import { hubApi } from "../api/Hub.ts"
 import { isAtLeast, projectsQuery, targetsQuery } from "../api/ProjectsAndTargets.ts"
-import { chooseStart, placesOf, type StartWish } from "./Offer.ts"
-import { readLastChoice, storeLastChoice } from "./LastChoice.ts"
+import { preferencesQuery, useChangePreferences } from "../preference/StoredPreferences.ts"
+import { chooseStart, placesOf, type StartOffer, type StartWish } from "./Offer.ts"
 
 export type StartChoice = ReturnType<typeof useStartChoice>
 
@@ -25,46 +29,60 @@ export const useWorkspaceLinks = (
     refetchInterval
   })
 
+/** The last choices when they were first there: those of another browser do not change a choice that the user looks at. */
+const useLastChoices = () => {
+  const { data, isLoading } = useQuery(preferencesQuery)
+  const [first, setFirst] = useState<ReadonlyArray<LastChoice>>()
+  if (first === undefined && data !== undefined) setFirst(data.lastChoices ?? [])
+  return { last: first ?? [], isLoadingLast: isLoading }
+}
+
 /** `search`: a choice of the URL. `refetchInterval`: while the user sets up what the choice needs. */
 export const useStartChoice = (search: StartWish, refetchInterval: number | false = false) => {
-  const { user } = useCurrentUser()
-  const [last] = useState(() => readLastChoice(user.id))
+  const { isLoadingLast, last } = useLastChoices()
+  const change = useChangePreferences()
   const [picked, setPicked] = useState<StartWish>({})
-  const wish = { ...last, ...search, ...picked }
+  const [latest] = last
+  const wished = { ...(latest === undefined ? {} : { projectId: latest.projectId }), ...search, ...picked }
 
   const projects = useQuery({ ...projectsQuery, refetchInterval })
   const writable = (projects.data?.items ?? []).filter(({ role }) => isAtLeast(role, "member"))
-  const project = writable.find(({ id }) => id === wish.projectId) ?? writable[0]
+  const project = writable.find(({ id }) => id === wished.projectId) ?? writable[0]
   const targets = useQuery({ ...targetsQuery(project?.id), enabled: project !== undefined, refetchInterval })
   const links = useWorkspaceLinks(project?.id, refetchInterval)
   const places = placesOf(targets.data?.items ?? [], links.data?.items ?? [])
-  const pick = (choice: StartWish) => {
-    setPicked({ ...picked, ...choice })
-    storeLastChoice(user.id, { ...wish, ...choice })
-  }
+  const wish = { ...last.find(({ projectId }) => projectId === project?.id), ...wished }
   const offer = chooseStart(places, wish)
-  /** Stores all parts of what is used, for the next visit. */
-  const remember = () => {
-    const { agent, mode, place } = offer
+  /** Stores all parts of an offer, for the next visit from any browser. */
+  const remember = ({ agent, mode, model, place }: StartOffer = offer) => {
     if (project === undefined || place === undefined || agent === undefined || mode === undefined) return
-    storeLastChoice(user.id, {
+    const choice: LastChoice = {
       projectId: project.id,
       targetId: place.target.id,
       workspace: place.workspace.id,
       agentId: agent.id,
-      mode
-    })
+      mode,
+      ...(model === undefined ? {} : { model })
+    }
+    change(({ lastChoices }) => ({ lastChoices: withChoice(lastChoices, choice) }))
+  }
+  const pick = (choice: StartWish) => {
+    setPicked({ ...picked, ...choice })
+    // What another project offers is not there yet.
+    if (choice.projectId === undefined) remember(chooseStart(places, { ...wish, ...choice }))
   }
   return {
     error: projects.error ?? targets.error ?? links.error,
     isLoading:
       projects.isLoading ||
+      isLoadingLast ||
       (project !== undefined && (targets.data === undefined || links.data === undefined)),
     projects: writable,
     project,
     places,
     ...offer,
     pick,
-    remember
+    /** Stores what is used. */
+    remember: () => remember()
   }
 }

@@ -1,11 +1,12 @@
 /**
- * Language of the UI: the browser's language, or the user's choice, stored in this browser.
+ * Language of the UI: the browser's language, or the user's choice, with a copy in this browser.
  *
  * Each folder has its texts in `messages.ts`, so that they load with its pages.
  */
+import type { Language } from "@corral/domain/preference/Preferences"
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from "react"
 
-export type Language = "en" | "zh"
+export type { Language }
 
 /** What is between two sentences. A Chinese full stop brings its own space. */
 export const sentenceSpace: { readonly [L in Language]: string } = { en: " ", zh: "" }
@@ -39,6 +40,7 @@ const initial = (): Language => {
 
 interface LanguageState {
   readonly language: Language
+  /** Shows a language, and stores it in this browser. */
   readonly selectLanguage: (language: Language) => void
 }
 

@@ -13,18 +13,22 @@ const subscribe = (listener: () => void) => {
   }
 }
 
+/** Stores a text, and shows it in all components of this tab. */
+export const storeText = (
+  key: string,
+  text: string,
+  storage: Pick<Storage, "setItem"> = localStorage
+): void => {
+  storage.setItem(key, text)
+  for (const listener of listeners) listener()
+}
+
 /** The text, `null` if there is none, and its setter. */
 export const useStoredText = (
   key: string,
   storage: Pick<Storage, "getItem" | "setItem"> = localStorage
 ): readonly [string | null, (text: string) => void] => {
   const text = useSyncExternalStore(subscribe, () => storage.getItem(key))
-  const store = useCallback(
-    (next: string) => {
-      storage.setItem(key, next)
-      for (const listener of listeners) listener()
-    },
-    [key, storage]
-  )
+  const store = useCallback((next: string) => storeText(key, next, storage), [key, storage])
   return [text, store]
 }

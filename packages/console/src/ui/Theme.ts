@@ -1,12 +1,13 @@
-/** Theme: the system theme, or the user's choice, stored in this browser. Style sheets use `data-theme`. */
-import { useState } from "react"
+/** Theme of this browser: the system theme, or the user's choice. Style sheets use `data-theme`. */
+import type { Theme } from "@corral/domain/preference/Preferences"
+import { storeText, useStoredText } from "./StoredText.ts"
 
-export type Theme = "system" | "light" | "dark"
+export type { Theme }
 export const themes: ReadonlyArray<Theme> = ["system", "light", "dark"]
 
 const STORED = "corral.theme"
 
-const stored = (): Theme => themes.find((theme) => theme === localStorage.getItem(STORED)) ?? "system"
+const themeOf = (text: string | null): Theme => themes.find((theme) => theme === text) ?? "system"
 
 const show = (theme: Theme): void => {
   if (theme === "system") delete document.documentElement.dataset["theme"]
@@ -14,14 +15,12 @@ const show = (theme: Theme): void => {
 }
 
 /** Applies the stored theme before the first render. */
-export const showStoredTheme = (): void => show(stored())
+export const showStoredTheme = (): void => show(themeOf(localStorage.getItem(STORED)))
 
-export const useTheme = () => {
-  const [theme, setTheme] = useState(stored)
-  const choose = (chosen: Theme): void => {
-    localStorage.setItem(STORED, chosen)
-    show(chosen)
-    setTheme(chosen)
-  }
-  return [theme, choose] as const
+export const useStoredTheme = (): Theme => themeOf(useStoredText(STORED)[0])
+
+/** Shows a theme, and stores it in this browser. */
+export const storeTheme = (theme: Theme): void => {
+  storeText(STORED, theme)
+  show(theme)
 }

@@ -44,6 +44,9 @@ export const chineseByCode: { readonly [C in ErrorSentenceCode]: string } = {
 }
 
 export const chineseByMessage: ReadonlyMap<string, string> = new Map([
+  // Preferences.
+  ["Your preferences were changed in the meantime.", "您的偏好设置已在其他地方更改。"],
+  ["These preferences are too large.", "偏好设置的内容过大。"],
   // Runs and their devices.
   ["The run is live.", "此次运行仍在进行中。"],
   ["The run has ended.", "此次运行已结束。"],
@@ -151,6 +154,26 @@ export const chineseByMessage: ReadonlyMap<string, string> = new Map([
   ["This user is not a project member.", "该用户不是项目成员。"],
   ["Browsers can't open a link.", "浏览器无法打开设备连接。"],
   ["You can't change a revoked device.", "无法更改已吊销的设备。"],
+  [
+    "The configuration file of the Edge defines this id. Change it there.",
+    "此 ID 由 Edge 的配置文件定义，请在该文件中更改。"
+  ],
+  [
+    "An Edge stores up to 100 presets, 1 MiB in total. Remove one first.",
+    "一个 Edge 最多保存 100 个配置，总共 1 MiB。请先移除一个。"
+  ],
+  [
+    "From a Hub, only profiles with a label, an adapter, a mode below full_access and a model can be set. Set others on the device.",
+    "通过 Hub 只能设置名称、适配器、完全访问以下的模式和模型。其他设置请在设备上进行。"
+  ],
+  [
+    "A run of this agent is in progress. Cancel it or wait for its end, then try again.",
+    "该智能体正在运行。请取消运行或等它结束，然后重试。"
+  ],
+  [
+    "The Edge of this device is too old to manage profiles from here. Update it.",
+    "该设备的 Edge 版本过旧，无法在此管理智能体配置。请更新它。"
+  ],
   ["Do this in your browser, where you are signed in.", "请在您已登录的浏览器中进行此操作。"],
   [
     "Sign in again to continue: your last sign-in is more than 15 minutes old.",

@@ -40,14 +40,10 @@ describe("AccountStorage", () => {
 
   it("keeps pins, the last visit and notifications for the next sign-in of the account", () => {
     page.claim("ana")
-    for (const key of ["corral.pins.ana", "corral.visit.ana", "corral.notifications.ana"])
-      page.setItem(key, "1")
-    page.setItem("corral.start.ana", "{}")
+    for (const key of ["corral.pins.ana", "corral.visit.ana"]) page.setItem(key, "1")
+    page.setItem("corral.review.ana", "{}")
     page.release()
-    assert.deepStrictEqual(
-      [...local.entries.keys()],
-      ["corral.pins.ana", "corral.visit.ana", "corral.notifications.ana"]
-    )
+    assert.deepStrictEqual([...local.entries.keys()], ["corral.pins.ana", "corral.visit.ana"])
   })
 
   it("deletes what an earlier version stored without an account", () => {

@@ -328,12 +328,20 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
   it("stores the selected theme and language", async () => {
     const page = await at("/")
     await page.getByRole("button", { name: "owner" }).click()
+    const stored = () => page.waitForResponse(isChange)
+    const isChange = (response: { readonly request: () => { readonly method: () => string } }): boolean =>
+      response.request().method() === "PATCH"
+    const dark = stored()
     await page.getByRole("menuitemradio", { name: "Dark" }).click()
+    await dark
+    const chinese = stored()
     await page.getByRole("menuitemradio", { name: "中文" }).click()
+    await chinese
     await page.keyboard.press("Escape")
     await page.reload()
     await heading(page, "首页").waitFor()
     assert.strictEqual(await page.locator("html").getAttribute("data-theme"), "dark")
+    await joined.owner.ask("PATCH", "/client/preferences", { body: { theme: null, language: null } })
     await browser.end(page)
   })
 

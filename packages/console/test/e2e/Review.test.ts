@@ -1,5 +1,5 @@
 /** The side panel in a real browser, with a real Hub and a real Edge: changes as a review, files, previews and the log. */
-import { assert, beforeAll, describe, it } from "@effect/vitest"
+import { afterEach, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { Session } from "@corral/domain/session/Session"
@@ -47,6 +47,11 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
       assert.strictEqual(created.status, 201, created.text)
     })
   }, 120_000)
+
+  const prefer = (diffLayout: "split" | null) =>
+    joined.owner.ask("PATCH", "/client/preferences", { body: { diffLayout } })
+  // Every page is of the same user.
+  afterEach(() => prefer(null))
 
   const inWorkspace = (name: string): string => join(joined.edge.workspace, name)
   const write = (name: string, content: string | Buffer): void => {
@@ -354,7 +359,7 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
 
   it("shows one column on a phone, also where two were chosen", async () => {
     const page = await open(session, first, { viewport: phone })
-    await page.evaluate("localStorage.setItem('corral.diff.layout', 'split')")
+    await prefer("split")
     await page.reload()
     await page.locator(".diff-line").first().waitFor()
     assert.strictEqual(await page.locator(".diff-pair").count(), 0)

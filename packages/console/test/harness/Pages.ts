@@ -35,6 +35,7 @@ export const pageNames = [
   "edited",
   "task",
   "devices",
+  "presets",
   "audit",
   "deeds",
   "auditTable",
@@ -42,6 +43,31 @@ export const pageNames = [
   "nowhere"
 ] as const
 export type PageName = (typeof pageNames)[number]
+
+/** A profile that the owner can change from the console, one that only the device can, and a runner. */
+const makePresets = async ({ client }: Joined["edge"]): Promise<void> => {
+  const settings = {
+    label: "Careful with a long name that a phone has to wrap",
+    adapter: "scripted",
+    mode: "plan"
+  }
+  for (const body of [
+    { id: "careful", kind: "profile", settings: { ...settings, model: "small-model-2026-11" } },
+    {
+      id: "deployer",
+      kind: "profile",
+      settings: { label: "Deployer", adapter: "scripted", env: ["DEPLOY_KEY"] }
+    },
+    {
+      id: "parrot",
+      kind: "runner",
+      settings: { label: "Parrot", runtime: "text", command: ["cat"], stdin: "prompt" }
+    }
+  ]) {
+    const answer = await client.ask("POST", "/v1/presets", { body })
+    assert.strictEqual(answer.status, 201, answer.text)
+  }
+}
 
 /** Makes the content of all pages. Returns the path of each page. */
 export const makePages = async (joined: Joined): Promise<Readonly<Record<PageName, string>>> => {
@@ -55,6 +81,7 @@ export const makePages = async (joined: Joined): Promise<Readonly<Record<PageNam
     const answer = await owner.ask("POST", `/client/approvals/${id}/decide`, { body })
     assert.strictEqual(answer.status, 200, answer.text)
   }
+  await makePresets(joined.edge)
   const edited = await pendingOf(
     `/say Look at this.\n/shell ${long}\n/write made.txt first\\nsecond\n/say after`
   )
@@ -109,6 +136,7 @@ export const makePages = async (joined: Joined): Promise<Readonly<Record<PageNam
     edited: `/approvals/${edited.approvalId}`,
     task: `/tasks/${edited.task.id}`,
     devices: "/devices",
+    presets: `/devices/${joined.deviceId}/presets`,
     audit: `/audit?projectId=${projectId}`,
     deeds: "/audit?action=approval.decide",
     auditTable: `/audit?projectId=${projectId}&view=table`,

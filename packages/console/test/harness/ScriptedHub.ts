@@ -385,6 +385,7 @@ export class ScriptedHub {
     const input = this.inputs.find(({ id: inputId }) => path === `/client/inputs/${inputId}`)
     const answersByPath: Readonly<Record<string, unknown>> = {
       "/client/auth/me": { user: { id: ids.user, name: "Ana Example" }, kind: "web", expiresAt: at(86_400) },
+      "/client/preferences": { version: 0 },
       "/client/projects": page([project]),
       [`/client/projects/${ids.project}`]: project,
       "/client/devices": page([{ ...target, kind: "desktop", sharedWith: [ids.project] }]),

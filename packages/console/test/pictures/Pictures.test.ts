@@ -97,10 +97,7 @@ describe.skipIf(!hasChromium || !picturing)("pictures of the console", { timeout
   const choose = async (page: Page): Promise<void> => {
     const { deviceId, owner, projectId } = shop.joined
     const choice = { projectId, targetId: deviceId, workspace: "shop", agentId: "acp:example", mode: "ask" }
-    await page.evaluate(
-      ([key, text]) => localStorage.setItem(String(key), String(text)),
-      [`corral.start.${owner.userId}`, JSON.stringify(choice)]
-    )
+    await owner.ask("PATCH", "/client/preferences", { body: { lastChoices: [choice] } })
     await page.reload()
     await page.getByText("npm version minor").first().waitFor()
     await page.getByText("npm test").first().waitFor()

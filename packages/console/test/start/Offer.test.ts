@@ -103,8 +103,15 @@ describe("Offer", () => {
         agents: [],
         agent: undefined,
         modes: [],
-        mode: undefined
+        mode: undefined,
+        model: undefined
       })
+    })
+
+    it("has the model of the wish for its agent only", () => {
+      const modelOf = (agentId: string) => chooseStart(places, { agentId, model: "large" }).model
+      assert.deepStrictEqual([modelOf("claude"), modelOf("gone")], ["large", undefined])
+      assert.isUndefined(chooseStart(places, { model: "large" }).model)
     })
 
     it("follows the wish, also to an offline device", () => {

@@ -33,6 +33,7 @@ export const auditActions = {
   "device.revoke": "revoke a device",
   "device.connect": "connect a device; recorded when refused",
   "device.rotate": "replace the key of a device",
+  "device.presets": "create, change or remove a preset of a device",
   "device.flapping": "two machines use the key of one device",
   // Sign-ins and API keys.
   "sign_in.issue": "sign in",

@@ -3,6 +3,7 @@
  */
 import { Option, Schema } from "effect"
 import { ChatBindingId } from "../identity/Ids.ts"
+import { Language } from "../preference/Preferences.ts"
 import { oneLine } from "../text/OneLine.ts"
 
 /** An id that the chat platform assigned. */
@@ -93,8 +94,10 @@ export const chatName = oneLine(200)
 
 /** Response of the Hub to an integration event. */
 export const IntegrationReceipt = Schema.Struct({
-  /** The user that the account acts as. For messages and card actions. */
-  user: Schema.optionalKey(Schema.Struct({ id: Schema.String, name: Schema.String })),
+  /** The user that the account acts as, with the language that the user prefers. For messages and card actions. */
+  user: Schema.optionalKey(
+    Schema.Struct({ id: Schema.String, name: Schema.String, language: Schema.optionalKey(Language) })
+  ),
   /** Page where the account can be linked. For `identity.binding.required`. */
   link: Schema.optionalKey(Schema.Struct({ url: Schema.String, expiresAt: Schema.String }))
 }).annotate({ identifier: "IntegrationReceipt" })

@@ -13,6 +13,7 @@ import { EdgeHealth } from "./Health.ts"
 import { EdgeHubLink } from "./HubLink.ts"
 import { EdgeInputs } from "./Inputs.ts"
 import { EdgePermissions } from "./Permissions.ts"
+import { EdgePresets } from "./Presets.ts"
 import { EdgePreviews } from "./Previews.ts"
 import { EdgeRuns } from "./Runs.ts"
 import { EdgeWorkspaces } from "./Workspaces.ts"
@@ -22,6 +23,7 @@ export class EdgeApi extends HttpApi.make("edge")
   .add(
     EdgeHealth,
     EdgeAgents,
+    EdgePresets,
     EdgeWorkspaces,
     EdgeFiles,
     EdgeRuns,

@@ -100,6 +100,14 @@ export class EdgeRuns extends HttpApiGroup.make("runs")
       OpenApi.Description,
       "Waits up to `waitMs` for the end of the run. 202 if the run is still in progress. A run that failed for a reason without its own status returns `internal`; the run has the failure."
     ),
+    HttpApiEndpoint.get("raw", "/v1/runs/:id/raw", {
+      params: run,
+      success: HttpApiSchema.StreamUint8Array(),
+      error: responses("not_found")
+    }).annotate(
+      OpenApi.Description,
+      "What the run's program printed, without secrets, as JSON lines: of stdout `{at, stream, text, end?, bytes?}`, the end of stderr, and the exit. The first line is `{leftOut}` if the beginning was deleted. `not_found` unless the Edge kept it (`CORRAL_EDGE_RAW_OUTPUT=keep`). No Hub serves it."
+    ),
     HttpApiEndpoint.get("events", "/v1/runs/:id/events", {
       params: run,
       query: { after: Schema.optionalKey(After), limit: Limit },

@@ -5,6 +5,7 @@
 import { Schema } from "effect"
 import { DeviceId } from "../identity/Ids.ts"
 import { ConfinementKind } from "../run/Confinement.ts"
+import { LayerStatus } from "./LayerStatus.ts"
 
 /** Status of a service. `degraded`: a part does not work. With 503, the service cannot work without that part. */
 export const HealthStatus = Schema.Literals(["ok", "degraded"])
@@ -159,6 +160,14 @@ export const PublicHealth = Schema.Struct({
 }).annotate({ identifier: "PublicHealth" })
 export type PublicHealth = typeof PublicHealth.Type
 export const PublicNotReady = notReady(PublicHealth, "PublicNotReady")
+
+/** Readiness of a Hub with the status of each layer of the contract. */
+export const PublicStatus = Schema.Struct({
+  ...PublicHealth.fields,
+  layers: Schema.Record(Schema.String, LayerStatus)
+}).annotate({ identifier: "PublicStatus" })
+export type PublicStatus = typeof PublicStatus.Type
+export const PublicStatusNotReady = notReady(PublicStatus, "PublicStatusNotReady")
 
 /** Public counts of a Hub. */
 export const PublicStats = Schema.Struct({

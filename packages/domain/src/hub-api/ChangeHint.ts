@@ -1,5 +1,6 @@
 /**
- * Hints of the change feed: the id and the current state of a changed device, approval, question, task, run or message, without its content.
+ * Hints of the change feed: the id and the current state of a changed device, approval, question, task, run or message, without its content, and
+ * that the reader's preferences have changed.
  *
  * A reader that receives a hint reads the resource again. Later versions of the contract can add kinds, so readers ignore unknown kinds.
  */
@@ -15,7 +16,8 @@ import {
   ProjectId,
   RunId,
   SessionId,
-  TaskId
+  TaskId,
+  UserId
 } from "../identity/Ids.ts"
 import { InputState } from "../input/InputRequest.ts"
 import { DeliveryState } from "../session/Message.ts"
@@ -53,7 +55,9 @@ export const ChangeHint = Schema.Union([
     projectId: ProjectId,
     /** Only messages to an agent. */
     delivery: Schema.optionalKey(DeliveryState)
-  })
+  }),
+  /** Of the reader, with the reader's own id. */
+  Schema.Struct({ kind: Schema.Literal("preferences"), id: UserId })
 ]).annotate({ identifier: "HubNews" })
 export type ChangeHint = typeof ChangeHint.Type
 

@@ -5,6 +5,7 @@
  * request the Hub looks up the user of that account. It refuses with `binding_required` if the account is not linked.
  */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { BindingUpdates, NextBindingUpdates } from "../chat/BindingUpdate.ts"
 import {
   BindChatAccount,
   ChatAccount,
@@ -49,6 +50,17 @@ export class HubIntegrations extends HttpApiGroup.make("integrations")
         OpenApi.Description,
         "Links the account with the number that the user typed in the chat. `binding_required` if the number is wrong, with `triesLeft` in the " +
           "details, or if this account has no confirmed link. The link is closed after five wrong numbers."
+      ),
+    HttpApiEndpoint.post("bindingUpdates", "/integrations/bindings/updates", {
+      payload: NextBindingUpdates,
+      success: BindingUpdates,
+      error: responses("schema_validation_failed")
+    })
+      .annotate(RequiredAuthority, "gateway")
+      .annotate(
+        OpenApi.Description,
+        "Notes which updates of bindings the Gateway of a bot has received, and returns those that it has not: `identity.binding.updated`, oldest " +
+          "first. An update is returned until it is noted."
       ),
     HttpApiEndpoint.post("unbind", "/integrations/bindings/unbind", {
       payload: ChatAccount,

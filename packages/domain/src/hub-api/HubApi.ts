@@ -13,6 +13,8 @@ import { HubDeviceRegistration, HubDevices } from "./Devices.ts"
 import { HubFiles } from "./Files.ts"
 import { HubChangeFeed } from "./ChangeFeed.ts"
 import { HubInputs } from "./Inputs.ts"
+import { HubPresets } from "./Presets.ts"
+import { HubPreferences } from "./Preferences.ts"
 import { HubProjects } from "./Projects.ts"
 import { HubPublic } from "./Public.ts"
 import { HubRuns } from "./Runs.ts"
@@ -34,6 +36,7 @@ export class HubApi extends HttpApi.make("hub")
     HubProjects,
     HubDeviceRegistration,
     HubDevices,
+    HubPresets,
     HubFiles,
     HubTasks,
     HubRuns,
@@ -42,6 +45,7 @@ export class HubApi extends HttpApi.make("hub")
     HubChangeFeed,
     HubIntegrations,
     HubChatBindings,
+    HubPreferences,
     HubAudit
   )
   .annotate(HttpApi.ParseOptions, { errors: "all" })

@@ -1,9 +1,16 @@
 /**
- * Public endpoints of a Hub: readiness, liveness and counts.
+ * Public endpoints of a Hub: readiness, liveness, the status of each layer, and counts.
  */
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { RequiredAuthority } from "../access/EndpointAuthority.ts"
-import { Liveness, PublicHealth, PublicNotReady, PublicStats } from "../http/Health.ts"
+import {
+  Liveness,
+  PublicHealth,
+  PublicNotReady,
+  PublicStats,
+  PublicStatus,
+  PublicStatusNotReady
+} from "../http/Health.ts"
 import { RequestIds } from "../http/RequestContext.ts"
 
 export class HubPublic extends HttpApiGroup.make("public")
@@ -17,8 +24,8 @@ export class HubPublic extends HttpApiGroup.make("public")
       "public.read"
     ),
     HttpApiEndpoint.get("publicHealth", "/api/public/health", {
-      success: PublicHealth,
-      error: PublicNotReady
+      success: PublicStatus,
+      error: PublicStatusNotReady
     }).annotate(RequiredAuthority, "public.read"),
     HttpApiEndpoint.get("publicStats", "/api/public/stats", { success: PublicStats }).annotate(
       RequiredAuthority,

@@ -9,6 +9,7 @@ import { Diff } from "../edge-api/Diff.ts"
 import { MAX_LIMIT } from "../http/Page.ts"
 import { ArtifactId, MessageId, PreviewId, RunId, WorkspaceId } from "../identity/Ids.ts"
 import { OpenedPreview } from "../device/Preview.ts"
+import { Preset, PresetChange } from "../run/Preset.ts"
 import { CreateRun, Run, RunFailure, RunInput } from "../run/Run.ts"
 import { FileEntry, FilePreview, FileQuery, FoundFiles, WorkspacePath } from "../device/Workspace.ts"
 import { Attachment } from "../session/Attachment.ts"
@@ -101,6 +102,12 @@ export const edgeCommands = {
   FindFiles: {
     payload: Schema.Struct({ workspace: WorkspaceId, query: FileQuery, limit: FindLimit }),
     success: FoundFiles
+  },
+  ListPresets: { payload: Schema.Struct({}), success: Schema.Array(Preset) },
+  /** The answer has the preset as it is then, unless it was removed. */
+  ChangePreset: {
+    payload: Schema.Struct({ change: PresetChange, by: Schema.String }),
+    success: Schema.Struct({ preset: Schema.optionalKey(Preset) })
   }
 } as const
 
@@ -143,7 +150,9 @@ export const EdgeCommand = Schema.Union([
   command("OpenPreview", edgeCommands.OpenPreview),
   command("ListFiles", edgeCommands.ListFiles),
   command("ReadFile", edgeCommands.ReadFile),
-  command("FindFiles", edgeCommands.FindFiles)
+  command("FindFiles", edgeCommands.FindFiles),
+  command("ListPresets", edgeCommands.ListPresets),
+  command("ChangePreset", edgeCommands.ChangePreset)
 ])
 export type EdgeCommand = typeof EdgeCommand.Type
 

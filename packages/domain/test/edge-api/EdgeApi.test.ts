@@ -60,6 +60,7 @@ const runs = HttpApiBuilder.group(Api, "runs", (handlers) =>
       finish: notFound,
       input: notFound,
       result: notFound,
+      raw: notFound,
       events: notFound
     })
   )

@@ -32,6 +32,8 @@ export class Grants extends Context.Service<
     readonly remove: (id: GrantId) => Effect.Effect<void, NotFound>
     /** Deletes the grants of a run's session, if no other run of the session has a log. */
     readonly forgetRun: (runId: RunId) => Effect.Effect<void, StoreFailed>
+    /** Deletes the grants of an agent, whose id will name another one. */
+    readonly forgetAgent: (agentId: AgentId) => Effect.Effect<void, StoreFailed>
     /** Rules of the configuration for a workspace and, in `ofAgent`, an agent. */
     readonly configuredFor: (
       workspace: WorkspaceId,
@@ -86,6 +88,8 @@ export class Grants extends Context.Service<
             if (hasOtherLog(store, runId, sessionId)) return Effect.void
             return store.commit([["DELETE FROM grants WHERE session_id = ?", sessionId]])
           }),
+        forgetAgent: (agentId) =>
+          store.commit([["DELETE FROM grants WHERE json_extract(body, '$.agentId') = ?", agentId]]),
         forRun: (run, root, ofAgent = [], attachmentFolder = undefined) =>
           new RunPolicy({
             run,

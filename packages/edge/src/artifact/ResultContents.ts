@@ -16,11 +16,21 @@ const kindOf = (mediaType: string): Part["type"] => {
 export class ResultContents {
   /** By call, in the order of the artifacts. */
   readonly #parts = new SparseMap<string, Array<Part>>()
+  #published = 0
+
+  /** Artifacts that belong to no call: those that tools and the program published, and plans. */
+  get published(): number {
+    return this.#published
+  }
 
   /** Follows an event of the log. */
   read(event: EventDraft): void {
     if (event.type === "run.artifact.ready") this.#add(event.payload)
-    else if (event.type === "run.tool.result") this.#parts.delete(event.payload.callId)
+    else if (event.type === "run.tool.result") {
+      this.#parts.delete(event.payload.callId)
+      // The whole output of a call comes before its result, which names it.
+      if (event.payload.artifactId !== undefined) this.#published--
+    }
   }
 
   /** The event with the artifacts of its call, if it is the result of one that has any. */
@@ -34,7 +44,10 @@ export class ResultContents {
   }
 
   #add({ artifactId, callId, mediaType, name }: PayloadOf<"run.artifact.ready">): void {
-    if (callId === undefined) return
+    if (callId === undefined) {
+      this.#published++
+      return
+    }
     const part = { type: kindOf(mediaType), artifactId, mediaType, name }
     const parts = this.#parts.get(callId)
     if (parts === undefined) this.#parts.set(callId, [part])

@@ -77,6 +77,8 @@ export interface EdgeConfig {
   readonly retention: RetentionLimits
   /** How large the caches of confined runs may be together, in MiB, before the oldest are removed; 0: any size. */
   readonly cacheMaxMiB: number
+  /** Whether the raw output of runs is kept on this machine, for authors of adapters. */
+  readonly rawOutput: "off" | "keep"
   /** Ping and stall times of event streams; the contract's by default. */
   readonly streamTimes?: StreamTimesOptions | undefined
   /** File of the device that this Edge is at a Hub; `device.json` in `home` by default. It may be created or removed at any time. */
@@ -119,7 +121,8 @@ export const edgeDefaults = {
   maxQueued: 1_000,
   requestsPerSecond: 5_000,
   retention: { days: 30, maxMiB: 2_048 },
-  cacheMaxMiB: 10_240
+  cacheMaxMiB: 10_240,
+  rawOutput: "off"
 } satisfies Partial<EdgeConfig>
 
 /** A configuration with the defaults for what is not given. Child processes receive nothing of the environment by default. */

@@ -58,6 +58,29 @@ const parsed = <A>(payload: Buffer): A | undefined => {
   }
 }
 
+/** A connection on which the holder has not yet said what it has of the run. */
+interface Opening {
+  /** Whether a state was sent. */
+  readonly keeps: boolean
+  readonly resume: (exit: Effect.Effect<HeldRunConnection, HolderFailed>) => void
+  readonly blob: Array<Buffer>
+  /** Bytes of the blob that have not arrived. */
+  missing: number
+  opened?: OpenedRun | undefined
+}
+
+/** What the holder has of the run, once all of it has arrived. */
+const openedBy = (opening: Opening, type: number, payload: Buffer): OpenedRun | undefined => {
+  if (type === frameTypes.opened) {
+    opening.opened = parsed<OpenedRun>(payload)
+    opening.missing = opening.opened?.keepBytes ?? 0
+  } else if (type === frameTypes.blob) {
+    opening.blob.push(Buffer.from(payload))
+    opening.missing -= payload.length
+  }
+  return opening.missing > 0 ? undefined : opening.opened
+}
+
 export class HeldRunConnection {
   readonly opened: OpenedRun
   /** The state that an Edge kept last. */
@@ -92,33 +115,11 @@ export class HeldRunConnection {
     groups?: string
   ): Effect.Effect<HeldRunConnection, HolderFailed> =>
     Effect.callback((resume) => {
-      let opened: OpenedRun | undefined
-      let connection: HeldRunConnection | undefined
-      const blob: Array<Buffer> = []
-      let missing = 0
-      const socket = connectSocket(place.socket, {
-        onData: (piece) => (connection === undefined ? undefined : connection.#receiveData(piece)),
-        onFrame: (type, payload) => {
-          if (connection !== undefined) return connection.#receive(type, payload)
-          if (type === frameTypes.opened) {
-            opened = parsed<OpenedRun>(payload)
-            missing = opened?.keepBytes ?? 0
-          } else if (type === frameTypes.blob) {
-            blob.push(Buffer.from(payload))
-            missing -= payload.length
-          }
-          if (opened === undefined || missing > 0) return
-          const open = new HeldRunConnection(socket, opened, Buffer.concat(blob))
-          connection = open
-          if (state === undefined) return resume(Effect.succeed(open))
-          open.#keepWaiters.push((isKept) =>
-            resume(isKept ? Effect.succeed(open) : Effect.fail(lostHolder(open.#closed)))
-          )
-        },
-        onClose: (reason) => {
-          if (connection !== undefined) connection.#receiveClose(reason)
-          else resume(Effect.fail(openFailure(reason)))
-        }
+      const socket = HeldRunConnection.#connect(place, {
+        keeps: state !== undefined,
+        resume,
+        blob: [],
+        missing: 0
       })
       try {
         const key = readFileSync(holderKeyFile(place.folder), "utf8")
@@ -129,6 +130,37 @@ export class HeldRunConnection {
       }
       return Effect.sync(() => void socket.destroy())
     })
+
+  /** The socket lives as long as the run: its handlers forget what only the opening needs, such as the state. */
+  static #connect(place: HolderPlace, first: Opening): Socket {
+    let opening: Opening | undefined = first
+    let connection: HeldRunConnection | undefined
+    const socket = connectSocket(place.socket, {
+      onData: (piece) => (connection === undefined ? undefined : connection.#receiveData(piece)),
+      onFrame: (type, payload) => {
+        if (connection !== undefined) return connection.#receive(type, payload)
+        if (opening === undefined) return
+        const opened = openedBy(opening, type, payload)
+        if (opened === undefined) return
+        connection = new HeldRunConnection(socket, opened, Buffer.concat(opening.blob))
+        connection.#answer(opening)
+        opening = undefined
+      },
+      onClose: (reason) => {
+        if (connection !== undefined) connection.#receiveClose(reason)
+        else opening?.resume(Effect.fail(openFailure(reason)))
+      }
+    })
+    return socket
+  }
+
+  /** Succeeds now, or when the holder has the state. */
+  #answer({ keeps, resume }: Opening): void {
+    if (!keeps) return resume(Effect.succeed(this))
+    this.#keepWaiters.push((isKept) =>
+      resume(isKept ? Effect.succeed(this) : Effect.fail(lostHolder(this.#closed)))
+    )
+  }
 
   /** Whether the holder has died, or the connection was closed. */
   get isClosed(): boolean {

@@ -103,7 +103,6 @@ export interface FrameHandlers {
 export class FrameReader {
   readonly #handlers: FrameHandlers
   readonly #streamed: number | undefined
-  readonly #header = Buffer.allocUnsafe(HEADER_BYTES)
   #headerBytes = 0
   #type = 0
   /** Bytes of the payload that have not arrived. */
@@ -138,10 +137,13 @@ export class FrameReader {
 
   #readHeader(chunk: Buffer, start: number): number {
     const end = Math.min(chunk.length, start + HEADER_BYTES - this.#headerBytes)
-    for (let at = start; at < end; at++) this.#header[this.#headerBytes++] = chunk[at] ?? 0
+    // As numbers: a small buffer of a connection would keep the memory that Node shares among small buffers.
+    for (let at = start; at < end; at++) {
+      const byte = chunk[at] ?? 0
+      if (this.#headerBytes++ === 0) this.#type = byte
+      else this.#missing = this.#missing * 256 + byte
+    }
     if (this.#headerBytes < HEADER_BYTES) return end
-    this.#type = this.#header[0] ?? 0
-    this.#missing = this.#header.readUInt32BE(1)
     if (!allTypes.has(this.#type)) this.#refuse(`unknown type ${this.#type}`)
     else if (this.#missing > this.maxPayload) this.#refuse(`a payload of ${this.#missing} bytes`)
     return end

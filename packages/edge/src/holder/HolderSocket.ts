@@ -24,7 +24,8 @@ let shared: Buffer | undefined
 
 export const connectSocket = (path: string, handlers: HolderSocketHandlers): Socket => {
   shared ??= Buffer.allocUnsafeSlow(READ_BYTES)
-  let reason: NodeJS.ErrnoException = new Error("the holder closed the connection")
+  // An error keeps what its stack has: none is made before there is a reason.
+  let reason: NodeJS.ErrnoException | undefined
   const reader = new FrameReader(
     {
       onFrame: (type, payload) => {
@@ -49,7 +50,7 @@ export const connectSocket = (path: string, handlers: HolderSocketHandlers): Soc
   socket.on("error", (error) => (reason = error))
   socket.once("close", () => {
     reader.stop()
-    handlers.onClose(reason)
+    handlers.onClose(reason ?? new Error("the holder closed the connection"))
   })
   return socket
 }

@@ -1,5 +1,5 @@
 /**
- * Endpoints of `/v1/runs`: create, list, read, cancel, pause, resume, finish, further input, result and log. The events of a run are a page or a
+ * Endpoints of `/v1/runs`: create, list, read, cancel, pause, resume, finish, further input, result, raw output and log. The events of a run are a page or a
  * stream.
  */
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
@@ -17,13 +17,15 @@ import { CurrentRequestId, withErrorObject } from "@corral/domain/http/RequestCo
 import type { Run } from "@corral/domain/run/Run"
 import { traceparentOf } from "@corral/domain/http/TraceContext"
 import { Effect, Stream } from "effect"
-import { HttpServerRequest } from "effect/http"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
+import { RawOutputs } from "../raw/RawOutputs.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { LOCAL_PRINCIPAL } from "./Principal.ts"
+import { savedHeaders } from "@corral/service/http/Attachment"
 import { markReplayed } from "@corral/service/http/Replayed"
 import { startAfter } from "@corral/domain/http/EventPosition"
 import type { RunId } from "@corral/domain/identity/Ids"
@@ -75,6 +77,7 @@ export const edgeRuns = HttpApiBuilder.group(
     const log = yield* EdgeEventLog
     const supervisor = yield* RunSupervisor
     const idempotency = yield* EdgeIdempotency
+    const rawOutputs = yield* RawOutputs
 
     return handlers.handleAll({
       list: ({ query: { cursor, limit, replaced, state } }) =>
@@ -126,6 +129,14 @@ export const edgeRuns = HttpApiBuilder.group(
       result: Effect.fnUntraced(function* ({ params, query }) {
         const run = yield* supervisor.result(params.id, query.waitMs ?? 0)
         return yield* resultOf(run)
+      }, withErrorObject),
+
+      raw: Effect.fnUntraced(function* ({ params }) {
+        const { id } = yield* supervisor.get(params.id)
+        return HttpServerResponse.text(yield* rawOutputs.read(id), {
+          contentType: "application/x-ndjson",
+          headers: savedHeaders(`${id}.jsonl`)
+        })
       }, withErrorObject),
 
       events: Effect.fnUntraced(function* ({ params, query }) {

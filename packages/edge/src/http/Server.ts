@@ -6,6 +6,7 @@
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import type { ConnectionHandlers } from "@corral/service/http/Connections"
 import { crossOrigin } from "@corral/service/http/CrossOrigin"
+import { DOCUMENT_PATHS, serviceDocuments } from "@corral/service/http/ServiceDocuments"
 import { endpointPaths } from "@corral/service/http/Unanswered"
 import { mountedLayer } from "@corral/service/http/Mounted"
 import { type HttpRefusal, refuseUpgrade } from "@corral/service/http/Refusal"
@@ -35,6 +36,7 @@ import { edgeHealth } from "./Health.ts"
 import { edgeInputs } from "./Inputs.ts"
 import { edgeLink } from "./Link.ts"
 import { permissions } from "./Permissions.ts"
+import { presets } from "./Presets.ts"
 import { previews } from "./Previews.ts"
 import { edgeRuns } from "./Runs.ts"
 import { workspaces } from "./Workspaces.ts"
@@ -46,6 +48,7 @@ const edgeApiRoutes = HttpApiBuilder.layer(EdgeApi).pipe(
   Layer.provide([
     edgeHealth,
     agents,
+    presets,
     workspaces,
     edgeFiles,
     edgeRuns,
@@ -59,6 +62,7 @@ const edgeApiRoutes = HttpApiBuilder.layer(EdgeApi).pipe(
     edgeLink
   ]),
   Layer.provide([SchemaErrors.layer, requestIds, authority]),
+  Layer.merge(serviceDocuments("edge", import.meta.url)),
   Layer.provide(guardedRoutes),
   Layer.provide(HttpServer.layerServices)
 )
@@ -131,7 +135,7 @@ const connectionsOf = Effect.fnUntraced(function* ({ allowedOrigins, requestsPer
   }
 
   const handlers: ConnectionHandlers = {
-    paths: endpointPaths(EdgeApi),
+    paths: [...endpointPaths(EdgeApi), ...DOCUMENT_PATHS],
     crossOrigin: crossOrigin(EdgeApi, new Set(allowedOrigins)),
     refusalOf: (request, isUpgrade) => {
       const refusal = guard.refusalOfMessage(request, isUpgrade)

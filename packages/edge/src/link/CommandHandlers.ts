@@ -39,6 +39,7 @@ import { Attachments, type TurnAttachments } from "../attachment/Attachments.ts"
 import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { Previews } from "../preview/Previews.ts"
 import { attachmentNote } from "../attachment/AttachedFiles.ts"
+import { Presets } from "../runtime/Presets.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
 import { diffFolder } from "../workspace/DiffFolder.ts"
@@ -138,6 +139,7 @@ const services = Effect.all({
   attachments: Attachments,
   hubAttachments: HubAttachments,
   idempotency: EdgeIdempotency,
+  presets: Presets,
   previews: Previews,
   runs: RunSupervisor,
   snapshots: Snapshots,
@@ -223,6 +225,10 @@ const executeCommand = (
       const { path, workspace } = command.payload
       return Effect.flatMap(workspaces.open(workspace), (root) => previewFile(root.path, path))
     }
+    case "ListPresets":
+      return services.presets.listRemotely
+    case "ChangePreset":
+      return changePreset(services, command)
   }
 }
 
@@ -321,6 +327,20 @@ const answerInput = Effect.fnUntraced(function* (
   const request = { scope: "hub", key: commandId, request: payload }
   const { body } = yield* idempotency.once(request, (keep: ResultRows<InputRequest>) =>
     runs.answer(runId, inputId, { answer, by, origin, allowsPlain: false, keep })
+  )
+  return body
+})
+
+/** The command's receipt is stored after the change: a repeated command finds it. */
+const changePreset = Effect.fnUntraced(function* (
+  { idempotency, presets, store }: Services,
+  { commandId, payload }: Extract<EdgeCommand, { readonly name: "ChangePreset" }>
+) {
+  const request = { scope: "hub", key: commandId, request: payload }
+  const { body } = yield* idempotency.once(request, (keep: ResultRows<CommandSuccess<"ChangePreset">>) =>
+    Effect.tap(presets.changeRemotely(payload.change, payload.by), (result) =>
+      Effect.orDie(store.commit(keep(result)))
+    )
   )
   return body
 })

@@ -5,20 +5,10 @@
  */
 import { PublicKey } from "@corral/domain/device/Device"
 import { DeviceId } from "@corral/domain/identity/Ids"
-import { makeFolder } from "@corral/service/MakeFolder"
 import { Data, Effect, Option, Schema } from "effect"
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto"
-import {
-  closeSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync
-} from "node:fs"
-import { dirname } from "node:path"
+import { readFileSync, statSync } from "node:fs"
+import { writeDurably } from "../store/DurableFile.ts"
 
 const privateKey = Schema.String.check(
   Schema.makeFilter((text) => keyOf(text) !== undefined || "Expected an Ed25519 private key")
@@ -90,22 +80,7 @@ export const readDevice = (file: string): Effect.Effect<DeviceFile | undefined, 
 /** Succeeds when the file is durable. */
 export const writeDevice = (file: string, device: DeviceFile): Effect.Effect<void, DeviceFileUnusable> =>
   Effect.try({
-    try: () => {
-      makeFolder(dirname(file))
-      const fresh = `${file}.${process.pid}`
-      rmSync(fresh, { force: true })
-      const descriptor = openSync(fresh, "wx", 0o600)
-      try {
-        writeSync(descriptor, `${JSON.stringify(device)}\n`)
-        fsyncSync(descriptor)
-      } finally {
-        closeSync(descriptor)
-      }
-      renameSync(fresh, file)
-      const folder = openSync(dirname(file), "r")
-      fsyncSync(folder)
-      closeSync(folder)
-    },
+    try: () => writeDurably(file, `${JSON.stringify(device)}\n`),
     catch: (cause) => new DeviceFileUnusable({ message: `${file} cannot be written: ${String(cause)}` })
   })
 

@@ -13,6 +13,7 @@ import { LINK_VERSION, type LinkFailure, type Offer, challengeText } from "@corr
 import { Cause, Deferred, Effect, Latch, Option, Stream } from "effect"
 import { EdgeInstance } from "../EdgeInstance.ts"
 import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
+import { Presets } from "../runtime/Presets.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
 import type { Store } from "../store/Store.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
@@ -129,6 +130,7 @@ const RESPONSE_TIMEOUT = "20 seconds"
 export const makeLinkSession = Effect.fnUntraced(function* (times: LinkTimes) {
   const commands = yield* HubCommands
   const { instanceId, version } = yield* EdgeInstance
+  const presets = yield* Presets
   const runtimes = yield* Runtimes
   const workspaces = yield* Workspaces
   const services = yield* Effect.context<EdgeEventLog | Store>()
@@ -155,7 +157,7 @@ export const makeLinkSession = Effect.fnUntraced(function* (times: LinkTimes) {
     return yield* Effect.raceAllFirst([
       Effect.flatMap(closed, (how) => Effect.fail(new LinkEnd({ ...endOfClose(how), useful: false }))),
       proveAgain(proving, { generation, accessSeconds, offer }, offered),
-      sendHeartbeats(link, heartbeatSeconds, offer, offered),
+      sendHeartbeats(link, { every: heartbeatSeconds, sooner: presets.changed }, offer, offered),
       executeCommands(link, commands, isCongested, unsent),
       Deferred.await(unsent),
       Effect.mapError(Effect.provideContext(pushEvents(link), services), (error) => endOfError(error, false))
@@ -180,17 +182,17 @@ export const makeLinkSession = Effect.fnUntraced(function* (times: LinkTimes) {
     })
 })
 
-/** Sends heartbeats, with the offer if it has changed. Never succeeds. */
+/** Sends heartbeats, with the offer if it has changed. A change that `sooner` reports does not wait for the next one. Never succeeds. */
 const sendHeartbeats = (
   { calls, generation, onUse }: ProvenLink,
-  everySeconds: number,
+  { every, sooner }: { readonly every: number; readonly sooner: Effect.Effect<void> },
   first: Offer,
   offered: Effect.Effect<Offer>
 ): Effect.Effect<never, LinkEnd> =>
   Effect.gen(function* () {
     let sent = JSON.stringify(first)
     for (;;) {
-      yield* Effect.sleep(everySeconds * 1_000)
+      yield* Effect.raceFirst(Effect.sleep(every * 1_000), sooner)
       const offer = Option.getOrUndefined(yield* Effect.timeoutOption(offered, OFFER_TIMEOUT))
       const text = offer === undefined ? sent : JSON.stringify(offer)
       const changed = offer === undefined || text === sent ? {} : { offer }

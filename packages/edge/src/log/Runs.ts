@@ -2,7 +2,7 @@
  * The rows of runs: a projection of the log, one snapshot each. Written with the events that move them, read for lists and for runs
  * that are not live.
  */
-import type { RunId, SessionId } from "@corral/domain/identity/Ids"
+import type { AgentId, RunId, SessionId } from "@corral/domain/identity/Ids"
 import type { Run, RunStatus } from "@corral/domain/run/Run"
 import { cannotContinue } from "@corral/domain/run/Continuation"
 import { hasLiveState } from "../store/LiveState.ts"
@@ -98,9 +98,13 @@ export const replacementRows = (
   { id, resume, sessionId }: Pick<Run, "id" | "resume" | "sessionId">
 ): ReadonlyArray<Write> => {
   if (resume !== undefined || sessionId === undefined) return []
-  const last = pageOfRuns(store, { state: "failed", replaced: true, limit: LATEST_FAILURES }).find(
-    (run) => run.sessionId === sessionId
+  const failed = store.get<Row>(
+    `SELECT snapshot FROM (SELECT id, snapshot FROM runs WHERE state = 'failed' ORDER BY id DESC LIMIT ?)
+     WHERE json_extract(snapshot, '$.sessionId') = ? ORDER BY id DESC LIMIT 1`,
+    LATEST_FAILURES,
+    sessionId
   )
+  const last = failed === undefined ? undefined : parse(failed)
   if (last?.resume === undefined || last.error === undefined || !cannotContinue(last.error)) return []
   const later = store.get(
     "SELECT id FROM runs WHERE id > ? AND json_extract(snapshot, '$.sessionId') = ? LIMIT 1",
@@ -113,3 +117,10 @@ export const replacementRows = (
 /** Runs that no terminal event has ended: after a start, those that the predecessor left. */
 export const unfinishedRuns = (store: Store["Service"]): ReadonlyArray<Run> =>
   store.all<Row>(`SELECT snapshot FROM runs WHERE ${hasLiveState} ORDER BY id`).map(parse)
+
+/** Whether a run of the agent has not ended. */
+export const hasLiveRun = (store: Pick<Store["Service"], "get">, agentId: AgentId): boolean =>
+  store.get(
+    `SELECT id FROM runs WHERE ${hasLiveState} AND json_extract(snapshot, '$.agentId') = ?`,
+    agentId
+  ) !== undefined

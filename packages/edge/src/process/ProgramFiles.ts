@@ -1,7 +1,8 @@
-/** Files of a run's program that exist before it starts: its temporary folder with settings files, and its control group. */
+/** Files of a run's program that exist before it starts: its temporary folder with settings files and the folder for artifacts, and its control group. */
 import type { SettingsFile } from "@corral/domain/run/RuntimeAdapter"
-import { accessSync, constants, writeFileSync } from "node:fs"
+import { accessSync, constants, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { artifactsFolderIn } from "./ArtifactsFolder.ts"
 import { commandInGroup, makeGroup } from "./ControlGroup.ts"
 import { makeTemporary } from "./PrivateFolder.ts"
 
@@ -29,6 +30,7 @@ export const makeProgramFiles = ({
 }: ProgramFilesSpec): { readonly file: string; readonly args: ReadonlyArray<string> } => {
   if (temporary !== undefined) {
     makeTemporary(temporary)
+    mkdirSync(artifactsFolderIn(temporary), { mode: 0o700 })
     for (const { content, name } of settingsFiles)
       writeFileSync(join(temporary, name), content, { mode: 0o600 })
   }

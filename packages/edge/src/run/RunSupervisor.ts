@@ -32,6 +32,7 @@ import { CurrentTraces } from "@corral/service/telemetry/Traces"
 import { Clock, Context, Effect, FiberMap, Layer } from "effect"
 import { findApproval, findInput } from "../store/EdgeRequestRows.ts"
 import { Grants } from "../approval/Grants.ts"
+import { RawOutputs } from "../raw/RawOutputs.ts"
 import { Artifacts, type StoredArtifact } from "../artifact/Artifacts.ts"
 import type { TurnAttachments } from "../attachment/Attachments.ts"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
@@ -259,6 +260,7 @@ const makeServices = Effect.fnUntraced(function* (config: EdgeConfig, live: Live
     confinement: yield* Confinement,
     snapshots: yield* Snapshots,
     artifacts: yield* Artifacts,
+    rawOutputs: yield* RawOutputs,
     traces: yield* CurrentTraces,
     find: (id) => findKnown(store, live, id),
     supervise: (actor, span) => void fork(actor.run.id, superviseRun(supervision, actor, span))

@@ -5,15 +5,24 @@
  * The check reads the file's status. A watcher on its folder would wake the Edge at every write of the store (ADR 13).
  */
 import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
-import { Data, Effect, Result, Schedule, Schema, SchemaIssue, type Scope } from "effect"
-import { type BigIntStats, readFileSync, statSync } from "node:fs"
+import { Effect, Result, Schedule, type Scope } from "effect"
 import * as AdapterPackages from "./AdapterPackages.ts"
+import {
+  type ConfigFileInvalid,
+  fingerprint,
+  lookAt,
+  readEntries,
+  refusal,
+  sentence,
+  strictDecoder
+} from "./ConfigContent.ts"
 import { EdgeConfigFile } from "./ConfigSchema.ts"
-import { type ConfigProblem, makeOffers, type Offers } from "./Offers.ts"
-
-export class ConfigFileInvalid extends Data.TaggedError("ConfigFileInvalid")<{ readonly message: string }> {}
+import { makeOffers, type Offers } from "./Offers.ts"
 
 export interface ConfigState {
+  readonly content: EdgeConfigFile
+  /** Built-in adapters, and those that the file lists. */
+  readonly adapters: ReadonlyMap<string, AnyRuntimeAdapter>
   readonly offers: Offers
   /** Reason why the current content is not in use, as a sentence. */
   readonly problem?: string | undefined
@@ -21,8 +30,8 @@ export interface ConfigState {
 
 export interface ConfigFile {
   readonly look: Effect.Effect<ConfigState>
-  /** A sentence about each listed adapter that does not work. */
-  readonly adapterProblems: () => ReadonlyArray<string>
+  /** A sentence about each listed adapter, and each profile over one, that does not work. */
+  readonly problems: () => ReadonlyArray<string>
 }
 
 /** Reads a file now, and checks it while the scope is open. Without a file, only the adapters and the presets are offered. */
@@ -35,11 +44,17 @@ export const openConfigFile = Effect.fnUntraced(function* (
   const atStart = yield* Effect.fromResult(contentOf(file, lastStatus))
   const listed = atStart.adapters ?? []
   const loaded = yield* AdapterPackages.loadAdapters(file, listed, adapters, environment)
-  const adapterProblems = () => [...loaded.problems(), ...configured.offers.left]
-  const read = (now: typeof lastStatus) =>
-    Result.flatMap(contentOf(file, now), (content) => offersOf(file, content, listed, loaded))
-  let configured: ConfigState = { offers: yield* Effect.fromResult(offersOf(file, atStart, listed, loaded)) }
-  if (file === undefined) return { look: Effect.succeed(configured), adapterProblems }
+  const problems = () => [...loaded.problems(), ...configured.offers.left]
+  const { adapters: installed } = loaded
+  const stateOf = (content: EdgeConfigFile) =>
+    Result.map(offersOf(file, content, listed, loaded), (offers): ConfigState => ({
+      content,
+      adapters: installed,
+      offers
+    }))
+  const read = (now: typeof lastStatus) => Result.flatMap(contentOf(file, now), stateOf)
+  let configured = yield* Effect.fromResult(stateOf(atStart))
+  if (file === undefined) return { look: Effect.succeed(configured), problems }
 
   const look = Effect.suspend(() => {
     const now = lookAt(file)
@@ -47,8 +62,8 @@ export const openConfigFile = Effect.fnUntraced(function* (
     lastStatus = now
     const problem = configured.problem
     configured = Result.match(read(now), {
-      onSuccess: (offers): ConfigState => ({ offers }),
-      onFailure: ({ message }): ConfigState => ({ offers: configured.offers, problem: message })
+      onSuccess: (state) => state,
+      onFailure: ({ message }) => ({ ...configured, problem: message })
     })
     const report =
       configured.problem === undefined
@@ -59,63 +74,13 @@ export const openConfigFile = Effect.fnUntraced(function* (
     return Effect.as(report, configured)
   })
   yield* Effect.forkScoped(Effect.repeat(look, Schedule.spaced("1 second")))
-  return { look, adapterProblems }
+  return { look, problems }
 })
 
-/** Status of the file; `undefined` without one, or the reason why it cannot be read. */
-const lookAt = (file: string): BigIntStats | string | undefined => {
-  try {
-    return statSync(file, { bigint: true, throwIfNoEntry: false })
-  } catch {
-    return "it cannot be reached"
-  }
-}
+const decode = strictDecoder(EdgeConfigFile)
 
-const fingerprint = (status: BigIntStats | string | undefined): string | undefined =>
-  typeof status === "object"
-    ? [status.ino, status.size, status.mode, status.uid, status.mtimeNs, status.ctimeNs].join(" ")
-    : status
-
-const MAX_BYTES = 1_048_576n
-
-/** The file names programs to run, so users who can write it can run programs as the Edge. */
-const unsafe = (stat: BigIntStats): string | undefined => {
-  if (!stat.isFile()) return "it is no file"
-  if (stat.size > MAX_BYTES) return "it is larger than 1 MiB"
-  if ((stat.mode & 0o022n) !== 0n) return "others can write it; chmod it to 600"
-  const ours = process.getuid === undefined || stat.uid === BigInt(process.getuid()) || stat.uid === 0n
-  return ours ? undefined : "it belongs to another user"
-}
-
-const decode = Schema.decodeUnknownResult(EdgeConfigFile, { errors: "all", onExcessProperty: "error" })
-const format = SchemaIssue.makeFormatterStandardSchemaV1({
-  leafHook: (issue) => {
-    if (issue._tag === "UnexpectedKey") return "Not a field of this object"
-    return issue._tag === "MissingKey" ? "Required" : SchemaIssue.defaultLeafHook(issue)
-  }
-})
-
-const refusal = (file: string | undefined, reason: string) =>
-  Result.fail(new ConfigFileInvalid({ message: `${file} is not usable: ${reason}.` }))
-
-const contentOf = (
-  file: string | undefined,
-  status: BigIntStats | string | undefined
-): Result.Result<EdgeConfigFile, ConfigFileInvalid> => {
-  if (typeof status === "string") return refusal(file, status)
-  const reason = status === undefined ? undefined : unsafe(status)
-  if (reason !== undefined) return refusal(file, reason)
-  let value: unknown = {}
-  try {
-    if (file !== undefined && status !== undefined) value = JSON.parse(readFileSync(file, "utf8"))
-  } catch (error) {
-    return refusal(file, error instanceof SyntaxError ? "it is not JSON" : "it cannot be read")
-  }
-  const decoded = decode(value)
-  if (Result.isSuccess(decoded)) return Result.succeed(decoded.success)
-  const { issues } = format(decoded.failure.issue)
-  return refusal(file, sentence(issues.map(({ path = [], message }) => ({ path: path.join("."), message }))))
-}
+const contentOf = (file: string | undefined, status: ReturnType<typeof lookAt>) =>
+  readEntries(decode, file, status)
 
 /** `listed` are the adapters that were loaded at start. They do not change. */
 const offersOf = (
@@ -128,11 +93,4 @@ const offersOf = (
     return refusal(file, "adapters: they are loaded at start, so restart the Edge to change them")
   const offered = makeOffers(content, adapters)
   return "byId" in offered ? Result.succeed(offered) : refusal(file, sentence(offered))
-}
-
-/** Problem with paths and expectations, without the content. */
-const sentence = (problems: ReadonlyArray<ConfigProblem>): string => {
-  const [first = { path: "", message: "it does not fit" }, ...more] = problems
-  const text = first.path === "" ? first.message : `${first.path}: ${first.message}`
-  return more.length === 0 ? text : `${text} (and ${more.length} more)`
 }

@@ -239,6 +239,8 @@ export const EdgeConfigFile = Schema.Struct({
   /** External adapters: names of packages, or paths relative to the folder of this file. Loaded at start. */
   adapters: Schema.optionalKey(
     Schema.Array(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(1_000)))
-  )
+  ),
+  /** Whether the device's owner may set presets of any kind from the Hub: command lines, variables and grants too. */
+  remotePresets: optionalFlag
 })
 export type EdgeConfigFile = typeof EdgeConfigFile.Type

@@ -2,7 +2,7 @@
  * All offers of this Edge by id: adapters, profiles over them, and runners. Finds unknown adapters and duplicate ids of a configuration.
  *
  * Runners that come with Corral are the documented command lines with which these tools do one task and exit. None of them asks before it acts. A runner with the same id in the configuration replaces
- * such a preset.
+ * it.
  */
 import { makeAcp } from "@corral/adapters/Acp"
 import type { CommandLine } from "@corral/adapters/CommandLine"
@@ -12,10 +12,11 @@ import { makeText } from "@corral/adapters/Text"
 import type { AgentId } from "@corral/domain/identity/Ids"
 import type { Runner } from "@corral/domain/run/Agent"
 import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type { ConfigProblem } from "./ConfigContent.ts"
 import { acpAgentOf, type EdgeConfigFile, type Profile, type RunnerEntry } from "./ConfigSchema.ts"
 import { agentModes, fromAdapter, type OfferedAgent } from "./OfferedAgent.ts"
 
-interface Preset extends CommandLine {
+interface BuiltInRunner extends CommandLine {
   readonly id: string
 }
 
@@ -35,7 +36,7 @@ const MODELS = [
   "NO_PROXY"
 ]
 
-export const presets: ReadonlyArray<Preset> = [
+export const builtInRunners: ReadonlyArray<BuiltInRunner> = [
   {
     id: "aider",
     label: "Aider",
@@ -84,12 +85,6 @@ export interface Offers {
   readonly left: ReadonlyArray<string>
 }
 
-/** Path of an invalid value in a configuration, with the reason. */
-export interface ConfigProblem {
-  readonly path: string
-  readonly message: string
-}
-
 type Adapters = ReadonlyMap<string, AnyRuntimeAdapter>
 
 const fromProfile = (profile: Profile, adapter: AnyRuntimeAdapter): OfferedAgent => {
@@ -116,7 +111,8 @@ const fromCommandLine = (
   command
 })
 
-const fromPreset = (preset: Preset): OfferedRunner => fromCommandLine(preset.id, preset, makeText(preset))
+const fromBuiltIn = (runner: BuiltInRunner): OfferedRunner =>
+  fromCommandLine(runner.id, runner, makeText(runner))
 
 const fromEntry = (entry: RunnerEntry): OfferedRunner => {
   const { id, label, command, stdin = "none", env = [], map } = entry
@@ -132,7 +128,7 @@ const fromEntry = (entry: RunnerEntry): OfferedRunner => {
 
 const offersOf = ({ profiles = [], runners = [] }: EdgeConfigFile, adapters: Adapters): Offers => {
   const runnerIds = new Set<string>(runners.map(({ id }) => id))
-  const usedPresets = presets.filter(({ id }) => !runnerIds.has(id) && !adapters.has(id))
+  const usedBuiltIns = builtInRunners.filter(({ id }) => !runnerIds.has(id) && !adapters.has(id))
   const offered = {
     agents: [
       ...[...adapters.values()].map(fromAdapter),
@@ -141,7 +137,7 @@ const offersOf = ({ profiles = [], runners = [] }: EdgeConfigFile, adapters: Ada
         return adapter === undefined ? [] : [fromProfile(profile, adapter)]
       })
     ],
-    runners: [...usedPresets.map(fromPreset), ...runners.map(fromEntry)]
+    runners: [...usedBuiltIns.map(fromBuiltIn), ...runners.map(fromEntry)]
   }
   const all = [...offered.agents, ...offered.runners]
   const left = profiles
@@ -163,7 +159,7 @@ const configProblems = (file: EdgeConfigFile, adapters: Adapters): Array<ConfigP
     usedIds.add(id)
   }
   runners.forEach(({ id }, at) => take(id, `runners.${at}.id`))
-  for (const { id } of presets) usedIds.add(id)
+  for (const { id } of builtInRunners) usedIds.add(id)
   profiles.forEach((profile, at) => {
     take(profile.id, `profiles.${at}.id`)
     const adapter = adapters.get(profile.adapter)

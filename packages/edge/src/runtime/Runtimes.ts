@@ -14,11 +14,11 @@ import { firstCharacters } from "@corral/domain/text/Cut"
 import { Context, Effect, Layer } from "effect"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { Confinement } from "../confinement/Confinement.ts"
-import * as ConfigFile from "./ConfigFile.ts"
+import { ConfigFileInvalid } from "./ConfigContent.ts"
 import { agentModes, type OfferedAgent } from "./OfferedAgent.ts"
 import type { OfferedRunner } from "./Offers.ts"
+import { Presets } from "./Presets.ts"
 import { type ProgramAnswer, type ProgramQuestion, Programs, versionIn } from "./Programs.ts"
-import { RuntimeRegistry } from "./RuntimeRegistry.ts"
 
 const MAX_KINDS = 1_000
 const MAX_CHARACTERS = 200
@@ -91,19 +91,25 @@ export class Runtimes extends Context.Service<
     readonly readiness: Effect.Effect<ReadonlyArray<RuntimeReadiness>>
     /** State of the file of profiles and runners; `undefined` without one. */
     readonly config: Effect.Effect<ConfigReadiness | undefined>
-    /** A sentence about each configured adapter that does not work. */
+    /** A sentence about each configured adapter and preset that does not work. */
     readonly adapterProblems: Effect.Effect<ReadonlyArray<string>>
     /** Counts an output without a name in the adapter. `raw`: the printed text, without secrets. */
     readonly countUnknown: (adapter: AnyRuntimeAdapter, what: string, raw?: string) => void
   }
 >()("corral/edge/Runtimes") {
-  /** Also provides `Programs`. */
-  /** @internal */
+  /**
+   * Also provides `Programs` and `Presets`.
+   *
+   * @internal
+   */
   static readonly layer = Layer.effect(
     Runtimes,
     Effect.suspend(() => make())
   ).pipe(
-    Layer.provideMerge(Layer.unwrap(Effect.map(EdgeConfig, ({ environment }) => Programs.layer(environment))))
+    Layer.provideMerge([
+      Layer.unwrap(Effect.map(EdgeConfig, ({ environment }) => Programs.layer(environment))),
+      Presets.layer
+    ])
   )
 }
 
@@ -117,15 +123,14 @@ const SIGN_IN_HOLDS_MS = 60_000
 const ANSWER_TIMEOUT = "1 second"
 
 const make = Effect.fnUntraced(function* () {
-  const adapters = yield* RuntimeRegistry
   const config = yield* EdgeConfig
+  const presets = yield* Presets
   const isConfining = closesNetwork((yield* Confinement).readiness.kind)
   const scope = yield* Effect.scope
-  const file = yield* ConfigFile.openConfigFile(config.configFile, adapters, config.environment)
-  yield* checkProxyKeys(config, (yield* file.look).offers.agents)
+  yield* checkProxyKeys(config, (yield* presets.look).offers.agents)
   const drift = new Drift()
   const probed = new ProbedPrograms(yield* Programs, drift, isConfining)
-  const offers = Effect.map(file.look, (state) => state.offers)
+  const offers = Effect.map(presets.look, (state) => state.offers)
   return Runtimes.of({
     get: (id) =>
       Effect.flatMap(offers, ({ byId }) => {
@@ -149,12 +154,12 @@ const make = Effect.fnUntraced(function* () {
         return readiness
       })
     }),
-    config: Effect.map(file.look, ({ problem }): ConfigReadiness | undefined => {
+    config: Effect.map(presets.look, ({ problem }): ConfigReadiness | undefined => {
       const path = config.configFile
       if (path === undefined) return undefined
       return problem === undefined ? { status: "ok", path } : { status: "degraded", path, problem }
     }),
-    adapterProblems: Effect.map(file.look, () => file.adapterProblems()),
+    adapterProblems: presets.problems,
     countUnknown: (adapter, what, raw) => drift.count(adapter.id, what, raw)
   })
 })
@@ -163,14 +168,14 @@ const make = Effect.fnUntraced(function* () {
 const checkProxyKeys = (
   { proxyKeys }: EdgeConfig,
   agents: ReadonlyArray<OfferedAgent>
-): Effect.Effect<void, ConfigFile.ConfigFileInvalid> => {
+): Effect.Effect<void, ConfigFileInvalid> => {
   const wrong = proxyKeys.find(
     (entry) =>
       !entry.adapter.startsWith("custom:") && !agents.some(({ adapter }) => adapter.id === entry.adapter)
   )
   if (wrong === undefined) return Effect.void
   const message = `CORRAL_EDGE_PROXY_KEYS names the adapter ${wrong.adapter}, which this Edge does not have.`
-  return Effect.fail(new ConfigFile.ConfigFileInvalid({ message }))
+  return Effect.fail(new ConfigFileInvalid({ message }))
 }
 
 /** What the programs of agents answer about themselves. */

@@ -124,6 +124,49 @@ const steps: ReadonlyArray<string> = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX inputs_by_run ON inputs (run_id, id);
   CREATE INDEX inputs_by_state ON inputs (state, id);
+  `,
+  // Rows of more than 1 KB, in tables with row ids: without them, such a row needs separate pages, which each change of state writes again.
+  `
+  ALTER TABLE runs RENAME TO small_runs;
+  CREATE TABLE runs (
+    id TEXT PRIMARY KEY NOT NULL,
+    state TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    last_seq INTEGER NOT NULL,
+    snapshot TEXT NOT NULL,
+    ended_at TEXT,
+    log TEXT NOT NULL DEFAULT 'kept'
+  ) STRICT;
+  INSERT INTO runs (id, state, created_at, last_seq, snapshot, ended_at, log)
+    SELECT id, state, created_at, last_seq, snapshot, ended_at, log FROM small_runs ORDER BY id;
+  DROP TABLE small_runs;
+  CREATE INDEX runs_by_state ON runs (state, id);
+  CREATE INDEX runs_by_end ON runs (ended_at) WHERE ended_at IS NOT NULL AND log = 'kept';
+  CREATE INDEX runs_going ON runs (id) WHERE log = 'going';
+
+  ALTER TABLE approvals RENAME TO small_approvals;
+  CREATE TABLE approvals (
+    id TEXT PRIMARY KEY NOT NULL,
+    run_id TEXT NOT NULL,
+    state TEXT NOT NULL,
+    approval TEXT NOT NULL
+  ) STRICT;
+  INSERT INTO approvals (id, run_id, state, approval) SELECT id, run_id, state, approval FROM small_approvals ORDER BY id;
+  DROP TABLE small_approvals;
+  CREATE INDEX approvals_by_run ON approvals (run_id, id);
+  CREATE INDEX approvals_by_state ON approvals (state, id);
+
+  ALTER TABLE inputs RENAME TO small_inputs;
+  CREATE TABLE inputs (
+    id TEXT PRIMARY KEY NOT NULL,
+    run_id TEXT NOT NULL,
+    state TEXT NOT NULL,
+    input TEXT NOT NULL
+  ) STRICT;
+  INSERT INTO inputs (id, run_id, state, input) SELECT id, run_id, state, input FROM small_inputs ORDER BY id;
+  DROP TABLE small_inputs;
+  CREATE INDEX inputs_by_run ON inputs (run_id, id);
+  CREATE INDEX inputs_by_state ON inputs (state, id);
   `
 ]
 
@@ -148,9 +191,9 @@ export const EMPTY_STORE = "the database is empty"
 
 /**
  * Migrates the database to the newest version. Refuses one of a newer version, of another program or without one of its tables, and an
- * empty one unless `mayCreate`.
+ * empty one unless `mayCreate`. `newest` is for tests of migrations.
  */
-export const migrateEdgeStore = (db: Database.Database, mayCreate = true): void => {
+export const migrateEdgeStore = (db: Database.Database, mayCreate = true, newest = NEWEST_VERSION): void => {
   const found = Number(db.pragma("user_version", { simple: true }))
   const isNew = found === 0 && db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined
   if (found === 0 && !(isNew && mayCreate))
@@ -158,12 +201,12 @@ export const migrateEdgeStore = (db: Database.Database, mayCreate = true): void 
       isNew ? EMPTY_STORE : "the database is not a store of Corral. Move it away, or set another CORRAL_HOME."
     )
   if (found > NEWEST_VERSION) throw new Error(newerStore(found))
-  for (let version = found; version < NEWEST_VERSION; version++) {
+  for (let version = found; version < newest; version++) {
     db.transaction(() => {
       db.exec(steps[version] ?? "")
       db.pragma(`user_version = ${version + 1}`)
     })()
   }
-  const missing = missingTable(db, NEWEST_VERSION)
+  const missing = missingTable(db, newest)
   if (missing !== undefined) throw new Database.SqliteError(missing, "SQLITE_CORRUPT")
 }

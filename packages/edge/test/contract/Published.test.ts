@@ -18,6 +18,8 @@ describe("The published contract", () => {
     const targets = [
       "/health",
       "/v1/health",
+      "/openapi.json",
+      "/asyncapi.json",
       "/v1/agents",
       "/v1/runners",
       "/v1/workspaces",

@@ -54,6 +54,26 @@ const mounted = Effect.gen(function* () {
 })
 
 describe("The Edge's routes in another program's server", { timeout: 60_000 }, () => {
+  it.live("have the documents below the path, with the token", () =>
+    Effect.gen(function* () {
+      const { ask, token } = yield* mounted
+      for (const kind of ["openapi", "asyncapi"]) {
+        assert.strictEqual((yield* ask("GET", `/${kind}.json`)).status, 401)
+        const answer = yield* ask("GET", `/${kind}.json`, { authorization: `Bearer ${token}`, origin: SHELL })
+        assert.deepStrictEqual([answer.status, answer.body[kind] === undefined], [200, false])
+        assert.strictEqual(answer.headers.get("access-control-allow-origin"), SHELL)
+        const preflight = yield* ask("OPTIONS", `/${kind}.json`, {
+          origin: SHELL,
+          "access-control-request-method": "GET"
+        })
+        assert.deepStrictEqual(
+          [preflight.status, preflight.headers.get("access-control-allow-methods")],
+          [204, "GET"]
+        )
+      }
+    }).pipe(Effect.scoped)
+  )
+
   it.live("ask for the token", () =>
     Effect.gen(function* () {
       const { ask, token } = yield* mounted

@@ -6,6 +6,7 @@ import { dirname, join } from "node:path"
 import type { Worker } from "node:worker_threads"
 import { FirstWriter, Store } from "../../src/store/Store.ts"
 import { RESTORE_HINT } from "../../src/store/StoreDamage.ts"
+import { migrateEdgeStore } from "../../src/store/migrations.ts"
 import { examineStore } from "../../src/log/StoreExamination.ts"
 import { startWriterThread } from "../../src/store/WriterThread.ts"
 import { temporaryFolder } from "../Folder.ts"
@@ -23,6 +24,9 @@ storeContract(
   "Store in memory",
   Effect.map(Layer.build(Layer.fresh(Store.layerMemory)), (context) => Context.get(context, Store))
 )
+
+/** Version of a store whose runs, approvals and inputs have no row ids. */
+const WITHOUT_ROW_IDS = 9
 
 describe("Store", () => {
   it.effect("still has what it committed when it is opened again", () =>
@@ -149,6 +153,63 @@ describe("Store", () => {
       const closing = yield* Effect.forkDetach(Scope.close(scope, Exit.void))
       const closed = yield* Effect.timeoutOption(Fiber.await(closing), "1 second")
       assert.strictEqual(closed._tag, "Some", "the store never closes")
+    })
+  )
+
+  it("keeps the rows of a store that has tables without row ids", () => {
+    const db = new Database(":memory:")
+    migrateEdgeStore(db, true, WITHOUT_ROW_IDS)
+    const sizes = [10, 900, 1_100, 3_000, 9_000]
+    for (const [i, size] of sizes.entries()) {
+      const text = "x".repeat(size)
+      db.prepare("INSERT INTO runs VALUES (?, 'failed', 'then', ?, ?, 'later', 'going')").run(
+        `r${i}`,
+        i,
+        text
+      )
+      db.prepare("INSERT INTO approvals VALUES (?, 'run', 'pending', ?)").run(`a${i}`, text)
+      db.prepare("INSERT INTO inputs VALUES (?, 'run', 'pending', ?)").run(`i${i}`, text)
+    }
+    const rows = () =>
+      ["runs", "approvals", "inputs"].map((table) => db.prepare(`SELECT * FROM ${table} ORDER BY id`).all())
+    const indexes = () =>
+      db
+        .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY name")
+        .all()
+    const before = { rows: rows(), indexes: indexes() }
+    migrateEdgeStore(db)
+    assert.deepStrictEqual({ rows: rows(), indexes: indexes() }, before)
+    db.close()
+  })
+
+  it.effect("writes as many pages for a change of a long row as for that of a short one", () =>
+    Effect.gen(function* () {
+      const file = yield* databaseFile
+      const store = yield* open(file)
+      /** Bytes that the log of the database grows by. */
+      const written = Effect.fnUntraced(function* (size: number) {
+        const id = `run-${size}`
+        const snapshot = (state: string) => `${state}${"x".repeat(size)}`
+        yield* store.commit([
+          [
+            "INSERT INTO runs (id, state, created_at, last_seq, snapshot) VALUES (?, 'running', 'then', 1, ?)",
+            id,
+            snapshot("running")
+          ]
+        ])
+        const before = statSync(`${file}-wal`).size
+        yield* store.commit([
+          [
+            "UPDATE runs SET state = 'waiting_approval', snapshot = ? WHERE id = ?",
+            snapshot("waiting_approval"),
+            id
+          ]
+        ])
+        return statSync(`${file}-wal`).size - before
+      })
+      const short = yield* written(100)
+      assert.strictEqual(yield* written(1_500), short)
+      assert.strictEqual(yield* written(2_000), short)
     })
   )
 

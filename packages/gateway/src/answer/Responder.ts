@@ -58,7 +58,7 @@ const destinationOf = (event: MessageReceived | CardAction): Destination => {
   return { _tag: "Chat", chatId, replyTo: messageId, threadId }
 }
 
-/** The language of the platform's profile, or the language of the message, or the platform's default. */
+/** Without a preference: the language of the platform's profile, or the language of the message, or the platform's default. */
 const languageOf = Effect.fnUntraced(function* (platform: ChatPlatform, account: string, text: string) {
   const { language } = yield* platform.person(account)
   if (language !== undefined) return language
@@ -69,11 +69,13 @@ const languageOf = Effect.fnUntraced(function* (platform: ChatPlatform, account:
 export const makeResponder = Effect.fnUntraced(function* (
   platform: ChatPlatform,
   event: MessageReceived | CardAction,
-  inbound: Inbound
+  inbound: Inbound,
+  /** What the user prefers, if it is known. */
+  preferred?: keyof LocalizedText
 ) {
   const account = accountOf(event)
   const text = event.type === "integration.message.received" ? event.payload.text : ""
-  const language = yield* languageOf(platform, account.account, text)
+  const language = preferred ?? (yield* languageOf(platform, account.account, text))
   const direct: Destination = { _tag: "Person", userId: account.account }
   const sendText = (destination: Destination, words: LocalizedText, step: string) =>
     Effect.asVoid(

@@ -2,7 +2,7 @@
  * Handler of chat events. The Hub says which user an account acts as. An account without a user receives a request to link, and its first message
  * is kept until then. For a user, a message is a command or a text for the agent, and a click is the action of its button.
  */
-import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
+import type { ChatAccount, IntegrationReceipt } from "@corral/domain/chat/ChatAccount"
 import type { CardAction, IntegrationEvent, MessageReceived } from "@corral/domain/chat/Integration"
 import { MAX_MESSAGE_TEXT } from "@corral/domain/session/Message"
 import { Context, Effect, Layer } from "effect"
@@ -87,7 +87,7 @@ const continueSession = Effect.fn("ConversationHandler.continueSession")(functio
 const handleMessage = Effect.fn("ConversationHandler.handleMessage")(function* (
   event: MessageReceived,
   responder: Responder,
-  user: { readonly name: string }
+  user: LinkedUser
 ) {
   const commands = yield* ChatCommands
   const sessions = yield* SessionCommands
@@ -178,6 +178,9 @@ const answer = Effect.fnUntraced(function* (
     .pipe(Effect.catchTag("HubRefused", (refused) => responder.replyPrivately(phrases.refusalText(refused))))
 })
 
+/** The user that an account acts as. */
+type LinkedUser = NonNullable<IntegrationReceipt["user"]>
+
 type Failed = HandlerFailed | ServiceFailed
 
 type Services =
@@ -220,7 +223,8 @@ const handleEvent = Effect.fn("ConversationHandler.handleEvent")(function* (
     event.type === "integration.message.received" && event.payload.text.length > MAX_MESSAGE_TEXT
   const user = yield* identifyUser(isTooLong ? withoutText(event) : event, account)
   if (isTooLong) {
-    const responder = yield* makeResponder((yield* Platforms).of(event.payload.platform), event, inbound)
+    const platform = (yield* Platforms).of(event.payload.platform)
+    const responder = yield* makeResponder(platform, event, inbound, user?.language)
     if (user !== undefined)
       return yield* storedResponder(responder, yield* StoredAnswers).reply(phrases.textTooLong)
     return void (yield* handleUnlinked(withoutText(event), inbound))
@@ -242,7 +246,7 @@ const withoutText = (event: MessageReceived): MessageReceived => ({
 /** Handles the message that was kept until the account was linked. It has its own key, so a second attempt repeats no step. */
 const deliverKept = Effect.fn("ConversationHandler.deliverKept")(function* (
   account: ChatAccount,
-  user: { readonly name: string }
+  user: LinkedUser
 ): Effect.fn.Return<void, Failed, Services> {
   const messages = yield* KeptMessages
   const inbound = yield* messages.find(account)
@@ -281,12 +285,12 @@ const identifyUser = Effect.fn("ConversationHandler.identifyUser")(function* (
 const handleLinked = Effect.fn("ConversationHandler.handleLinked")(function* (
   event: MessageReceived | CardAction,
   inbound: Inbound,
-  user: { readonly name: string }
+  user: LinkedUser
 ) {
   const answers = yield* StoredAnswers
   const clicks = yield* ClickHandler
   const platform = (yield* Platforms).of(event.payload.platform)
-  const unstored = yield* makeResponder(platform, event, inbound)
+  const unstored = yield* makeResponder(platform, event, inbound, user.language)
   const stored = yield* answers.find(event.key)
   if (stored !== undefined)
     return yield* stored.alone ? unstored.replyPrivately(stored.words) : unstored.reply(stored.words)

@@ -287,6 +287,7 @@ export const feishu = (config: FeishuConfig): ChatPlatform => {
   const botId = makeBotId(call, config.botId)
   return {
     id: ID,
+    app: config.appId,
     verify: makeFeishuVerifier(ID, config),
     accepted: { status: 200, body: {} },
     unavailable: (kind) => (kind === "card_action" ? tryAgain : undefined),

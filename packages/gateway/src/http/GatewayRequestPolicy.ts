@@ -4,9 +4,13 @@
  * Does not: check who sent the request. Only the body says that; neither Host nor Origin identifies a platform.
  */
 import { isMetricsPage } from "@corral/service/http/MetricsPage"
+import { DISCOVERY_PATHS } from "@corral/service/http/DiscoveryFiles"
+import { acceptsPage } from "@corral/service/http/NotFoundPage"
+import { DOCUMENT_PATHS } from "@corral/service/http/ServiceDocuments"
 import type { HttpRefusal } from "@corral/service/http/Refusal"
 import {
   type BodyKind,
+  headerOf,
   pathOfTarget,
   type RequestHead,
   type RequestPolicy
@@ -21,11 +25,14 @@ export interface GatewayRoute {
   readonly body: BodyKind
 }
 
-/** The paths that a Gateway serves: health, and the webhooks of its platforms. */
+const publicRoute: GatewayRoute = { method: "GET", body: "json" }
+
+/** The paths that a Gateway serves: health, documents, discovery files, and the webhooks of its platforms. */
 export const routesFor = (platforms: ReadonlyArray<ChatPlatform>): ReadonlyMap<string, GatewayRoute> => {
   const routes = new Map<string, GatewayRoute>([
-    ["/health", { method: "GET", body: "json" }],
-    ["/health/live", { method: "GET", body: "json" }]
+    ["/health", publicRoute],
+    ["/health/live", publicRoute],
+    ...[...DOCUMENT_PATHS, ...DISCOVERY_PATHS].map((path) => [path, publicRoute] as const)
   ])
   for (const { forms = [], id } of platforms)
     for (const kind of ["events", "card-actions"] as const)
@@ -36,10 +43,18 @@ export const routesFor = (platforms: ReadonlyArray<ChatPlatform>): ReadonlyMap<s
   return routes
 }
 
+/** Whether a browser looks for a page outside the API. */
+const isPageRequest = (head: RequestHead): boolean =>
+  head.method === "GET" &&
+  head.target.startsWith("/") &&
+  !head.target.startsWith("/integrations/") &&
+  acceptsPage(headerOf(head, "accept"))
+
 const refusalOfRoute = (head: RequestHead, route: GatewayRoute | undefined): HttpRefusal | undefined => {
   // The server answers for this page, with its own token.
   if (isMetricsPage(head.target)) return undefined
-  if (route === undefined) return { code: "not_found" }
+  // A browser gets a page that says so.
+  if (route === undefined) return isPageRequest(head) ? undefined : { code: "not_found" }
   return route.method === head.method ? undefined : { code: "method_not_allowed", allow: [route.method] }
 }
 

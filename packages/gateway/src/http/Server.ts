@@ -3,6 +3,9 @@ import { GatewayApi } from "@corral/domain/gateway-api/GatewayApi"
 import { clientAddresses, clientNetwork } from "@corral/service/http/ClientAddress"
 import type { ConnectionHandlers } from "@corral/service/http/Connections"
 import { mountedLayer } from "@corral/service/http/Mounted"
+import { discoveryFiles } from "@corral/service/http/DiscoveryFiles"
+import { notFoundPage } from "@corral/service/http/NotFoundPage"
+import { serviceDocuments } from "@corral/service/http/ServiceDocuments"
 import { RequestGuard, guardedRoutes } from "@corral/service/http/RequestGuard"
 import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
 import { ServiceAddress } from "@corral/service/http/Answering"
@@ -102,9 +105,24 @@ const slackWebhooks = HttpApiBuilder.group(
   })
 )
 
+const publicFiles = Layer.unwrap(
+  Effect.map(GatewayConfig, ({ securityContact }) =>
+    discoveryFiles({
+      title: "Corral Gateway",
+      summary:
+        "A Gateway of Corral: it receives the events of chat platforms for a Hub. Only these platforms call it.",
+      securityContact
+    })
+  )
+)
+
+/** The guard admits other requests for served paths only. */
+const noPage = HttpRouter.add("GET", "/*", notFoundPage)
+
 const gatewayApiRoutes = HttpApiBuilder.layer(GatewayApi).pipe(
   Layer.provide([gatewayHealth, feishuWebhooks, slackWebhooks]),
   Layer.provide([SchemaErrors.layer, requestIds]),
+  Layer.merge([serviceDocuments("gateway", import.meta.url), publicFiles, noPage]),
   Layer.provide(guardedRoutes),
   Layer.provide(HttpServer.layerServices)
 )

@@ -115,6 +115,10 @@ export class Hub extends Context.Service<
       account: ChatAccount,
       call: (calls: Connected["calls"]) => Effect.Effect<A, HubFailed>
     ) => Effect.Effect<A, HubFailed>
+    /** A call of the Gateway itself. */
+    readonly asGateway: <A>(
+      call: (calls: Connected["calls"]) => Effect.Effect<A, HubFailed>
+    ) => Effect.Effect<A, HubFailed>
     /** Events of a run after `after`, each once and in order. Ends with the last event of the run. A lost connection fails it. */
     readonly events: (
       account: ChatAccount,
@@ -131,6 +135,7 @@ export class Hub extends Context.Service<
       Effect.map(connect(address), ({ calls, events }) =>
         Hub.of({
           as: (account, call) => Effect.provideService(call(calls), CallingAccount, account),
+          asGateway: (call) => call(calls),
           events: (account, runId, after) =>
             Stream.provideService(events(runId, after), CallingAccount, account),
           page: (path) => address.url + path

@@ -46,6 +46,10 @@ export const alreadyLinked = (name: string): LocalizedText =>
     `此账号的身份是 ${name}。发送“解绑”可解除。`
   )
 export const unlinked = words("This account is no longer linked.", "此账号已不再与任何人关联。")
+export const suspended = words(
+  "This account no longer acts as you, because you haven't signed in to the Hub for a long time. Sign in there, and it does again.",
+  "你已很久没有登录 Hub，此账号暂时不能以你的身份操作。登录 Hub 后即可恢复。"
+)
 export const wrongNumber = (left: number | undefined): LocalizedText =>
   left === undefined || left === 0
     ? words(

@@ -142,6 +142,8 @@ export type StoreInbound = (inbound: Inbound) => Effect.Effect<void, PlatformUna
 export interface ChatPlatform {
   /** Name in paths: `/integrations/<id>/events`. */
   readonly id: string
+  /** The platform's id of the bot. */
+  readonly app: string
   /** Webhooks whose bodies are forms. Other bodies are JSON. */
   readonly forms?: ReadonlyArray<WebhookKind>
   readonly verify: (request: PlatformRequest) => Verification

@@ -224,6 +224,7 @@ export const slack = (config: SlackConfig): ChatPlatform => {
 
   return {
     id: ID,
+    app: config.appId,
     forms: ["card-actions"],
     verify: makeSlackVerifier(ID, config),
     accepted: { status: 200 },

@@ -21,6 +21,8 @@ describe("node dist/gateway", { timeout: 60_000 }, () => {
       await gateway.start()
       const health = await gateway.get("/health")
       assert.deepStrictEqual([health.status, health.body], [200, { status: "ok" }])
+      // The documents are part of the build.
+      assert.strictEqual((await gateway.get("/asyncapi.json")).status, 200)
       assert.strictEqual((await gateway.send(pushedMessage("ev_1"))).status, 200)
       assert.deepStrictEqual(await gateway.end("SIGTERM"), { code: 0, signal: null })
       assert.strictEqual(gateway.stderr, "")

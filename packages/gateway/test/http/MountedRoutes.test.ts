@@ -51,6 +51,18 @@ const mounted = Effect.gen(function* () {
 })
 
 describe("The Gateway's routes in another program's server", { timeout: 60_000 }, () => {
+  it.live("have the documents below the path", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* mounted
+      for (const kind of ["openapi", "asyncapi"]) {
+        const { body, status } = yield* ask("GET", `/${kind}.json`)
+        assert.deepStrictEqual([status, body[kind] === undefined], [200, false])
+      }
+      const { headers, status } = yield* ask("GET", "/nothing", { accept: "text/html" })
+      assert.deepStrictEqual([status, headers.get("content-type")], [404, "text/html; charset=utf-8"])
+    }).pipe(Effect.scoped)
+  )
+
   it.live(
     "refuse bodies of another kind or size, and platforms without a bot, before they read the body",
     () =>

@@ -66,9 +66,10 @@ export class HubAuthority extends Context.Service<
       inputId: InputRequestId,
       kind: InputKind
     ) => Effect.Effect<ProjectProof<"input.answer">, PermissionDenied | SqlError.SqlError, Caller>
-    /** Authorizes the owner of the device. */
+    /** Authorizes the owner of the device. A refusal is recorded as `action`. */
     readonly overDevice: (
-      deviceId: DeviceId
+      deviceId: DeviceId,
+      action?: "device.manage" | "device.presets"
     ) => Effect.Effect<Proof<"device.manage">, PermissionDenied | SqlError.SqlError, Caller>
     /** Authorizes routing to the device. Does not check whether the device is online. */
     readonly toTarget: (
@@ -120,14 +121,14 @@ export class HubAuthority extends Context.Service<
           return yield* proveRole(audit, "input.answer", policy, { resource: inputId, refusalOf })
         }),
 
-        overDevice: Effect.fnUntraced(function* (deviceId) {
+        overDevice: Effect.fnUntraced(function* (deviceId, action = "device.manage") {
           const { userId } = yield* CurrentPrincipal
           const [ownDevice] =
             yield* sql`SELECT 1 FROM devices WHERE id = ${deviceId} AND owner_id = ${userId}`
           const refusal = ownDevice === undefined ? new PermissionDenied() : undefined
           if (refusal !== undefined)
             yield* auditDenial(audit, {
-              action: "device.manage",
+              action,
               resource: deviceId,
               projectId: null,
               code: refusal.code

@@ -103,7 +103,7 @@ export type ProjectProof<A extends RoleAction> = Proof<A> & {
 }
 
 interface Denial {
-  readonly action: RoleAction | "task.route"
+  readonly action: RoleAction | "task.route" | "device.presets"
   readonly resource: string
   readonly projectId: ProjectId | null
   readonly code: "permission_denied" | "unauthorized_target"

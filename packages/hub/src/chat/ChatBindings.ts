@@ -25,7 +25,7 @@ import {
 } from "./ChatRows.ts"
 
 /** Milliseconds after the last sign-in of the user. */
-const VALID_FOR = 90 * 86_400_000
+export const VALID_FOR = 90 * 86_400_000
 
 /** Refusal for an account without a valid binding. */
 export const accountNotBound = () => new BindingRequired({ details: { reason: "not_bound" } })
@@ -171,7 +171,7 @@ const makeEndings = Effect.gen(function* () {
 })
 
 /** Bindings of users who signed in later than this are valid. */
-const lastValidSignIn = (clock: Clock.Clock) => new Date(clock.currentTimeMillisUnsafe() - VALID_FOR)
+export const lastValidSignIn = (clock: Clock.Clock) => new Date(clock.currentTimeMillisUnsafe() - VALID_FOR)
 
 /** Subject of the identity provider. */
 interface Subject {

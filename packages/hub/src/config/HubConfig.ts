@@ -78,6 +78,8 @@ export interface HubConfig {
   readonly devSignInAs?: string | undefined
   /** Bearer tokens of Gateways. Absent: no Gateway can connect. */
   readonly gatewayTokens?: ReadonlyArray<Redacted.Redacted> | undefined
+  /** Where people report vulnerabilities, for `/.well-known/security.txt`: a `mailto:` or `https:` address. */
+  readonly securityContact?: string | undefined
   /** Export of traces and metrics. Absent: no export. */
   readonly telemetry?: TelemetryConfig | undefined
   /** Time limits of links. Absent except in tests of those limits. */

@@ -70,6 +70,9 @@ export const startedRunOf = (id: CommandId): RunId | undefined =>
 /** The id under which an input is sent. A fingerprint consists of characters that ids allow. */
 export const inputCommandId = (key: string): CommandId => `input.${fingerprintOf(key)}` as CommandId
 
+/** The id under which a preset is changed. */
+export const presetCommandId = (key: string): CommandId => `preset.${fingerprintOf(key)}` as CommandId
+
 /** Whether a repetition does no harm, so that a late answer is of no use. */
 export const isReadCommand = (name: CommandName): boolean =>
   name.startsWith("Read") || name.startsWith("List") || name === "FindFiles" || name === "OpenPreview"

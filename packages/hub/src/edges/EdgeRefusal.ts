@@ -126,7 +126,7 @@ export const toReadFileRefusal = mapCodes<Overloaded | PayloadTooLarge | ReadRef
   PayloadTooLarge
 ])
 
-const overloadRefusal = mapCodes<Overloaded>(["overloaded", Overloaded])
+export const overloadRefusal = mapCodes<Overloaded>(["overloaded", Overloaded])
 
 /** The caller may see the run, so it may also learn that the preview is closed. */
 export const toPreviewRefusal = (error: RunFailure): NotFound | Overloaded | undefined =>
@@ -164,12 +164,15 @@ const inputDetails = Schema.decodeUnknownOption(
 )
 const issueDetails = Schema.decodeUnknownOption(Schema.Struct({ issues: Schema.Array(ValidationIssue) }))
 
+/** Invalid fields; `path` where the Edge names none. */
+const invalidFields = ({ details, message }: RunFailure, path: string): SchemaValidationFailed =>
+  new SchemaValidationFailed({
+    details: { issues: Option.getOrUndefined(issueDetails(details))?.issues ?? [{ path, message }] }
+  })
+
 export const toAnswerRefusal = (error: RunFailure): AnswerRefusal | Overloaded | undefined => {
   const { code, details, message } = error
-  if (code === "schema_validation_failed") {
-    const issues = Option.getOrUndefined(issueDetails(details))?.issues ?? [{ path: "answers", message }]
-    return new SchemaValidationFailed({ details: { issues } })
-  }
+  if (code === "schema_validation_failed") return invalidFields(error, "answers")
   if (code === "conflict") return new Conflict({ message })
   if (code !== "input_already_resolved" && code !== "input_expired") return toRunReadRefusal(error)
   const decoded = inputDetails(details)
@@ -181,3 +184,16 @@ export const toAnswerRefusal = (error: RunFailure): AnswerRefusal | Overloaded |
 /** A run that the Edge no longer has ended long ago. */
 export const toFinishRefusal = (error: RunFailure): Conflict | Overloaded | undefined =>
   error.code === "not_found" ? finishRefusal("ended") : pauseCodes(error)
+
+/** Refusal of a change of a preset. */
+export type PresetRefusal = Conflict | NotFound | PermissionDenied | SchemaValidationFailed
+
+const presetCodes = mapCodes<Overloaded | PresetRefusal>(
+  ["conflict", Conflict],
+  ["not_found", NotFound],
+  ["permission_denied", PermissionDenied],
+  ["overloaded", Overloaded]
+)
+
+export const toPresetRefusal = (error: RunFailure): Overloaded | PresetRefusal | undefined =>
+  error.code === "schema_validation_failed" ? invalidFields(error, "settings") : presetCodes(error)

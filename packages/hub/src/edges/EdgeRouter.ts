@@ -28,6 +28,7 @@ import {
   INPUTS_FEATURE
 } from "@corral/domain/link/EdgeCommand"
 import type { Artifact } from "@corral/domain/run/Artifact"
+import type { Preset } from "@corral/domain/run/Preset"
 import type { CreateRun, Run } from "@corral/domain/run/Run"
 import { finishRefusal } from "@corral/domain/run/RunFinish"
 import { pauseRefusal } from "@corral/domain/run/RunPause"
@@ -35,7 +36,7 @@ import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { findBudgetRefusal } from "../device/OfferedAgent.ts"
 import { findOfferRefusal, type OfferRefusal } from "../run/OfferRefusal.ts"
-import { type CommandRequest, inputCommandId, startCommandId } from "./CommandRequest.ts"
+import { type CommandRequest, inputCommandId, presetCommandId, startCommandId } from "./CommandRequest.ts"
 import { CommandRoute, type Routed } from "./CommandRoute.ts"
 import { Commands } from "./Commands.ts"
 import {
@@ -49,7 +50,10 @@ import {
   toInputRefusal,
   toFindFilesRefusal,
   toListFilesRefusal,
+  overloadRefusal,
+  type PresetRefusal,
   toPauseRefusal,
+  toPresetRefusal,
   toPreviewRefusal,
   toReadFileRefusal,
   type ReadRefusal,
@@ -131,6 +135,14 @@ export class EdgeRouter extends Context.Service<
       targetId: DeviceId,
       command: CommandPayload<"ReadFile">
     ) => Routed<FilePreview, PayloadTooLarge | ReadRefusal>
+    /** Fails with `conflict` where the Edge is too old for that. */
+    readonly listPresets: (targetId: DeviceId) => Routed<ReadonlyArray<Preset>, Conflict>
+    /** Changes a preset once per key. Fails with `conflict` where the Edge is too old for that. */
+    readonly changePreset: (
+      targetId: DeviceId,
+      command: CommandPayload<"ChangePreset">,
+      key?: string
+    ) => Routed<CommandSuccess<"ChangePreset">, PresetRefusal>
   }
 >()("corral/hub/EdgeRouter") {
   static readonly layer = Layer.effect(
@@ -205,7 +217,9 @@ export class EdgeRouter extends Context.Service<
           route.send(readRequest(targetId, "ListFiles", command), toListFilesRefusal),
         findFiles: findFiles(route),
         readFile: (targetId, command) =>
-          route.send(readRequest(targetId, "ReadFile", command), toReadFileRefusal)
+          route.send(readRequest(targetId, "ReadFile", command), toReadFileRefusal),
+        listPresets: listPresets(route),
+        changePreset: changePreset(route)
       })
     })
   )
@@ -267,6 +281,31 @@ const findFiles = (route: CommandRoute): EdgeRouter["Service"]["findFiles"] =>
     })
     yield* route.requireCommand(targetId, "FindFiles", outdated)
     return yield* route.send(readRequest(targetId, "FindFiles", command), toFindFilesRefusal)
+  })
+
+const listPresets = (route: CommandRoute): EdgeRouter["Service"]["listPresets"] =>
+  Effect.fn("EdgeRouter.listPresets")(function* (targetId) {
+    yield* route.requireCommand(targetId, "ListPresets", presetsUnsupported())
+    return yield* route.send(readRequest(targetId, "ListPresets", {}), overloadRefusal)
+  })
+
+const changePreset = (route: CommandRoute): EdgeRouter["Service"]["changePreset"] =>
+  Effect.fn("EdgeRouter.changePreset")(function* (targetId, command, key) {
+    yield* route.requireCommand(targetId, "ChangePreset", presetsUnsupported())
+    const request = {
+      ...writeRequest(targetId, "ChangePreset", command),
+      ...(key === undefined ? {} : { id: presetCommandId(key) })
+    }
+    const { id } = command.change
+    return yield* route.send(request, toPresetRefusal, ({ preset }) =>
+      command.change._tag === "Remove" ? preset === undefined : preset?.id === id
+    )
+  })
+
+const presetsUnsupported = (): Conflict =>
+  new Conflict({
+    message: "The Edge of this device is too old to manage profiles from here. Update it.",
+    details: { reason: "edge_outdated" }
   })
 
 const changePause = (route: CommandRoute): EdgeRouter["Service"]["changePause"] =>

@@ -1,70 +1,31 @@
 /**
- * Console at every path outside the APIs: its files by name, and its page for every navigation. The page's script selects the view. If the console is
- * not installed or was not built, a plain page says so. The console's addresses are those of a Hub at the root of its origin, so a Hub below a path
+ * Console: its files by name, and its page for every navigation. The page's script selects the view. At an address that is none of its pages the
+ * status is 404: the page says so, and has no data. If the console is not installed or was not built, a plain page says so. The console's addresses are those of a Hub at the root of its origin, so a Hub below a path
  * has the plain page, too. Its files are read once into memory.
  */
-import { type Encoding, encodingOf } from "@corral/service/http/CompressedJson"
+import { acceptsPage, notFoundPage } from "@corral/service/http/NotFoundPage"
+import { StaticFile } from "@corral/service/http/StaticFile"
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { cookieScopeOf } from "./SessionCookies.ts"
 import { PublicUrl } from "./PublicUrl.ts"
 import { lookup } from "mrmime"
-import { createHash } from "node:crypto"
 import { existsSync, readFileSync, readdirSync } from "node:fs"
 import path from "node:path"
 import { fileURLToPath } from "node:url"
-import { brotliCompressSync, constants, gzipSync } from "node:zlib"
-
-// Files of the built console, read once into memory. Compressed forms are created at first use.
-//
-// Guarantees: a path is looked up in memory, never on disk, so a request cannot reach another file.
-
-const QUALITY = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } }
-
-/** False for content that is already compressed or too short to gain. */
-const isCompressible = (mediaType: string, size: number): boolean =>
-  size > 512 && /^text\/|javascript|json|svg|xml|wasm/.test(mediaType)
-
-export class ConsoleFile {
-  readonly mediaType: string
-  readonly etag: string
-  private readonly content: Buffer<ArrayBuffer>
-  private readonly encoded = new Map<Encoding, Buffer<ArrayBuffer>>()
-
-  constructor(name: string, content: Buffer<ArrayBuffer>) {
-    const mediaType = lookup(name) ?? "application/octet-stream"
-    this.mediaType = /^text\/|javascript/.test(mediaType) ? `${mediaType}; charset=utf-8` : mediaType
-    this.etag = createHash("sha256").update(content).digest("base64url").slice(0, 22)
-    this.content = content
-  }
-
-  get isCompressible(): boolean {
-    return isCompressible(this.mediaType, this.content.length)
-  }
-
-  /** Content in an encoding. */
-  bytes(encoding: Encoding | undefined): Buffer<ArrayBuffer> {
-    if (encoding === undefined) return this.content
-    const cached = this.encoded.get(encoding)
-    if (cached !== undefined) return cached
-    const compressed = encoding === "br" ? brotliCompressSync(this.content, QUALITY) : gzipSync(this.content)
-    this.encoded.set(encoding, compressed)
-    return compressed
-  }
-}
 
 /** Files by URL path: `/index.html`, `/assets/main-4f2c.js`. */
-export type ConsoleFiles = ReadonlyMap<string, ConsoleFile>
+export type ConsoleFiles = ReadonlyMap<string, StaticFile>
 
 /** Every file of a folder; none if the folder does not exist. */
 export const readConsole = (folder: string | undefined): ConsoleFiles => {
-  const files = new Map<string, ConsoleFile>()
+  const files = new Map<string, StaticFile>()
   if (folder === undefined) return files
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue
     const file = path.join(entry.parentPath, entry.name)
     const address = `/${path.relative(folder, file).split(path.sep).join("/")}`
-    files.set(address, new ConsoleFile(entry.name, readFileSync(file)))
+    files.set(address, new StaticFile(lookup(entry.name) ?? "application/octet-stream", readFileSync(file)))
   }
   return files
 }
@@ -101,6 +62,38 @@ const standing = {
   "referrer-policy": "no-referrer"
 }
 
+/** Addresses of pages. A test compares them with the routes of the console. */
+export const pageAddresses: ReadonlyArray<string> = [
+  "/",
+  "/account",
+  "/approvals",
+  "/approvals/:id",
+  "/audit",
+  "/board",
+  "/devices",
+  "/projects",
+  "/projects/:id",
+  "/runs",
+  "/runs/:id",
+  "/sessions/:id",
+  "/start",
+  "/tasks/:id"
+]
+
+const segmentsOf = (address: string): ReadonlyArray<string> => address.split("/").slice(1)
+
+/** The segments of pages. */
+const pages = pageAddresses.map(segmentsOf)
+
+const isPage = (path: string): boolean => {
+  const segments = segmentsOf(path)
+  return pages.some(
+    (page) =>
+      page.length === segments.length &&
+      page.every((name, at) => (name === ":id" ? segments[at] !== "" : name === segments[at]))
+  )
+}
+
 /** First segments of paths that the console never has. */
 const reserved = /^\/(api|assets|client|device|edge|health|integrations|link|web)(\/|$)/
 
@@ -124,31 +117,16 @@ const cachingOf = (path: string): string =>
       ? "public, max-age=31536000, immutable"
       : "no-cache"
 
-const respond = (path: string, file: ConsoleFile, { headers }: Request) => {
-  const encoding = file.isCompressible ? encodingOf(headers["accept-encoding"]) : undefined
-  const etag = `"${file.etag}${encoding === undefined ? "" : `-${encoding}`}"`
-  const responseHeaders = {
-    ...standing,
-    "cache-control": cachingOf(path),
-    etag,
-    ...(file.isCompressible ? { vary: "accept-encoding" } : {})
-  }
-  if (headers["if-none-match"] === etag)
-    return HttpServerResponse.empty({ status: 304, headers: responseHeaders })
-  return HttpServerResponse.uint8Array(file.bytes(encoding), {
-    contentType: file.mediaType,
-    headers: { ...responseHeaders, ...(encoding === undefined ? {} : { "content-encoding": encoding }) }
-  })
-}
+const respond = (path: string, file: StaticFile, request: Request, status?: number) =>
+  file.respond(request, { ...standing, "cache-control": cachingOf(path) }, status)
 
 const notBuilt = HttpServerResponse.text(absent, {
   contentType: "text/html; charset=utf-8",
   headers: { ...standing, "cache-control": "no-store" }
 })
 
-/** Whether a browser navigates: it accepts a page. */
 const isNavigation = ({ headers }: Request, path: string): boolean =>
-  path === "/" || /(^|,)\s*text\/html\s*(;|,|$)/i.test(headers.accept ?? "")
+  path === "/" || acceptsPage(headers["accept"])
 
 /** Response to a GET or HEAD that no other route serves; `undefined` if the console has none. */
 const consoleAnswer = (
@@ -160,7 +138,8 @@ const consoleAnswer = (
   if (file !== undefined) return respond(path, file, request)
   if (reserved.test(path) || !isNavigation(request, path)) return undefined
   const index = files.get("/index.html")
-  return index === undefined ? notBuilt : respond("/index.html", index, request)
+  if (index !== undefined) return respond("/index.html", index, request, isPage(path) ? 200 : 404)
+  return isPage(path) ? notBuilt : notFoundPage
 }
 
 export const consolePages = Layer.unwrap(

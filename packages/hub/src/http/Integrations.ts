@@ -7,9 +7,11 @@ import { issuesOf } from "@corral/domain/errors/ValidationIssues"
 import { Effect, Result, Schema } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
+import { ChatBindingUpdates } from "../chat/BindingUpdates.ts"
 import { ChatBindings, accountNotBound } from "../chat/ChatBindings.ts"
 import { ChatLinks, GATEWAY_ACTOR } from "../chat/ChatLinks.ts"
 import { chatNameOf } from "../chat/ChatName.ts"
+import { UserPreferences } from "../preference/UserPreferences.ts"
 import { Users } from "../signin/Users.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
 import { LINK_PAGE } from "./LinkPage.ts"
@@ -22,14 +24,18 @@ export const integrationEndpoints = HttpApiBuilder.group(
     const audit = yield* Audit
     const bindings = yield* ChatBindings
     const links = yield* ChatLinks
+    const preferences = yield* UserPreferences
     const publicUrl = yield* PublicUrl
+    const updates = yield* ChatBindingUpdates
     const users = yield* Users
 
     /** The user as whom the account acts. */
     const actsAs = Effect.fnUntraced(function* (account: ChatAccount) {
       const bound = yield* bindings.find(account)
       const user = bound && (yield* users.find(bound.userId))
-      return user === undefined ? yield* accountNotBound() : { user: { id: user.id, name: user.name } }
+      if (user === undefined) return yield* accountNotBound()
+      const { language } = yield* preferences.get(user.id)
+      return { user: { id: user.id, name: user.name, ...(language === undefined ? {} : { language }) } }
     })
 
     const startLink = Effect.fnUntraced(function* (
@@ -58,6 +64,8 @@ export const integrationEndpoints = HttpApiBuilder.group(
       }, withErrorObjects),
 
       bind: ({ payload: { number, ...account } }) => withErrorObjects(links.bind(account, number)),
+
+      bindingUpdates: ({ payload }) => withErrorObjects(updates.next(payload)),
 
       unbind: Effect.fnUntraced(function* ({ payload }) {
         yield* audit.performAs(

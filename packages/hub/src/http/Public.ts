@@ -1,11 +1,12 @@
 /**
- * `/health`, `/health/live`, `/api/public/*`: readiness, liveness and counts. The Hub is not ready without a database that takes
+ * `/health`, `/health/live`, `/api/public/*`: readiness, liveness, the status of each layer, and counts. The Hub is not ready without a database that takes
  * writes. Without its identity provider only new sign-ins fail. Slow commits of the database are a problem, as is a clock that differs
  * from the database's, but the Hub works.
  *
  * Callers share one probe of the database per second. A background probe checks the provider, so no answer waits for it.
  */
 import { type HealthProblem, livenessOk, type PublicHealth } from "@corral/domain/http/Health"
+import { layerStatus } from "@corral/domain/http/LayerStatus"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { clockSkewProblem } from "@corral/service/clock/ClockSkew"
 import { DatabaseClock } from "@corral/service/clock/DatabaseClock"
@@ -77,6 +78,8 @@ export class Readiness extends Context.Service<
     })
   )
 }
+
+const withLayers = (health: PublicHealth) => ({ ...health, layers: layerStatus })
 
 const noDatabase: HealthProblem = {
   part: "database",
@@ -162,7 +165,7 @@ export const publicEndpoints = HttpApiBuilder.group(
     return handlers.handleAll({
       health: () => health,
       live: () => Effect.succeed(livenessOk),
-      publicHealth: () => health,
+      publicHealth: () => Effect.mapBoth(health, { onFailure: withLayers, onSuccess: withLayers }),
       publicStats: () => Effect.orDie(stats)
     })
   })

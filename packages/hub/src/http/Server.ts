@@ -10,6 +10,8 @@ import { LINK_PATH } from "@corral/domain/link/EdgeLink"
 import { ServiceAddress } from "@corral/service/http/Answering"
 import { compressedJson } from "@corral/service/http/CompressedJson"
 import type { ConnectionHandlers, UpgradeHandler } from "@corral/service/http/Connections"
+import { DISCOVERY_PATHS, discoveryFiles } from "@corral/service/http/DiscoveryFiles"
+import { DOCUMENT_PATHS, serviceDocuments } from "@corral/service/http/ServiceDocuments"
 import { endpointPaths } from "@corral/service/http/Unanswered"
 import { mountedLayer } from "@corral/service/http/Mounted"
 import { type HttpRefusal, refuseUpgrade } from "@corral/service/http/Refusal"
@@ -47,6 +49,8 @@ import { hubRequestPolicy } from "./HubRequestPolicy.ts"
 import { inputEndpoints } from "./Inputs.ts"
 import { integrationEndpoints } from "./Integrations.ts"
 import { LINK_PAGE, linkPage } from "./LinkPage.ts"
+import { presetEndpoints } from "./Presets.ts"
+import { preferenceEndpoints } from "./Preferences.ts"
 import { projectEndpoints } from "./Projects.ts"
 import { publicEndpoints } from "./Public.ts"
 import { PublicUrl } from "./PublicUrl.ts"
@@ -120,8 +124,18 @@ const policyOf = Effect.fnUntraced(function* ({ publicUrl }: HubConfig) {
   return hubRequestPolicy(namesOfOrigins(publicUrl === undefined ? local : [publicUrl, ...local]))
 })
 
+const publicPaths = [...DOCUMENT_PATHS, ...DISCOVERY_PATHS]
+
 /** Paths that the Hub serves, for metrics, spans and the log. */
-const paths = [...endpointPaths(HubApi), "/", "/device", `${LINK_PAGE}/:code`, LINK_PATH, HUB_STREAM_PATH]
+const paths = [
+  ...endpointPaths(HubApi),
+  "/",
+  "/device",
+  `${LINK_PAGE}/:code`,
+  LINK_PATH,
+  HUB_STREAM_PATH,
+  ...publicPaths
+]
 
 const connectionsOf = Effect.fnUntraced(function* ({ requestsPerSecond }: HubConfig) {
   const callers = yield* Callers
@@ -150,6 +164,16 @@ const connectionsOf = Effect.fnUntraced(function* ({ requestsPerSecond }: HubCon
   return handlers
 })
 
+const publicFiles = Layer.unwrap(
+  Effect.map(HubConfig, ({ securityContact }) =>
+    discoveryFiles({
+      title: "Corral Hub",
+      summary: "A Hub of Corral: users, projects, devices and the runs of coding agents that they share.",
+      securityContact
+    })
+  )
+)
+
 /**
  * All HTTP routes of the Hub, with their guard and their authentication.
  */
@@ -166,6 +190,7 @@ const hubApiRoutes = HttpApiBuilder.layer(HubApi).pipe(
     projectEndpoints,
     deviceRegistrationEndpoints,
     deviceEndpoints,
+    presetEndpoints,
     fileEndpoints,
     taskEndpoints,
     runEndpoints,
@@ -174,10 +199,11 @@ const hubApiRoutes = HttpApiBuilder.layer(HubApi).pipe(
     changeFeedEndpoints,
     integrationEndpoints,
     chatBindingEndpoints,
+    preferenceEndpoints,
     auditEndpoints
   ]),
   Layer.provide([SchemaErrors.layer, requestIds, authentication, gatewayAuthentication]),
-  Layer.merge([devicePage, linkPage, consolePages]),
+  Layer.merge([devicePage, linkPage, consolePages, serviceDocuments("hub", import.meta.url), publicFiles]),
   Layer.provide([compressedJson, hubDeadlines, guardedRoutes]),
   Layer.provide(HttpServer.layerServices)
 )

@@ -74,7 +74,7 @@ export class ChangeReader {
   /** Removes the waiting changes of a project, and of devices: the caller checks again whether the reader may see them. */
   withdraw(projectId: ProjectId): ReadonlyArray<ChangeHint> {
     const withdrawn = [...this.waiting.values()].filter(
-      (change) => change.kind === "device" || change.projectId === projectId
+      (change) => change.kind === "device" || ("projectId" in change && change.projectId === projectId)
     )
     for (const { id } of withdrawn) this.waiting.delete(id)
     return withdrawn
@@ -160,7 +160,7 @@ export class ChangeFeed extends Context.Service<
   )
 }
 
-type Resource = "approval" | "device" | "input" | "message" | "project" | "run" | "task"
+type Resource = "approval" | "device" | "input" | "message" | "preferences" | "project" | "run" | "task"
 
 type FeedState = Effect.Success<typeof feedState>
 
@@ -180,6 +180,7 @@ const feedState = Effect.gen(function* () {
       device: new Set<string>(),
       input: new Set<string>(),
       message: new Set<string>(),
+      preferences: new Set<string>(),
       project: new Set<string>(),
       run: new Set<string>(),
       task: new Set<string>()
@@ -212,6 +213,14 @@ const publishDue = Effect.fnUntraced(function* (state: FeedState) {
   const projects = take(due.project)
   if (projects.length > 0) for (const { id, kind } of yield* presentIn(sql, projects)) due[kind].add(id)
   const userIds = [...new Set([...readers].map(({ userId }) => userId))]
+  publish(
+    state,
+    // That channel carries only ids of users.
+    take(due.preferences).map((id) => ({
+      to: [id as UserId],
+      change: { kind: "preferences", id: id as UserId }
+    }))
+  )
   const devices = take(due.device)
   if (devices.length > 0) publish(state, yield* changedDevices(sql, devices, userIds, now()))
   const changed = {
@@ -274,6 +283,7 @@ const resourceOf: Partial<Record<NoticeKind, Resource>> = {
   input: "input",
   message: "message",
   membership: "project",
+  preferences: "preferences",
   presence: "device",
   runState: "run",
   task: "task"

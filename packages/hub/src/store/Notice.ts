@@ -73,6 +73,8 @@ export const channels = {
   signInEnded: "corral_sign_in_ended",
   /** Members or permissions of a project have changed: its id. */
   membership: "corral_membership",
+  /** The preferences of a user have changed: the user's id. */
+  preferences: "corral_preferences",
   /** An approval was requested or resolved: its id. */
   approval: "corral_approval",
   /** A question was asked or resolved: its id. */

@@ -40,7 +40,8 @@ import {
   auditHeadsMigration,
   auditListsMigration,
   auditPartsMigration,
-  turnLimitsMigration,
+  "0038_turn_limits": turnLimitsMigration,
+  "0039_preferences": preferencesMigration
   chatAnswersMigration,
   commitTimeMigration,
   growingTablesMigration,
@@ -48,6 +49,7 @@ import {
   inputsMigration,
   olderHubsMigration,
   partitionsMigration,
+  preferencesMigration,
   replacedRunsMigration,
   sharedWorkMigration,
   successorsMigration,
@@ -91,7 +93,8 @@ export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0035_replaced_runs": replacedRunsMigration,
   "0036_upload_quotas": uploadQuotasMigration,
   "0037_audit_parts": auditPartsMigration,
-  "0038_turn_limits": turnLimitsMigration
+  "0038_turn_limits": turnLimitsMigration,
+  "0039_preferences": preferencesMigration
 }
 
 /** Names of all migrations, without their numbers. */

@@ -162,6 +162,22 @@ export const requests: Record<EndpointName, Expected> = {
   "devices.remove": send("DELETE", 204, ({ deviceId }) => `/client/devices/${deviceId}`),
   "devices.targets": get(() => "/client/targets"),
 
+  // The device is offline, and a bearer token changes no preset.
+  "presets.list": get(({ deviceId }) => `/client/devices/${deviceId}/presets`, 503),
+  "presets.create": send(
+    "POST",
+    403,
+    ({ deviceId }) => `/client/devices/${deviceId}/presets`,
+    () => ({ id: "careful", kind: "profile", settings: { label: "Careful", adapter: "scripted" } })
+  ),
+  "presets.update": send(
+    "PATCH",
+    403,
+    ({ deviceId }) => `/client/devices/${deviceId}/presets/careful`,
+    () => ({ settings: { label: "Careful" } })
+  ),
+  "presets.remove": send("DELETE", 403, ({ deviceId }) => `/client/devices/${deviceId}/presets/careful`),
+
   "sessions.list": get(() => "/client/sessions"),
   "sessions.create": send(
     "POST",
@@ -357,6 +373,19 @@ export const requests: Record<EndpointName, Expected> = {
     204,
     () => "/integrations/bindings/unbind",
     ({ bound }) => ({ ...bound })
+  ),
+  "integrations.bindingUpdates": send(
+    "POST",
+    200,
+    () => "/integrations/bindings/updates",
+    () => ({ platform: "feishu", app: "cli_x", delivered: [] })
+  ),
+  "preferences.get": get(() => "/client/preferences"),
+  "preferences.update": send(
+    "PATCH",
+    200,
+    () => "/client/preferences",
+    () => ({ theme: "dark" })
   ),
   "chatBindings.list": get(() => "/client/chat-bindings"),
   "chatBindings.remove": send("DELETE", 204, ({ bindingId }) => `/client/chat-bindings/${bindingId}`),

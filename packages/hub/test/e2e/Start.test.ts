@@ -6,6 +6,9 @@ describe("node dist/hub", { timeout: 60_000 }, () => {
     const hub = await openHub({ embedded: true })
     const health = await hub.client.ask("GET", "/health")
     assert.deepStrictEqual([health.status, health.body], [200, { status: "ok" }])
+    // The documents are part of the build.
+    for (const path of ["/openapi.json", "/asyncapi.json"])
+      assert.strictEqual((await hub.client.ask("GET", path)).status, 200, path)
     assert.deepStrictEqual(await hub.end("SIGTERM"), { code: 0, signal: null })
     assert.strictEqual(hub.stderr, "")
   })

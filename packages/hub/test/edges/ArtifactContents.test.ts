@@ -39,6 +39,8 @@ const edgeWith = (artifact: Artifact, content: Buffer) => {
     listFiles: never,
     readFile: never,
     findFiles: never,
+    listPresets: never,
+    changePreset: never,
     listArtifacts: () => Effect.succeed([artifact]),
     readArtifact: (_, { offset }) => {
       offsets.push(offset)

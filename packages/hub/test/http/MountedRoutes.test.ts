@@ -75,6 +75,20 @@ describe("The Hub's routes in another program's server", { timeout: 60_000 }, ()
       server.ask(method, path === "/own" ? path : `/corral${path}`, { host: "own.example", ...headers }, body)
   })
 
+  it.live("have the documents and the discovery files below the path", () =>
+    Effect.gen(function* () {
+      const ask = yield* mounted
+      for (const kind of ["openapi", "asyncapi"]) {
+        const { body, status } = yield* ask("GET", `/${kind}.json`, {})
+        assert.deepStrictEqual([status, body[kind] === undefined], [200, false])
+      }
+      assert.include((yield* ask("GET", "/robots.txt", {})).text, "Disallow: /")
+      assert.include((yield* ask("GET", "/llms.txt", {})).text, "(openapi.json)")
+      const { headers, status } = yield* ask("GET", "/nothing", { accept: "text/html" })
+      assert.deepStrictEqual([status, headers.get("content-type")], [404, "text/html; charset=utf-8"])
+    }).pipe(Effect.scoped)
+  )
+
   it.live("refuse another Host and another Origin at every endpoint", () =>
     Effect.gen(function* () {
       const ask = yield* mounted

@@ -86,7 +86,9 @@ class PlayedEdge {
       openPreview: away,
       listFiles: away,
       readFile: away,
-      findFiles: away
+      findFiles: away,
+      listPresets: away,
+      changePreset: away
     })
   }
 }

@@ -5,9 +5,14 @@ export const attachmentHeaders = ({
   name,
   sha256
 }: Pick<Artifact, "name" | "sha256">): Record<string, string> => ({
+  ...savedHeaders(name),
+  etag: `"${sha256}"`
+})
+
+/** The same for content without a hash. */
+export const savedHeaders = (name: string): Record<string, string> => ({
   "content-disposition": attachment(name.toWellFormed()),
   "content-security-policy": "sandbox; default-src 'none'",
-  etag: `"${sha256}"`,
   "x-content-type-options": "nosniff"
 })
 

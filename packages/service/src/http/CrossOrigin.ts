@@ -40,7 +40,8 @@ export const crossOrigin = <Id extends string, Groups extends HttpApiGroup.Const
   api: HttpApi.HttpApi<Id, Groups>,
   origins: ReadonlySet<string>
 ): CrossOrigin => {
-  const methodsAt = methodsOf(api)
+  // Compiled by the first preflight: without a listed origin there is none.
+  let methodsAt: ReturnType<typeof methodsOf> | undefined
   return {
     headersOf: ({ headers: { origin }, url }) =>
       origins.size === 0 || isMetricsPage(url)
@@ -54,7 +55,7 @@ export const crossOrigin = <Id extends string, Groups extends HttpApiGroup.Const
           },
     preflightOf: ({ headers, method = "", url: target = "" }) => {
       if (!isPreflight({ headers, method, target })) return undefined
-      const methods = methodsAt(target)
+      const methods = (methodsAt ??= methodsOf(api))(target)
       if (methods.length === 0) return undefined
       return HttpServerResponse.empty({
         status: 204,

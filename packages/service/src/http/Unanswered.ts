@@ -6,6 +6,7 @@ import type { RequestId } from "@corral/domain/identity/Ids"
 import { Cause, Effect } from "effect"
 import { HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi, type HttpApiEndpoint, type HttpApiGroup } from "effect/http-api"
+import { DOCUMENT_PATHS } from "./ServiceDocuments.ts"
 import { type HttpRefusal, headersOfRefusal, refusalBody } from "./Refusal.ts"
 
 // Endpoints of a contract, without the schemas of their responses, which `HttpApi.reflect` would collect in milliseconds of a start.
@@ -44,11 +45,17 @@ const routesOf = <Id extends string, Groups extends HttpApiGroup.Constraint>(
     path: new RegExp(`^${path.replaceAll(/:[A-Za-z]+/g, "[^/]+")}$`)
   }))
 
+/** Every service serves them. */
+const documents: ReadonlyArray<Route> = DOCUMENT_PATHS.map((path) => ({
+  method: "GET",
+  path: new RegExp(`^${path.replace(".", "[.]")}$`)
+}))
+
 /** Methods of the path of a target, as a function of the target. */
 export const methodsOf = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>
 ): ((target: string) => ReadonlyArray<string>) => {
-  const served = routesOf(api)
+  const served = [...routesOf(api), ...documents]
   return (target) => {
     const path = target.split("?", 1)[0] ?? ""
     return served.filter((route) => route.path.test(path)).map((route) => route.method)

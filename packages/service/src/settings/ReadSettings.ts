@@ -10,7 +10,13 @@ import { settingNames } from "./settingNames.ts"
 // A variable of another service is not an error, so that services can share one file of settings.
 
 /** Variables that Corral sets for its child processes, or that the `corral` command reads. */
-const internalNames = ["CORRAL_EDGE_ID", "CORRAL_EDGE_URL", "CORRAL_LAUNCHED", "CORRAL_RUN_ID"]
+const internalNames = [
+  "CORRAL_ARTIFACTS",
+  "CORRAL_EDGE_ID",
+  "CORRAL_EDGE_URL",
+  "CORRAL_LAUNCHED",
+  "CORRAL_RUN_ID"
+]
 
 const knownNames: ReadonlySet<string> = new Set([...settingNames, ...internalNames])
 

@@ -90,6 +90,16 @@ export const DatabaseUrl = redactedSetting(
   textMatching("postgres://user:password@host/database", (text) => /^postgres(ql)?:\/\/[^\s]+$/.test(text))
 )
 
+/** Address at which people report something: mail or a page. */
+export const ContactAddress = textMatching(
+  "a mailto: or https: address",
+  (text) =>
+    text.length <= 500 &&
+    (text.startsWith("https://") || (text.startsWith("mailto:") && text.includes("@"))) &&
+    /^[\x21-\x7e]+$/.test(text) &&
+    URL.canParse(text)
+)
+
 /** Bearer token. */
 export const BearerToken = redactedSetting(
   textMatching("32 characters or more, without spaces in them", (text) => /^[\x21-\x7e]{32,1024}$/.test(text))

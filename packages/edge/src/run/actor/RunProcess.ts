@@ -3,6 +3,7 @@ import type { Budget } from "@corral/domain/run/Budget"
 import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { Deferred, Effect, type Fiber, type Scope, Semaphore } from "effect"
 import { existsSync } from "node:fs"
+import { type FoundArtifacts, ProgramArtifacts } from "../../attachment/ProgramArtifacts.ts"
 import { type ProcessTarget, sweep } from "../../process/Containment.ts"
 import type * as Ladder from "../../process/Termination.ts"
 import { EDGE_MARK, RUN_MARK } from "../../process/MarkSweep.ts"
@@ -80,6 +81,7 @@ interface ProcessParts {
   readonly idleClocks: IdleClocks
   readonly freezer: Freezer | undefined
   readonly opening: Fiber.Fiber<void>
+  readonly published: ProgramArtifacts | undefined
 }
 
 /** A class: each waiting run holds one, and a literal with a getter takes the memory of a table. */
@@ -95,6 +97,8 @@ export class RunProcess implements KernelProgram {
   readonly freezer: Freezer | undefined
   /** Writes the protocol's opening once the workspace's snapshot is taken. */
   readonly opening: Fiber.Fiber<void>
+  /** Files that the program publishes. */
+  readonly published: ProgramArtifacts | undefined
   readonly #session: RunSession
   readonly #sweep: RunSweep
   readonly #remove: Effect.Effect<void>
@@ -107,6 +111,7 @@ export class RunProcess implements KernelProgram {
     this.idleClocks = parts.idleClocks
     this.freezer = parts.freezer
     this.opening = parts.opening
+    this.published = parts.published
     this.#session = session
     this.#sweep = parts.sweep
     this.#remove = parts.remove
@@ -120,9 +125,13 @@ export class RunProcess implements KernelProgram {
     return this.freezer !== undefined
   }
 
-  /** Kills remaining processes of the run and removes its temporary folder. Returns the number of searches that found any. */
+  /**
+   * Kills remaining processes of the run, publishes their last files and removes its temporary folder. Returns the number of searches that found
+   * any.
+   */
   get clear(): Effect.Effect<number> {
-    return Effect.tap(this.#sweep.all, () => this.#remove)
+    const last = this.published?.look(reportTo(this.#session), true) ?? Effect.void
+    return Effect.tap(this.#sweep.all, () => Effect.andThen(last, this.#remove))
   }
 
   get ladder(): Ladder.TerminationOptions {
@@ -130,6 +139,11 @@ export class RunProcess implements KernelProgram {
     return { child: this.child, sweep: this.#sweep.all, exited, grace: options.times.cancel }
   }
 }
+
+const reportTo =
+  ({ post }: RunSession) =>
+  (found: FoundArtifacts): boolean =>
+    post({ _tag: "Collected", ...found })
 
 type StoppableClock = Effect.Success<ReturnType<typeof makeActiveClock>>
 
@@ -201,6 +215,9 @@ const superviseProcess = Effect.fnUntraced(function* (
     })
   )
   const opening = yield* Effect.forkScoped(open(session, child, command))
+  const published =
+    temporary === undefined ? undefined : new ProgramArtifacts(options.artifacts, id, temporary)
+  if (published !== undefined) yield* Effect.forkScoped(published.follow(reportTo(session)))
   const activeClock = yield* makeActiveClock(timeoutMs - elapsed.active, () =>
     post({ _tag: "TimedOut", kind: "run", afterMs: timeoutMs })
   )
@@ -216,12 +233,13 @@ const superviseProcess = Effect.fnUntraced(function* (
     wallClock,
     idleClocks: yield* makeIdleClocks(session, elapsed.background),
     freezer: group === undefined ? undefined : new Freezer(group),
-    opening
+    opening,
+    published
   })
 })
 
 const spawn = (
-  { exited, post, stdout }: RunSession,
+  { exited, options: { raw }, post, stdout }: RunSession,
   start: (handlers: RunChildHandlers) => RunChild,
   silence: SilenceClock,
   end: Deferred.Deferred<ChildEnd>
@@ -229,6 +247,7 @@ const spawn = (
   const child = start({
     onChunk: (chunk) => {
       silence.recordOutput()
+      raw?.push(chunk)
       stdout.push(chunk)
     },
     onGone: () => {
@@ -236,6 +255,7 @@ const spawn = (
       post({ _tag: "Resumed" })
     },
     onEnd: (processEnd) => {
+      raw?.end(processEnd)
       Deferred.doneUnsafe(end, Effect.succeed(processEnd))
       stdout.end()
     },

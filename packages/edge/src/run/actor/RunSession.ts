@@ -5,6 +5,7 @@ import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import type { AdapterOutput, AnyProtocol } from "@corral/domain/run/RuntimeAdapter"
 import type { RunPolicy } from "../../approval/RunPolicy.ts"
 import type { ProtectedWatch } from "../../confinement/ProtectedWatch.ts"
+import type { RawRun } from "../../raw/RawRun.ts"
 import type { Artifacts } from "../../artifact/Artifacts.ts"
 import type { RunTimes } from "../../config/EdgeConfig.ts"
 import type { EdgeEventLog } from "../../log/EdgeEventLog.ts"
@@ -218,6 +219,8 @@ export interface RunActorOptions {
   readonly hold?: RunHold | undefined
   /** The run's process, which an earlier Edge started. */
   readonly adopted?: AdoptedRun | undefined
+  /** Records what the program prints, if the Edge keeps it. */
+  readonly raw?: RawRun | undefined
   /** Called for each output of an unknown kind. */
   readonly onUnknown: (what: string, raw?: string) => void
 }

@@ -93,7 +93,10 @@ const release = (session: RunSession, turn: Turn): void => {
   for (const action of turn.actions) allowProtected(session, action)
   for (const text of turn.writes) stdin.write(text)
   if (kernel.isUnfinished) session.resumeLater()
-  if (turn.hasToolResult) options.protection?.callEnded()
+  if (turn.hasToolResult) {
+    options.protection?.callEnded()
+    session.process?.published?.callEnded()
+  }
   options.commits?.observe(options.recorder.state)
   // It may read further output, whose messages wait for the end of this turn.
   stdout.processed(turn.weight, session.holdsOutput())

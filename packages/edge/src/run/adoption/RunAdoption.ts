@@ -16,6 +16,7 @@ import {
   readJournal,
   type StoredJournal
 } from "../../journal/RunJournal.ts"
+import type { RawRun } from "../../raw/RawRun.ts"
 import { removeTemporary, temporaryFolderOf } from "../../process/TemporaryFolder.ts"
 import type { Store } from "../../store/Store.ts"
 import { adoptedProcess, type ReplayedRun, replayRun } from "./RunReplay.ts"
@@ -66,6 +67,7 @@ const adoptFrom = Effect.fnUntraced(function* (
     opened.keys
   ).pipe(Effect.mapError((message) => new NotAdopted({ message })))
   const redaction = redactionOf(services.config, admitted)
+  const raw = services.rawOutputs.record(run.id, redaction)
   const budget = new BudgetMeter(run.budget, logged.notices)
   const { protocol } = admitted
   if (protocol.decode !== undefined) return yield* notAdopted("Its adapter cannot repeat what it decoded.")
@@ -79,6 +81,7 @@ const adoptFrom = Effect.fnUntraced(function* (
       budget,
       journal,
       secrets,
+      raw,
       appliedOutputs: appliedOutputs(services.store, run.id, journal)
     }
   }).pipe(Effect.mapError((message) => new NotAdopted({ message })))
@@ -90,6 +93,7 @@ const adoptFrom = Effect.fnUntraced(function* (
     logged,
     journal,
     redaction,
+    raw,
     budget,
     replayed,
     connection
@@ -104,6 +108,7 @@ interface Restoration {
   readonly logged: LoggedRun
   readonly journal: StoredJournal
   readonly redaction: ReturnType<typeof redactionOf>
+  readonly raw: RawRun | undefined
   readonly budget: BudgetMeter
   readonly replayed: ReplayedRun
   readonly connection: HeldRunConnection
@@ -111,7 +116,8 @@ interface Restoration {
 
 /** The actor in the state of the one before. */
 const restored = (services: RunServices, restoration: Restoration): RunActor => {
-  const { admitted, connection, hold, journal, startState, logged, redaction, replayed, run } = restoration
+  const { admitted, connection, hold, journal, startState, logged, raw, redaction, replayed, run } =
+    restoration
   const { grants, clock } = services
   const pending = pendingRows(services.store, run)
   const recorder = recorderOf(run, logged, pending, journal)
@@ -139,6 +145,7 @@ const restored = (services: RunServices, restoration: Restoration): RunActor => 
       hold,
       policy,
       redaction,
+      raw,
       protection: protectionOf(services, admitted, hold),
       answers: answersOf(services.store, run, replies),
       adopted: adoptedProcess({

@@ -12,6 +12,7 @@ import type { BudgetMeter } from "../kernel/KernelState.ts"
 import type { OutputRedaction } from "../kernel/OutputRedaction.ts"
 import type { JournaledCall, StoredJournal } from "../../journal/RunJournal.ts"
 import { OutputPosition } from "../../journal/OutputPosition.ts"
+import type { RawRun } from "../../raw/RawRun.ts"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
 import { Effect } from "effect"
@@ -136,6 +137,8 @@ export interface RunReplayOptions {
   readonly journal: StoredJournal
   /** Secret texts of the answers that are repeated. */
   readonly secrets: ReadonlyMap<JournaledCall, ReadonlyArray<string>>
+  /** Receives the output again, from its first byte on. */
+  readonly raw?: RawRun | undefined
   /** Outputs that the log includes. */
   readonly appliedOutputs: number
 }
@@ -188,7 +191,8 @@ export class RunReplay {
   }
 
   #decode(bytes: Uint8Array): void {
-    const { appliedOutputs, protocol, redaction } = this.#options
+    const { appliedOutputs, protocol, raw, redaction } = this.#options
+    raw?.push(bytes)
     const outputs = redaction.redactStream(protocol.step(bytes))
     this.position.bytes += bytes.length
     for (const output of outputs) {

@@ -27,6 +27,11 @@ export class OutputRedaction {
     this.#redaction = new Redaction(this.#values)
   }
 
+  /** Values that are secret everywhere. */
+  get values(): ReadonlySet<string> {
+    return this.#values
+  }
+
   /** Further values are secret from now on. */
   learn(values: ReadonlyArray<string>): void {
     if (values.length === 0) return

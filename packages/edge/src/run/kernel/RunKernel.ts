@@ -5,7 +5,7 @@
  * are removed here, on entry. Does not: commit, write, start or end anything. `RunActor` does, in that order.
  */
 import { Conflict } from "@corral/domain/errors/Failures"
-import { MAX_PUBLISHED } from "@corral/domain/run/Artifact"
+import { type Artifact, MAX_PUBLISHED } from "@corral/domain/run/Artifact"
 import type { RunFailure } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
 import { finishRefusal } from "@corral/domain/run/RunFinish"
@@ -67,6 +67,8 @@ const endFreeze = (kernel: KernelState, { isFrozen }: RunMessageOf<"FreezeEnded"
 /** Events and rows of one turn, with the run as they leave it. */
 export type KernelCommit = Exclude<ReturnType<RunRecorder["take"]>, undefined>
 
+const FULL = `A run has at most ${MAX_PUBLISHED} published artifacts. Further files are not published.`
+
 const holderLost: RunFailure = {
   code: "runtime_unavailable",
   message:
@@ -75,12 +77,14 @@ const holderLost: RunFailure = {
 }
 
 export class RunKernel extends KernelState {
-  #published = 0
+  #published: number
+  #isFullReported = false
   /** Whether the log knows that the process is to end. */
   #hasStoredStop: boolean
 
   constructor(options: KernelOptions) {
     super(options)
+    this.#published = options.recorder.publishedArtifacts
     this.#hasStoredStop = options.adopted?.isStopping === true
   }
 
@@ -183,6 +187,8 @@ export class RunKernel extends KernelState {
         return this.apply({ _tag: "EventEmitted", event: message.event, isFromEdge: true })
       case "Published":
         return this.#publish(message)
+      case "Collected":
+        return this.#collect(message)
       case "ConnectionRequested":
         return this.#requestConnection(message)
       case "Spent":
@@ -260,11 +266,34 @@ export class RunKernel extends KernelState {
         reply,
         new Conflict({ message: `A run has at most ${MAX_PUBLISHED} published artifacts.` })
       )
-    const { id: artifactId, mediaType, name, sha256, size } = artifact
-    const ready = draft("run.artifact.ready", { artifactId, mediaType, name, sha256, size })
-    this.apply({ _tag: "EventEmitted", event: ready, isFromEdge: true })
+    this.#announce(artifact)
     recorder.addRows([row, ...keep(artifact)])
     this.turn.succeed(reply, undefined)
+  }
+
+  /** Files that the program has left count until the last event. */
+  #collect({ notices, stored }: RunMessageOf<"Collected">): void {
+    const { recorder } = this
+    if (recorder.terminal) return
+    const room = Math.max(0, MAX_PUBLISHED - this.#published)
+    for (const { artifact, row } of stored.slice(0, room)) {
+      this.#announce(artifact)
+      recorder.addRows([row])
+    }
+    this.#published += stored.length
+    const isFull = stored.length > room && !this.#isFullReported
+    this.#isFullReported ||= isFull
+    for (const text of isFull ? [...notices, FULL] : notices)
+      this.apply({
+        _tag: "EventEmitted",
+        event: draft("run.notice", { kind: "warning", text }),
+        isFromEdge: true
+      })
+  }
+
+  #announce({ id: artifactId, mediaType, name, sha256, size }: Artifact): void {
+    const ready = draft("run.artifact.ready", { artifactId, mediaType, name, sha256, size })
+    this.apply({ _tag: "EventEmitted", event: ready, isFromEdge: true })
   }
 
   /** A run that is ending opens no connections. */

@@ -1,6 +1,7 @@
 /** Messages of a live run: everything that can happen to it. */
 import type { Artifact } from "@corral/domain/run/Artifact"
 import type { StoredArtifact } from "../../artifact/Artifacts.ts"
+import type { FoundArtifacts } from "../../attachment/ProgramArtifacts.ts"
 import type { ApprovalRequest, DecisionOrigin } from "@corral/domain/approval/Approval"
 import type {
   ApprovalAlreadyResolved,
@@ -69,6 +70,8 @@ export type RunMessage =
       readonly keep: ResultRows<Artifact>
       readonly reply: Deferred.Deferred<void, Conflict>
     }
+  /** Files that the program has put into its folder for artifacts. Their contents are on disk. */
+  | ({ readonly _tag: "Collected" } & FoundArtifacts)
   /** A connection of a confined run needs a decision. `reply`: the answer; `undefined` if none can be requested now. */
   | {
       readonly _tag: "ConnectionRequested"

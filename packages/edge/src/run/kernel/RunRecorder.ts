@@ -162,6 +162,11 @@ export class RunRecorder {
     this.now = now
   }
 
+  /** Artifacts that tools and the program published so far, as the log of an earlier Edge says. */
+  get publishedArtifacts(): number {
+    return this.contents.published
+  }
+
   get terminal(): boolean {
     return this.state.status !== undefined && isTerminal(this.state.status)
   }

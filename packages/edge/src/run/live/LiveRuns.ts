@@ -19,6 +19,7 @@ import type { Artifacts } from "../../artifact/Artifacts.ts"
 import type { Confinement } from "../../confinement/Confinement.ts"
 import type { Holder } from "../../holder/Holder.ts"
 import type { Containment } from "../../process/Containment.ts"
+import type { RawOutputs } from "../../raw/RawOutputs.ts"
 import type { Runtimes } from "../../runtime/Runtimes.ts"
 import type { Snapshots } from "../../workspace/Snapshots.ts"
 import type { Workspaces } from "../../workspace/Workspaces.ts"
@@ -47,6 +48,7 @@ export interface RunServices {
   readonly worktrees: Worktrees["Service"]
   readonly snapshots: Snapshots["Service"]
   readonly artifacts: Artifacts["Service"]
+  readonly rawOutputs: RawOutputs["Service"]
   readonly grants: Grants["Service"]
   readonly confinement: Confinement["Service"]
   readonly containment: Containment["Service"]

@@ -12,6 +12,8 @@ import { EdgeConfig } from "../../config/EdgeConfig.ts"
 import { basename } from "node:path"
 import { Holder } from "../../holder/Holder.ts"
 import { Containment, sweep } from "../../process/Containment.ts"
+import { hasArtifactFiles } from "../../process/ArtifactsFolder.ts"
+import { temporaryFolderOf } from "../../process/TemporaryFolder.ts"
 import { groupsIn, groupsOfEdge } from "../../process/ControlGroup.ts"
 import { leftGroups } from "../../process/GroupRecord.ts"
 import { EDGE_MARK, RUN_MARK } from "../../process/MarkSweep.ts"
@@ -203,6 +205,8 @@ const knownId = (store: Store["Service"]): string | undefined =>
 export interface ActorLoss {
   readonly reason: "edge_restarted" | "store_failed"
   readonly message: string
+  /** Whether the program has left files in its folder for artifacts. */
+  readonly leavesFiles?: boolean
 }
 
 const restarted: ActorLoss = {
@@ -210,12 +214,17 @@ const restarted: ActorLoss = {
   message: "The Edge ended while the run was under way."
 }
 
+const filesLost = draft("run.notice", {
+  kind: "warning",
+  text: "The Edge ended before the run. Files in the folder for artifacts that were not published before are lost."
+})
+
 /** Appends the events that the log of a run without an actor lacks. */
 export const endRun = Effect.fnUntraced(function* (
   store: Store["Service"],
   log: EdgeEventLog["Service"],
   run: Run,
-  { message, reason }: ActorLoss,
+  { leavesFiles = false, message, reason }: ActorLoss,
   now: number
 ): Effect.fn.Return<void, StoreFailed> {
   const { contents, lastSeq, state } = readLoggedRun(log, run)
@@ -230,6 +239,7 @@ export const endRun = Effect.fnUntraced(function* (
   })
   // The workspace was not compared when the last process of the run had ended.
   recorder.apply({ _tag: "EventEmitted", event: draft("run.changes.unknown", { reason: "interrupted" }) })
+  if (leavesFiles) recorder.apply({ _tag: "EventEmitted", event: filesLost })
   recorder.apply({ _tag: "Ended" })
   recorder.addRows([forgetJournal(run.id)])
   const batch = recorder.take()
@@ -255,6 +265,8 @@ export interface RecoveryOptions {
   readonly groupsOf?: (edgeId: string) => ReadonlyArray<string>
   /** Control groups of the runs that the holder has, by their ids. */
   readonly held?: ReadonlyMap<string, string | undefined>
+  /** Whether a run has left files in its folder for artifacts. */
+  readonly leavesFiles?: (id: RunId) => boolean
 }
 
 export interface Recovered {
@@ -267,7 +279,7 @@ export interface Recovered {
 export const recover = Effect.fnUntraced(function* (
   store: Store["Service"],
   log: EdgeEventLog["Service"],
-  { groupsOf = groupsOfEdge, held = new Map() }: RecoveryOptions = {}
+  { groupsOf = groupsOfEdge, held = new Map(), leavesFiles = () => false }: RecoveryOptions = {}
 ): Effect.fn.Return<Recovered, StoreFailed> {
   const now = (yield* Clock.Clock).currentTimeMillisUnsafe()
   const storedId = yield* readable(() => knownId(store))
@@ -290,7 +302,7 @@ export const recover = Effect.fnUntraced(function* (
     )
   })
   for (const run of unfinished.filter(({ id }) => !leftIds.has(id)))
-    yield* endRun(store, log, run, restarted, now).pipe(
+    yield* endRun(store, log, run, { ...restarted, leavesFiles: leavesFiles(run.id) }, now).pipe(
       // A damaged store is served as far as it can be read; that is more than no Edge at all.
       Effect.catchIf(
         () => store.damage() !== undefined,
@@ -331,7 +343,8 @@ export class EdgeIdentity extends Context.Service<
       let groups: ReadonlyArray<string> = []
       const { edgeId, left } = yield* recover(yield* Store, yield* EdgeEventLog, {
         groupsOf: (id) => (groups = leftGroups(home, id)),
-        held: new Map(found.map(({ group, id }) => [id, group]))
+        held: new Map(found.map(({ group, id }) => [id, group])),
+        leavesFiles: (id) => hasArtifactFiles(temporaryFolderOf(home, id))
       })
       return EdgeIdentity.of({ edgeId, groups, left })
     })

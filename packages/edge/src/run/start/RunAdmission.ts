@@ -38,6 +38,7 @@ import { ProjectFiles } from "../../workspace/ProjectFiles.ts"
 import { admitWithKeys, checkKeys, keyEntryOf } from "../../runtime/KeyAdmission.ts"
 import { join } from "node:path"
 import { childEnvironment } from "../../process/ChildEnvironment.ts"
+import { ARTIFACTS_VARIABLE, artifactsFolderIn } from "../../process/ArtifactsFolder.ts"
 import { temporaryFolderOf } from "../../process/TemporaryFolder.ts"
 
 // Modes in which a plan of a run can be carried out: those that the Edge would admit for another run of the agent in the workspace.
@@ -126,7 +127,7 @@ const runtimeCommandOf = Effect.fnUntraced(function* (
     stdin,
     temporary,
     settingsFiles,
-    env: environment
+    env: { ...environment, [ARTIFACTS_VARIABLE]: artifactsFolderIn(temporary) }
   }
 })
 

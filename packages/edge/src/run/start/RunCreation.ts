@@ -16,6 +16,7 @@ import { ProtectedWatch } from "../../confinement/ProtectedWatch.ts"
 import { RepositoryRecord } from "../../confinement/RepositoryRecord.ts"
 import type { RunPolicy } from "../../approval/RunPolicy.ts"
 import type { EdgeConfig } from "../../config/EdgeConfig.ts"
+import type { RawRun } from "../../raw/RawRun.ts"
 import type { NetworkUser } from "../../network/RunNetwork.ts"
 import { join } from "node:path"
 import type { AdoptedRun, RunActorOptions, RunHold } from "../actor/RunSession.ts"
@@ -157,6 +158,8 @@ export interface ActorLife {
   /** The watch over protected names, if the actor does not make it. */
   readonly protection?: ProtectedWatch | undefined
   readonly redaction?: OutputRedaction | undefined
+  /** The recorder of the raw output, if the actor does not make it. */
+  readonly raw?: RawRun | undefined
   readonly policy?: RunPolicy | undefined
 }
 
@@ -199,8 +202,8 @@ export const actorOptions = (
   recorder: RunRecorder,
   life: ActorLife
 ): RunActorOptions => {
-  const { artifacts, config, containment, edgeId, grants, live, log, runtimes, snapshots, worktrees } =
-    services
+  const { artifacts, config, containment, edgeId, grants, live, log, rawOutputs } = services
+  const { runtimes, snapshots, worktrees } = services
   const { adapter, agent, protocol, run, start } = admitted
   const { adopted, hold } = life
   const { worktree } = run
@@ -208,6 +211,7 @@ export const actorOptions = (
   const command = { ...admitted.command, group: hold?.group ?? containment.groupOf(edgeId, run.id) }
   const snapshot = new StartSnapshot(snapshots.before(run.id, folder.root))
   const protection = life.protection ?? protectionOf(services, admitted, hold)
+  const redaction = life.redaction ?? redactionOf(config, admitted)
   const confined: ConfinedRun | undefined = isConfined(run)
     ? {
         ids: { run: run.id, workspace: run.workspace },
@@ -247,7 +251,8 @@ export const actorOptions = (
     protection,
     policy: life.policy ?? grants.forRun(run, folder.root, agent.grants, start.attachmentFolder),
     root: folder.root,
-    redaction: life.redaction ?? redactionOf(config, admitted),
+    redaction,
+    raw: life.raw ?? (adopted === undefined ? rawOutputs.record(run.id, redaction) : undefined),
     edgeId,
     find: containment.find,
     continues: start.resumeSessionId,

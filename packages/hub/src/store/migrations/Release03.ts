@@ -236,3 +236,19 @@ export const auditPartsMigration = [
    SELECT part, earlier.last + part, earlier.last + part - 64, repeat('0', 64) FROM generate_series(1, 64) AS part,
      (SELECT COALESCE((SELECT seq + 1000000 FROM audit_heads WHERE chain = ''), 0) AS last) AS earlier`
 ]
+
+/** Preferences of users. `document` is JSON. */
+export const preferencesMigration = [
+  `CREATE TABLE preferences (
+    user_id text PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
+    version integer NOT NULL,
+    document text NOT NULL
+  )`
+]
+
+/** The last state of a binding that a Gateway has received. Existing bindings are no news. */
+export const bindingUpdatesMigration = [
+  `ALTER TABLE chat_bindings ADD COLUMN reported text`,
+  `UPDATE chat_bindings SET reported = CASE WHEN ended_at IS NULL THEN 'linked' ELSE 'unlinked' END`,
+  `CREATE INDEX chat_bindings_to_report ON chat_bindings (platform, app) WHERE reported IS DISTINCT FROM 'unlinked'`
+]

@@ -1,0 +1,188 @@
+/**
+ * Files that the program of one run puts into the folder that `CORRAL_ARTIFACTS` names, published as artifacts: after tool calls, and when its
+ * processes have ended.
+ *
+ * Guarantees: a name with a content is published once, also by a later Edge. A file that changes while it is read is published when it no longer
+ * changes, at the latest at the end. Only regular files with one name are read. What is not published is said in a notice.
+ *
+ * Does not: read below subfolders, or delete files.
+ */
+import type { RunId } from "@corral/domain/identity/Ids"
+import type { FailureOf } from "@corral/domain/errors/Failures"
+import { firstCharacters } from "@corral/domain/text/Cut"
+import { Effect, Latch, Semaphore } from "effect"
+import { type BigIntStats, lstatSync, realpathSync } from "node:fs"
+import { opendir } from "node:fs/promises"
+import { join } from "node:path"
+import type { Artifacts, StoredArtifact } from "../artifact/Artifacts.ts"
+import { artifactsFolderIn } from "../process/ArtifactsFolder.ts"
+import { storeFile } from "./PublishedFile.ts"
+
+/** What a look has found. */
+export interface FoundArtifacts {
+  readonly stored: ReadonlyArray<StoredArtifact>
+  /** Sentences about files that are not published. */
+  readonly notices: ReadonlyArray<string>
+}
+
+/** Takes what was found; false if the run cannot take it now. */
+type Report = (found: FoundArtifacts) => boolean
+
+/** Entries of the folder that are looked at. */
+const MAX_ENTRIES = 1_000
+/** Notices of one run. */
+const MAX_NOTICES = 20
+/** Artifacts of a run whose names and contents are compared. */
+const MAX_COMPARED = 10_000
+
+const reasons = {
+  payload_too_large: "it is larger than 50 MiB",
+  permission_denied: "it may hold credentials",
+  overloaded: "the disk is nearly full"
+} as const
+
+export class ProgramArtifacts {
+  readonly #artifacts: Artifacts["Service"]
+  readonly #runId: RunId
+  readonly #temporary: string
+  readonly #due = Latch.makeUnsafe(false)
+  readonly #one = Semaphore.makeUnsafe(1)
+  /** Last state of each file that was published, or that a notice has named. */
+  readonly #seen = new Map<string, string>()
+  /** Names and contents of the run's artifacts. */
+  #published: Set<string> | undefined
+  #notices = 0
+
+  constructor(artifacts: Artifacts["Service"], runId: RunId, temporary: string) {
+    this.#artifacts = artifacts
+    this.#runId = runId
+    this.#temporary = temporary
+  }
+
+  /** A tool call has ended. */
+  callEnded(): void {
+    this.#due.openUnsafe()
+  }
+
+  /** Looks after tool calls. Never succeeds. */
+  readonly follow = (report: Report): Effect.Effect<never> =>
+    Effect.gen({ self: this }, function* () {
+      for (;;) {
+        yield* this.#due.await
+        this.#due.closeUnsafe()
+        yield* this.look(report, false)
+      }
+    })
+
+  /** Looks once. `isLast`: no process of the run is alive. */
+  readonly look = (report: Report, isLast: boolean): Effect.Effect<void> =>
+    this.#look(report, isLast).pipe(
+      this.#one.withPermits(1),
+      Effect.catchCause((cause) =>
+        Effect.logWarning("failed to publish files of a run", { runId: this.#runId }, cause)
+      )
+    )
+
+  #look(report: Report, isLast: boolean): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      const { entries, problem } = yield* Effect.promise(() => entriesOf(this.#temporary))
+      const stored: Array<StoredArtifact> = []
+      const notices: Array<string> = problem === undefined ? [] : this.#noticeOnce("", problem, problem)
+      const states = new Map<string, string>()
+      for (const { name, path, stats } of entries) {
+        const state = stateOf(stats)
+        if (this.#seen.get(name) === state) continue
+        const unfit = unfitReason(stats)
+        const found = unfit === undefined ? yield* this.#store(name) : unfit
+        if (found === undefined) continue
+        if (typeof found === "string") {
+          notices.push(...this.#noticeOnce(name, state, `${quoted(name)} is not published: ${found}.`))
+          continue
+        }
+        const now = lstatSync(path, { bigint: true, throwIfNoEntry: false })
+        if (!isLast && (now === undefined || stateOf(now) !== state)) continue
+        states.set(name, state)
+        if (this.#isNew(found)) stored.push(found)
+      }
+      if ((stored.length > 0 || notices.length > 0) && !report({ stored, notices })) return
+      for (const [name, state] of states) this.#seen.set(name, state)
+      for (const one of stored) this.#published?.add(keyOf(one))
+    })
+  }
+
+  /** The stored file, why it is not stored, or `undefined` for one that is gone. */
+  #store(name: string): Effect.Effect<StoredArtifact | string | undefined> {
+    const folder = artifactsFolderIn(realpathSync(this.#temporary))
+    return storeFile(this.#artifacts, this.#runId, folder, { path: name }).pipe(
+      Effect.catch(
+        ({ code }: FailureOf<keyof typeof reasons | "not_found" | "workspace_outside_allowlist">) =>
+          Effect.succeed(code in reasons ? reasons[code as keyof typeof reasons] : undefined)
+      )
+    )
+  }
+
+  #isNew(one: StoredArtifact): boolean {
+    this.#published ??= new Set(
+      this.#artifacts.page(this.#runId, undefined, MAX_COMPARED).map((artifact) => keyOf({ artifact }))
+    )
+    return !this.#published.has(keyOf(one))
+  }
+
+  #noticeOnce(name: string, state: string, text: string): Array<string> {
+    if (this.#seen.get(name) === state) return []
+    this.#seen.set(name, state)
+    this.#notices++
+    if (this.#notices > MAX_NOTICES + 1) return []
+    return [this.#notices > MAX_NOTICES ? "Further files of the run are not published." : text]
+  }
+}
+
+interface Entry {
+  readonly name: string
+  readonly path: string
+  readonly stats: BigIntStats
+}
+
+/** Entries of the folder, by name. A program may have replaced the folder itself. */
+const entriesOf = async (
+  temporary: string
+): Promise<{ readonly entries: ReadonlyArray<Entry>; readonly problem?: string }> => {
+  const folder = artifactsFolderIn(temporary)
+  const status = lstatSync(folder, { throwIfNoEntry: false })
+  if (status === undefined) return { entries: [] }
+  if (!status.isDirectory())
+    return { entries: [], problem: "The folder for artifacts was replaced. Nothing of it is published." }
+  const entries: Array<Entry> = []
+  try {
+    for await (const { name } of await opendir(folder)) {
+      if (entries.length === MAX_ENTRIES)
+        return {
+          entries,
+          problem: `The folder for artifacts has more than ${MAX_ENTRIES} entries. Others are not published.`
+        }
+      const path = join(folder, name)
+      const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false })
+      if (stats !== undefined) entries.push({ name, path, stats })
+    }
+  } catch {
+    return { entries, problem: "The folder for artifacts can't be read." }
+  }
+  return { entries: entries.toSorted((a, b) => (a.name < b.name ? -1 : 1)) }
+}
+
+const stateOf = ({ ctimeNs, ino, mtimeNs, size }: BigIntStats): string =>
+  [ino, size, mtimeNs, ctimeNs].join(" ")
+
+/** Why an entry is not read: a link could lead to what the run cannot read itself. */
+const unfitReason = (stats: BigIntStats): string | undefined => {
+  if (stats.isSymbolicLink()) return "it is a link"
+  if (stats.isDirectory()) return "it is a folder"
+  if (!stats.isFile()) return "it is not a regular file"
+  return stats.nlink > 1n ? "it is a link" : undefined
+}
+
+const keyOf = ({ artifact: { name, sha256 } }: Pick<StoredArtifact, "artifact">): string =>
+  `${sha256} ${name}`
+
+/** A name for people. A program has chosen it. */
+const quoted = (name: string): string => JSON.stringify(firstCharacters(name.toWellFormed(), 100))

@@ -1,0 +1,51 @@
+/** `GET` and `POST /v1/presets`, `PATCH` and `DELETE /v1/presets/{id}`. */
+import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
+import { withErrorObject } from "@corral/domain/http/RequestContext"
+import type { Preset } from "@corral/domain/run/Preset"
+import { idPosition, pageOf } from "@corral/service/http/Paged"
+import { markReplayed } from "@corral/service/http/Replayed"
+import { Effect } from "effect"
+import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
+import { Presets } from "../runtime/Presets.ts"
+import { Store } from "../store/Store.ts"
+import { LOCAL_PRINCIPAL } from "./Principal.ts"
+
+export const presets = HttpApiBuilder.group(
+  EdgeApi,
+  "presets",
+  Effect.fnUntraced(function* (handlers) {
+    const idempotency = yield* EdgeIdempotency
+    const presets = yield* Presets
+    const store = yield* Store
+    return handlers.handleAll({
+      list: ({ query: { cursor, limit } }) =>
+        pageOf(
+          { principal: LOCAL_PRINCIPAL, filter: "presets", cursor, limit },
+          idPosition,
+          (after = "", limit) =>
+            Effect.map(presets.list, (all) => all.filter(({ id }) => id > after).slice(0, limit))
+        ).pipe(withErrorObject),
+
+      create: Effect.fnUntraced(function* ({ headers, payload }) {
+        const request = {
+          scope: `${LOCAL_PRINCIPAL} POST /v1/presets`,
+          key: headers["idempotency-key"],
+          request: payload
+        }
+        const { body, replayed: again } = yield* idempotency.once(request, (keep: ResultRows<Preset>) =>
+          presets
+            .create(payload, LOCAL_PRINCIPAL)
+            .pipe(Effect.tap((preset) => Effect.orDie(store.commit(keep(preset)))))
+        )
+        const location = `/v1/presets/${encodeURIComponent(body.id)}`
+        return yield* markReplayed(HttpApiSchema.withHeaders({ body, headers: { location } }), again)
+      }, withErrorObject),
+
+      update: ({ params: { id }, payload: { settings } }) =>
+        withErrorObject(presets.update(id, settings, LOCAL_PRINCIPAL)),
+
+      remove: ({ params: { id } }) => withErrorObject(presets.remove(id, LOCAL_PRINCIPAL))
+    })
+  })
+)
