@@ -40,8 +40,7 @@ import {
   auditHeadsMigration,
   auditListsMigration,
   auditPartsMigration,
-  "0038_turn_limits": turnLimitsMigration,
-  "0039_preferences": preferencesMigration
+  bindingUpdatesMigration,
   chatAnswersMigration,
   commitTimeMigration,
   growingTablesMigration,
@@ -53,6 +52,7 @@ import {
   replacedRunsMigration,
   sharedWorkMigration,
   successorsMigration,
+  turnLimitsMigration,
   uploadQuotasMigration
 } from "./migrations/Release03.ts"
 
@@ -94,7 +94,8 @@ export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0036_upload_quotas": uploadQuotasMigration,
   "0037_audit_parts": auditPartsMigration,
   "0038_turn_limits": turnLimitsMigration,
-  "0039_preferences": preferencesMigration
+  "0039_preferences": preferencesMigration,
+  "0040_binding_updates": bindingUpdatesMigration
 }
 
 /** Names of all migrations, without their numbers. */

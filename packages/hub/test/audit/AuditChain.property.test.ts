@@ -13,7 +13,7 @@ import { SqlClient } from "effect/sql"
 import * as fc from "fast-check"
 import { Audit } from "../../src/audit/Audit.ts"
 import { AuditTrail } from "../../src/audit/AuditTrail.ts"
-import { migrations } from "../../src/store/migrations.ts"
+import { auditPartsMigration } from "../../src/store/migrations/Release03.ts"
 import { holdRows } from "../harness/HeldRows.ts"
 import { seedAudit } from "../harness/SeededAudit.ts"
 
@@ -200,9 +200,8 @@ describe("Records without a project of earlier versions", { timeout: 60_000 }, (
     const actions = () => ({ actor: "system", action: "sign_in.revoke" }) as const
     await withPeople((people) => people.act(seedAudit("", before, actions)))
     // Later migrations stay: the migration of the parts runs once more.
-    const statements = migrations["0037_audit_parts"]
     await query(url, "DROP TABLE audit_parts")
-    for (const statement of statements) await query(url, statement)
+    for (const statement of auditPartsMigration) await query(url, statement)
     await withPeople(async (people) => {
       await people.act(append("new"))
       await people.act(seedAudit("", 10, actions, before))
