@@ -1,6 +1,7 @@
 /** Page of a session: its thread, with the composer, or an approval or a question that waits, below, and the side panel. */
 import type { HubApproval, HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
 import type { SessionId } from "@corral/domain/identity/Ids"
+import { limitsOfTurn } from "@corral/domain/run/Budget"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session, UpdateSession } from "@corral/domain/session/Session"
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
@@ -64,8 +65,10 @@ const useSend = (id: SessionId) => {
   const client = useQueryClient()
   const keyOf = useIdempotencyKey()
   return useMutation({
-    mutationFn: (payload: Pick<Message, "text"> & Partial<Pick<Message, "to" | "mode" | "model">>) =>
-      hubApi.sessions.addMessage({ params: { id }, headers: keyOf(payload), payload, ...messageLimit }),
+    mutationFn: (
+      payload: Pick<Message, "text"> &
+        Partial<Pick<Message, "to" | "mode" | "model" | "budget" | "timeoutMs">>
+    ) => hubApi.sessions.addMessage({ params: { id }, headers: keyOf(payload), payload, ...messageLimit }),
     onSettled: () => client.invalidateQueries({ queryKey: ["sessions"] })
   })
 }
@@ -78,12 +81,16 @@ const useUpdate = (id: SessionId) => {
   })
 }
 
-const again = ({ mode, model, text, to }: Message) => ({
-  text,
-  ...(to === undefined ? {} : { to }),
-  ...(mode === undefined ? {} : { mode }),
-  ...(model === undefined ? {} : { model })
-})
+const again = (message: Message) => {
+  const { mode, model, text, to } = message
+  return {
+    text,
+    ...(to === undefined ? {} : { to }),
+    ...(mode === undefined ? {} : { mode }),
+    ...(model === undefined ? {} : { model }),
+    ...limitsOfTurn(message, {})
+  }
+}
 
 /** Runs that work in the background after their turn, by the agent that received their prompt. */
 const idleRuns = (

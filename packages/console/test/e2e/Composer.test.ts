@@ -118,6 +118,19 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     const raised = await messageWith(id, ({ text }) => text.endsWith("/say within its limits"))
     assert.deepStrictEqual(raised.budget, { turns: 3, wallMs: 5_400_000 })
 
+    // What is sent again has the limits of the first attempt.
+    const prompt = "/use 1\n/use 1\n/use 1\n/sleep 60000"
+    await field(page).fill(prompt)
+    await page.getByRole("button", { name: "Send", exact: true }).click()
+    await page.getByText("3 of 3 replies").waitFor()
+    await page.getByRole("button", { name: "Try again" }).last().click()
+    const attempts = await until(async () => {
+      const found = (await messagesOf(id)).filter(({ text }) => text === prompt)
+      return found.length === 2 ? found : undefined
+    }, "the second attempt")
+    for (const { budget } of attempts) assert.deepStrictEqual(budget, raised.budget)
+    await page.getByText("3 of 3 replies").nth(1).waitFor()
+
     await page.getByRole("button", { name: "More", exact: true }).click()
     await page.getByRole("menuitem", { name: "Agents" }).click()
     await page.getByRole("button", { name: "Limits…" }).click()

@@ -87,6 +87,7 @@ describe("Runtimes", () => {
               id: "tool" as AgentId,
               label: "The tool",
               runtime: "tool",
+              counts: [],
               capabilities,
               modes: ["read_only", "plan", "ask", "auto_edit", "full_access"],
               available: true,
