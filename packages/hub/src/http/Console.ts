@@ -4,9 +4,10 @@
  * has the plain page, too. Its files are read once into memory.
  */
 import { acceptsPage, notFoundPage } from "@corral/service/http/NotFoundPage"
+import { noRoute } from "@corral/service/http/NoRoute"
 import { StaticFile } from "@corral/service/http/StaticFile"
 import { Effect, Layer } from "effect"
-import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { cookieScopeOf } from "./SessionCookies.ts"
 import { PublicUrl } from "./PublicUrl.ts"
 import { lookup } from "mrmime"
@@ -151,11 +152,7 @@ export const consolePages = Layer.unwrap(
       "/*",
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
-        const answer = consoleAnswer(files, request)
-        if (answer !== undefined) return answer
-        // Like a missing route: the same 404, and the same 405 for paths with another method.
-        const reason = new HttpServerError.RouteNotFound({ request })
-        return yield* new HttpServerError.HttpServerError({ reason })
+        return consoleAnswer(files, request) ?? (yield* noRoute)
       })
     )
   })

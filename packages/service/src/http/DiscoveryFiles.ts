@@ -3,7 +3,8 @@
  * the documents are, and no data. Their links are relative, so they also lead there below a path.
  */
 import { Clock, Effect, Layer } from "effect"
-import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpRouter, HttpServerResponse } from "effect/http"
+import { noRoute } from "./NoRoute.ts"
 
 export interface DiscoveryOptions {
   readonly title: string
@@ -57,14 +58,9 @@ export const discoveryFiles = (options: DiscoveryOptions) => {
     HttpRouter.add(
       "GET",
       "/.well-known/security.txt",
-      Effect.gen(function* () {
-        if (securityContact !== undefined)
-          return textFile(securityText(securityContact, yield* Clock.currentTimeMillis))
-        const reason = new HttpServerError.RouteNotFound({
-          request: yield* HttpServerRequest.HttpServerRequest
-        })
-        return yield* new HttpServerError.HttpServerError({ reason })
-      })
+      securityContact === undefined
+        ? noRoute
+        : Effect.map(Clock.currentTimeMillis, (now) => textFile(securityText(securityContact, now)))
     )
   )
 }

@@ -3,8 +3,9 @@
  * beside its modules, and a service that runs from source in the repository. They are read when they are first requested.
  */
 import { Effect, Layer } from "effect"
-import { HttpRouter, HttpServerError, HttpServerRequest } from "effect/http"
+import { HttpRouter, HttpServerRequest } from "effect/http"
 import { readFile } from "node:fs/promises"
+import { noRoute } from "./NoRoute.ts"
 import { StaticFile } from "./StaticFile.ts"
 
 const kinds = ["openapi", "asyncapi"] as const
@@ -28,23 +29,23 @@ const readDocument = async (address: string, name: string): Promise<StaticFile |
 
 const standing = { "cache-control": "no-cache", "x-content-type-options": "nosniff" }
 
-/** The routes of a service's documents. `address`: that of a module two folders below the folder of its package. */
-export const serviceDocuments = (service: "edge" | "gateway" | "hub", address: string) => {
-  const read = new Map<DocumentKind, Promise<StaticFile | undefined>>()
-  return Layer.mergeAll(
-    HttpRouter.add("GET", "/openapi.json", respondWith("openapi")),
-    HttpRouter.add("GET", "/asyncapi.json", respondWith("asyncapi"))
-  )
+type Service = "edge" | "gateway" | "hub"
 
-  function respondWith(kind: DocumentKind) {
-    return Effect.gen(function* () {
+const documentRoute = (kind: DocumentKind, service: Service, address: string) => {
+  let reading: Promise<StaticFile | undefined> | undefined
+  return HttpRouter.add(
+    "GET",
+    `/${kind}.json`,
+    Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
-      const reading = read.get(kind) ?? readDocument(address, `${kind}/${service}.json`)
-      read.set(kind, reading)
-      const file = yield* Effect.promise(() => reading)
-      if (file !== undefined) return file.respond(request, standing)
-      const reason = new HttpServerError.RouteNotFound({ request })
-      return yield* new HttpServerError.HttpServerError({ reason })
+      reading ??= readDocument(address, `${kind}/${service}.json`)
+      const read = reading
+      const file = yield* Effect.promise(() => read)
+      return file === undefined ? yield* noRoute : file.respond(request, standing)
     })
-  }
+  )
 }
+
+/** The routes of a service's documents. `address`: that of a module two folders below the folder of its package. */
+export const serviceDocuments = (service: Service, address: string) =>
+  Layer.merge(documentRoute("openapi", service, address), documentRoute("asyncapi", service, address))
