@@ -106,8 +106,8 @@ describe("Artifacts of a program", { timeout: 60_000 }, () => {
       edge,
       'cd "$CORRAL_ARTIFACTS"; echo 1 > sk-ant-api03-$(printf "%093d" 0 | tr 0 a)AA.txt; mkdir ghp_$(printf "%036d" 0 | tr 0 Q)'
     )
-    const said = JSON.stringify([await artifactsOf(edge, id), notices])
-    assert.notMatch(said, /a{90}|Q{30}/)
+    const shown = JSON.stringify([await artifactsOf(edge, id), notices])
+    assert.notMatch(shown, /a{90}|Q{30}/)
     assert.lengthOf(await artifactsOf(edge, id), 1)
     assert.lengthOf(notices, 1)
   })
