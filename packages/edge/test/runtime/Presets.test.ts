@@ -2,14 +2,23 @@ import { makeText } from "@corral/adapters/Text"
 import type { AgentId } from "@corral/domain/identity/Ids"
 import { Conflict } from "@corral/domain/errors/Failures"
 import type { CreatePreset } from "@corral/domain/run/Preset"
+import { RunMode } from "@corral/domain/run/Run"
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
-import { fileSentence, fileWith, wrongPresets, type WrongPreset } from "@corral/testing/edge/WrongPresets"
+import {
+  fileSentence,
+  fileWith,
+  type WrongPreset,
+  wrongPresets,
+  wrongProfiles
+} from "@corral/testing/edge/WrongPresets"
+import { effort } from "@corral/testing/time/Effort"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as fc from "fast-check"
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { openConfigFile } from "../../src/runtime/ConfigFile.ts"
+import { agentModes, fromAdapter } from "../../src/runtime/OfferedAgent.ts"
 import { Presets } from "../../src/runtime/Presets.ts"
 import { RuntimeRegistry } from "../../src/runtime/RuntimeRegistry.ts"
 import { temporaryFolder } from "../Folder.ts"
@@ -105,7 +114,7 @@ describe("Presets", () => {
     Effect.gen(function* () {
       const home = yield* temporaryFolder
       yield* withPresets(home, (presets) =>
-        Effect.forEach(fc.sample(wrongPresets, { numRuns: 150, seed: 11 }), (wrong) =>
+        Effect.forEach(fc.sample(wrongPresets, { numRuns: 150 * effort, seed: 11 }), (wrong) =>
           Effect.gen(function* () {
             const refusal = yield* failure(presets.create(wrong, "local"))
             const issues = refusal.code === "schema_validation_failed" ? (refusal.details?.issues ?? []) : []
@@ -320,6 +329,71 @@ describe("A preset from a Hub", () => {
         )
       })
     )
+
+  it.effect("is refused with any other field, and otherwise when the configuration file refuses it", () =>
+    Effect.gen(function* () {
+      const home = yield* temporaryFolder
+      const others = fc.dictionary(
+        fc.oneof(
+          fc.constantFrom("program", "env", "grants", "command", "args", "map", "stdin", "adapters", "id"),
+          fc.string()
+        ),
+        fc.jsonValue({ maxDepth: 2 }),
+        { minKeys: 1, maxKeys: 3 }
+      )
+      const samples = fc.sample(others, { numRuns: 100 * effort, seed: 7 })
+      yield* withPresets(home, (presets) =>
+        Effect.gen(function* () {
+          for (const more of samples) {
+            const settings = { ...careful.settings, ...more }
+            const isNarrow = Object.keys(settings).every((name) =>
+              ["label", "adapter", "mode", "model"].includes(name)
+            )
+            const change = { _tag: "Create", ...careful, settings } as const
+            const { code } = yield* failure(presets.changeRemotely(change, "usr_1"))
+            assert.strictEqual(
+              code,
+              isNarrow ? "schema_validation_failed" : "permission_denied",
+              JSON.stringify(more)
+            )
+          }
+          for (const wrong of fc.sample(wrongProfiles, { numRuns: 60 * effort, seed: 2 })) {
+            const refusal = yield* failure(presets.changeRemotely({ _tag: "Create", ...wrong }, "usr_1"))
+            if (refusal.code === "permission_denied") continue
+            const issues = refusal.code === "schema_validation_failed" ? (refusal.details?.issues ?? []) : []
+            assert.strictEqual(fileSentence(wrong, issues), yield* refusalOfFile(home, wrong))
+          }
+          assert.deepStrictEqual(yield* presets.list, [])
+        })
+      )
+    })
+  )
+
+  it.effect("has only modes of its adapter, without full_access", () =>
+    Effect.gen(function* () {
+      const home = yield* temporaryFolder
+      yield* withPresets(home, (presets) =>
+        Effect.gen(function* () {
+          for (const adapter of adapters.values())
+            for (const mode of [undefined, ...RunMode.literals]) {
+              const id = `${adapter.id}-${mode ?? "any"}` as AgentId
+              const settings = { label: "A", adapter: adapter.id, ...(mode === undefined ? {} : { mode }) }
+              yield* Effect.ignore(
+                presets.changeRemotely({ _tag: "Create", id, kind: "profile", settings }, "usr_1")
+              )
+              const agent = (yield* presets.look).offers.byId.get(id)
+              if (agent === undefined) continue
+              for (const isConfining of [false, true]) {
+                const modes = agentModes(agent, isConfining)
+                assert.includeMembers([...agentModes(fromAdapter(adapter), isConfining)], [...modes])
+                assert.notInclude(modes, "full_access")
+              }
+            }
+          assert.lengthOf(yield* presets.list, 10)
+        })
+      )
+    })
+  )
 
   it.effect("does not change or show what the device has set beyond that", () =>
     Effect.gen(function* () {
