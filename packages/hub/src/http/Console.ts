@@ -72,6 +72,7 @@ export const pageAddresses: ReadonlyArray<string> = [
   "/audit",
   "/board",
   "/devices",
+  "/devices/:id/presets",
   "/projects",
   "/projects/:id",
   "/runs",
