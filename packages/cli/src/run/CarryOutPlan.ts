@@ -37,6 +37,8 @@ const startOf = (run: Run | HubRun, plan: InputRequest): StartRun => ({
   ...(run.model === undefined ? {} : { model: run.model }),
   // The work has the limits of the run that made the plan.
   ...limitsOfTurn({}, run),
+  ...(run.backgroundMs === undefined ? {} : { backgroundMs: run.backgroundMs }),
+  ...(run.inputTtlMs === undefined ? {} : { inputTtlMs: run.inputTtlMs }),
   ...(run.sessionId === undefined ? {} : { sessionId: run.sessionId })
 })
 

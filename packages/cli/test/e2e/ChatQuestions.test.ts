@@ -69,11 +69,13 @@ describe.skipIf(!hasTerminals)("a question in corral chat", { timeout: 60_000 },
   })
 
   it("approves a plan, and the next run carries it out", async () => {
-    const chat = await open("--mode", "plan")
+    const chat = await open("--mode", "plan", "--budget-turns", "9")
     chat.enter("//plan 1. Read")
     await chat.shows(/^Approve the plan\? y \[MODE\]/m)
     await answer(chat, "y ask", /^plan approved, to work in ask by local in a terminal$/m)
     await chat.shows(/^› The plan was approved\. Carry it out\.$/m)
+    const [next] = (await corral.run("runs", "--json", "--limit", "1")).out.map((line) => JSON.parse(line))
+    assert.deepStrictEqual([next.mode, next.budget], ["ask", { turns: 9 }])
     await chat.shows(/^Allow\? y yes/m)
     await answer(chat, "n", /^denied by /m)
     await leave(chat)

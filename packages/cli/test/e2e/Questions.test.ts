@@ -135,7 +135,8 @@ describe.skipIf(!hasTerminals)("a question of a run in a terminal", { timeout: 6
 
 describe("a plan", { timeout: 60_000 }, () => {
   it("is carried out once by the next run, in the chosen mode", async () => {
-    const run = start("/plan 1. Read\\n2. Write", "--mode", "plan")
+    const limits = ["--budget-turns", "9", "--timeout", "500", "--background", "10m", "--input-ttl", "2h"]
+    const run = start("/plan 1. Read\\n2. Write", "--mode", "plan", ...limits)
     const id = await questionOf(run)
     assert.match(await refusal("answer", id, "--text", "yes"), /^This is a plan\./)
     assert.match(
@@ -146,6 +147,8 @@ describe("a plan", { timeout: 60_000 }, () => {
     assert.strictEqual(out[0], "plan approved, to work in auto_edit by local in a terminal")
     assert.strictEqual(await run.ended, 0)
     const [next, planned] = await runs()
+    const limited = { budget: { turns: 9 }, timeoutMs: 500_000, backgroundMs: 600_000, inputTtlMs: 7_200_000 }
+    for (const each of [next, planned]) assert.deepInclude(each, limited)
     assert.strictEqual(out[1], `carried out by ${next.id}`)
     assert.deepStrictEqual(
       [next.resume, next.mode, next.input.text],

@@ -7,7 +7,8 @@
 import { CorralError } from "@corral/client/http/CorralError"
 import { mergedFields } from "@corral/domain/preference/MergedFields"
 import type { PreferenceChanges, Preferences } from "@corral/domain/preference/Preferences"
-import { type QueryClient, queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
+import { notifyManager, queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
+import { useMemo, useSyncExternalStore } from "react"
 import { hubApi } from "../api/Hub.ts"
 
 export const preferencesQuery = queryOptions({
@@ -49,42 +50,52 @@ export const sendChange = async (
 }
 
 const { queryKey } = preferencesQuery
-const mutationKey = queryKey
+
+/** Changes of this page that are not stored yet, in their order. */
+let pending: ReadonlyArray<PreferenceChange> = []
+const listeners = new Set<() => void>()
+
+const subscribe = (listener: () => void): (() => void) => {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+const setPending = (changes: ReadonlyArray<PreferenceChange>): void => {
+  pending = changes
+  for (const listener of listeners) listener()
+}
+
+/** The preferences with the changes of this page; `undefined` until they are read. A change is there with its click. */
+export const usePreferences = (): Preferences | undefined => {
+  const { data } = useQuery(preferencesQuery)
+  const changes = useSyncExternalStore(subscribe, () => pending)
+  return useMemo(
+    () => data && changes.reduce((shown, change) => mergedFields(shown, change(shown)), data),
+    [changes, data]
+  )
+}
 
 const sendToHub: SendChanges = (payload) => hubApi.preferences.update({ payload })
-
-const replace = (client: QueryClient, next: (stored: Preferences) => Preferences): void =>
-  void client.setQueryData(queryKey, (stored) => (stored === undefined ? undefined : next(stored)))
-
-/** Shows a change before it is stored. A second time it changes nothing. */
-const show = (client: QueryClient, change: PreferenceChange): void =>
-  replace(client, (shown) => mergedFields(shown, change(shown)))
 
 /** The function that changes preferences. */
 export const useChangePreferences = (): ((change: PreferenceChange) => void) => {
   const client = useQueryClient()
   const { mutate } = useMutation({
-    mutationKey,
     scope: { id: "preferences" },
     mutationFn: async (change: PreferenceChange) =>
       sendChange(await client.ensureQueryData(preferencesQuery), change, sendToHub),
-    onMutate: async (change) => {
-      // A read that began before has an older document. The end of it restores what was shown then.
+    onSuccess: async (stored) => {
+      // A read that is in progress can have an older document.
       await client.cancelQueries({ queryKey })
-      show(client, change)
+      client.setQueryData(queryKey, stored)
     },
-    onSuccess: (stored) => {
-      // A later change of this page is shown already.
-      const isLast = client.isMutating({ mutationKey }) === 1
-      replace(client, (shown) => (isLast ? stored : { ...shown, version: stored.version }))
-    },
-    onError: () => client.invalidateQueries({ queryKey })
+    onError: () => client.invalidateQueries({ queryKey }),
+    onSettled: (_stored, _error, change) =>
+      // After the readers have the stored document.
+      notifyManager.schedule(() => setPending(pending.filter((each) => each !== change)))
   })
   return (change) => {
-    // Now: a checkbox that does not change with its click is set back.
-    show(client, change)
+    setPending([...pending, change])
     mutate(change)
   }
 }
-
-export const usePreferences = (): Preferences | undefined => useQuery(preferencesQuery).data

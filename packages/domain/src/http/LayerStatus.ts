@@ -16,3 +16,13 @@ export const layerStatus = {
   runtimeEvents: "contract shaped",
   chatEvents: "in development"
 } as const satisfies Readonly<Record<string, LayerStatus>>
+export type Layer = keyof typeof layerStatus
+
+/** Names of the layers, for people. */
+export const layerNames: { readonly [L in Layer]: string } = {
+  hubApi: "Hub API",
+  edgeApi: "Edge API",
+  eventStreams: "WebSocket events",
+  runtimeEvents: "Runtime adapter events",
+  chatEvents: "Chat-platform integration events"
+}

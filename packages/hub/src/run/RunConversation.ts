@@ -235,7 +235,7 @@ const answerOf = ({ mirror: { state, summary } }: PushedRun): string => {
 
 const requestRows = storedRows("runs", Schema.Struct({ made: jsonColumn(CreateRun) }))
 
-/** Adds the message if the run ended because its plan was approved. It has the limits of that run. */
+/** Adds the message if the run ended because its plan was approved. It has the model and the limits of that run. */
 const continueAfterPlan = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   { agentId, id: runId, run, sessionId }: TalkingRun & { readonly agentId: AgentInstanceId },
@@ -257,6 +257,7 @@ const continueAfterPlan = Effect.fnUntraced(function* (
     recipient: agentId,
     send_when: "next",
     mode: plan.mode,
+    model: request?.made.model ?? null,
     on_offline: "queue",
     delivery: "pending",
     created_at: session.updated_at

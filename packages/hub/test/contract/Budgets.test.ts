@@ -164,7 +164,7 @@ describe("Budgets", { timeout: 120_000 }, () => {
   it("of a plan hold for the run that carries it out", async () => {
     const here = await scene()
     const { edge, world } = here
-    const more = { budget: { turns: 5, wallMs: 60_000 }, timeoutMs: 30_000 }
+    const more = { budget: { turns: 5, wallMs: 60_000 }, timeoutMs: 30_000, model: "small" }
     const talk = await Talk.open(world)
     await talk.send("Plan it", { mode: "read_only", ...more })
     const turn = await edge.turn(0)

@@ -50,7 +50,8 @@ describe("The plan of a task without a session", { timeout: 120_000 }, () => {
     }).pushed
 
   it.each([true, false])("starts one task in the chosen mode: resumes %s", async (resumes) => {
-    const more = { timeoutMs: 60_000, backgroundMs: 120_000, model: "small" }
+    const budget = { turns: 7, wallMs: 90_000 }
+    const more = { budget, timeoutMs: 60_000, backgroundMs: 120_000, model: "small" }
     const { edge, id, task, turn, world } = await planned({ resumes, more })
     const body = { approve: true, mode: "auto_edit", comment: "Start with the tests." }
     assert.strictEqual((await answer(world, id, body)).status, 200)
