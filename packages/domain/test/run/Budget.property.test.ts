@@ -68,7 +68,8 @@ describe("RequestedBudget", () => {
     [Budget, Schema.String, Schema.Unknown],
     ([budget, text, value]) => {
       for (const name of ["costUsd", "token", "Tokens", "tokens ", "tokensturns", "tokens\n", text])
-        if (!Object.hasOwn(Budget.fields, name)) assert.isFalse(isAccepted({ ...budget, [name]: value }), name)
+        if (!Object.hasOwn(Budget.fields, name))
+          assert.isFalse(isAccepted({ ...budget, [name]: value }), name)
     }
   )
 })

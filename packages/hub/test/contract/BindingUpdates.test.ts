@@ -107,11 +107,7 @@ describe(PATH, { timeout: 60_000 }, () => {
 
   it("has no update for the states that an upgrade finds", async () => {
     const bot = newBot("upgrade")
-    const [uma, vic, wes] = [
-      await hub.signedIn("uma"),
-      await hub.signedIn("vic"),
-      await hub.signedIn("wes")
-    ]
+    const [uma, vic, wes] = [await hub.signedIn("uma"), await hub.signedIn("vic"), await hub.signedIn("wes")]
     const suspended = bot.account()
     await link(uma, suspended)
     await link(vic, bot.account())
