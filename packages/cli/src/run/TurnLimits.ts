@@ -82,12 +82,13 @@ export const parseLimits = (text: string): SetLimits | { readonly problem: strin
   if (text === "off") return {}
   const values = new Map<string, number>()
   for (const word of text.split(/\s+/)) {
-    const [name = "", value = ""] = word.split("=", 2)
+    const [name = "", value = "", ...rest] = word.split("=")
     const isTime = name === "time" || name === "timeout"
     if (!isTime && name !== "tokens" && name !== "turns")
       return { problem: "Limits are tokens=5000, turns=10, time=10m and timeout=30m, or off." }
     const number = isTime ? durationMs(value) : COUNT.test(value) ? Number(value) : undefined
-    if (number === undefined)
+    if (values.has(name)) return { problem: `${name} is given twice.` }
+    if (number === undefined || rest.length > 0)
       return {
         problem: isTime
           ? `${name} is a duration like 90s, 10m or 2h, from 1s to 24h.`

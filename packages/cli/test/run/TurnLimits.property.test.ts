@@ -42,6 +42,9 @@ describe("limits at the command line", () => {
     "time=10",
     "time=25h",
     "cost=1",
+    "tokens=5=6",
+    "tokens=5 turns=2 tokens=6",
+    "off tokens=5",
     "__proto__=1"
   ])("are refused with a reason: %s", (text) => {
     const result = parseLimits(text)

@@ -42,8 +42,8 @@ interface LimitFieldsProps {
   readonly hint: string
 }
 
-/** At least a second, in minutes. */
-const LEAST_MINUTES = 0.1
+/** A second, the shortest limit of the Hub, in minutes. A longer least would block the form of an agent that has a shorter limit. */
+const LEAST_MINUTES = 1_000 / MINUTE
 const MOST_MINUTES = 1_440
 
 export const LimitFields = ({ agent, defaults = {}, hint, limits }: LimitFieldsProps) => {

@@ -12,6 +12,8 @@ const expected = (what: unknown) => (typeof what === "string" ? `Expected ${what
 /** Message of `HttpApiBuilder` for a body that is not JSON: the only message that is passed on unchanged. */
 const invalidJson = "Expected a valid JSON body"
 
+const notAField = "Not a field of this object"
+
 // A new issue without the input: the original message can contain it.
 const typeMessage = (ast: SchemaAST.AST) => SchemaIssue.defaultLeafHook(new SchemaIssue.InvalidType(ast))
 
@@ -48,7 +50,7 @@ const walk = (
         ? void report(typeMessage(issue.ast))
         : issue.issues.forEach((inner) => walk(inner, path, issue.ast, issues))
     case "InvalidType":
-      return void report(typeMessage(issue.ast))
+      return void report(SchemaAST.isNever(issue.ast) ? notAField : typeMessage(issue.ast))
     case "InvalidValue":
       return void report(
         issue.annotations?.message === invalidJson ? invalidJson : expected(issue.annotations?.["expected"])
@@ -56,7 +58,7 @@ const walk = (
     case "MissingKey":
       return void report("Required")
     case "UnexpectedKey":
-      return void report("Not a field of this object")
+      return void report(notAField)
     case "OneOf":
       return void report("Expected exactly one of the alternatives")
     case "Forbidden":

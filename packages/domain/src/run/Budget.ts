@@ -20,12 +20,17 @@ export const Budget = Schema.Struct({
 }).annotate({ identifier: "Budget" })
 export type Budget = typeof Budget.Type
 
-/** A budget in a request. A limit of the cost is refused: without that, the run would start without it. */
-export const RequestedBudget = Schema.Struct({
-  ...Budget.fields,
-  costUsd: Schema.optionalKey(Schema.Never.annotate({ expected: "a limit of tokens, turns or wallMs" }))
-}).annotate({ identifier: "RequestedBudget" })
-export type RequestedBudget = typeof RequestedBudget.Type
+const requested = { ...Budget.fields, costUsd: Schema.optionalKey(Schema.Never) }
+const isOtherName = Schema.isPattern(new RegExp(`^(?!(?:${Object.keys(requested).join("|")})$)`, "u"))
+
+/**
+ * A budget in a request. A limit of the cost, a mistyped name and a limit of a later version are refused: without that, the run would start
+ * without the limit.
+ */
+export const RequestedBudget: Schema.Codec<Budget> = Schema.StructWithRest(Schema.Struct(requested), [
+  Schema.Record(Schema.String.check(isOtherName), Schema.Never)
+]).annotate({ identifier: "RequestedBudget" })
+export type RequestedBudget = Budget
 
 /** Changed limits in a request. Absent fields do not change, and `null` removes a limit. */
 export const ChangedLimits = Schema.Struct({

@@ -59,8 +59,17 @@ describe("uncountedLimits", () => {
 describe("RequestedBudget", () => {
   const isAccepted = Schema.is(RequestedBudget)
 
-  it.prop("accepts every budget, and none with a cost", [Budget, Schema.Unknown], ([budget, costUsd]) => {
+  it.prop("accepts every budget", [Budget], ([budget]) => {
     assert.isTrue(isAccepted(budget))
-    assert.isFalse(isAccepted({ ...budget, costUsd }))
   })
+
+  it.prop(
+    "refuses every other limit, such as one of the cost or a mistyped one",
+    [Budget, Schema.String, Schema.Unknown],
+    ([budget, text, value]) => {
+      for (const name of ["costUsd", "token", "Tokens", "tokens ", "tokensturns", "tokens\n", text])
+        if (!Object.hasOwn(Budget.fields, name))
+          assert.isFalse(isAccepted({ ...budget, [name]: value }), name)
+    }
+  )
 })

@@ -86,6 +86,7 @@ describe("A budget", () => {
       ["budget.wallMs", { wallMs: 10 }],
       ["budget.tokens", { tokens: 1.5 }],
       ["budget.costUsd", { tokens: 10, costUsd: 1 }],
+      ["budget.*", { token: 10 }],
       ["budget", "a lot"]
     ] as const
     for (const [path, budget] of wrong) {

@@ -7,6 +7,7 @@ import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { bindingUpdatesMigration } from "../../src/store/migrations/Release03.ts"
 
 const PATH = "/integrations/bindings/updates"
 
@@ -102,5 +103,21 @@ describe(PATH, { timeout: 60_000 }, () => {
     assert.deepStrictEqual(await bot.next(), [[account.account, "linked"]])
     const refused = await ida.ask("POST", PATH, { body: { platform: "feishu", app: "x", delivered: [] } })
     assert.strictEqual(codeOf(refused), "unauthorized")
+  })
+
+  it("has no update for the states that an upgrade finds", async () => {
+    const bot = newBot("upgrade")
+    const [uma, vic, wes] = [await hub.signedIn("uma"), await hub.signedIn("vic"), await hub.signedIn("wes")]
+    const suspended = bot.account()
+    await link(uma, suspended)
+    await link(vic, bot.account())
+    const ended = await link(wes, bot.account())
+    await wes.ask("DELETE", `/client/chat-bindings/${ended}`)
+    await signedIn(uma, "91 days")
+    const [, note = ""] = bindingUpdatesMigration
+    await hub.people.act(Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(note)))
+    assert.deepStrictEqual(await bot.next(), [])
+    await signedIn(uma, "1 day")
+    assert.deepStrictEqual(await bot.next(), [[suspended.account, "linked"]])
   })
 })

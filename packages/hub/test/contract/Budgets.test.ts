@@ -215,6 +215,8 @@ describe("Budgets", { timeout: 120_000 }, () => {
       assert.deepStrictEqual([wrong.status, fields(wrong)], [422, ["budget.tokens"]])
       const cost = await attempt({ costUsd: 1 } as Budget)
       assert.deepStrictEqual([cost.status, fields(cost)], [422, ["budget.costUsd"]])
+      const mistyped = await attempt({ token: 1 } as Budget)
+      assert.deepStrictEqual([mistyped.status, fields(mistyped)], [422, ["budget.*"]])
     }
     const refused = await Promise.all([makeTask(world), talk.messages()])
     assert.strictEqual(refused[0].status, 201)

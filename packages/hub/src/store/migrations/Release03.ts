@@ -246,9 +246,11 @@ export const preferencesMigration = [
   )`
 ]
 
-/** The last state of a binding that a Gateway has received. Existing bindings are no news. */
+/** The last state of a binding that a Gateway has received. Existing bindings are not news, also those that were suspended long ago. */
 export const bindingUpdatesMigration = [
   `ALTER TABLE chat_bindings ADD COLUMN reported text`,
-  `UPDATE chat_bindings SET reported = CASE WHEN ended_at IS NULL THEN 'linked' ELSE 'unlinked' END`,
+  `UPDATE chat_bindings SET reported = CASE
+     WHEN ended_at IS NOT NULL THEN 'unlinked' WHEN users.signed_in_at <= now() - interval '90 days' THEN 'suspended' ELSE 'linked'
+   END FROM users WHERE users.id = user_id`,
   `CREATE INDEX chat_bindings_to_report ON chat_bindings (platform, app) WHERE reported IS DISTINCT FROM 'unlinked'`
 ]

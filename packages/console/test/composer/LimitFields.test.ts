@@ -1,0 +1,34 @@
+/** The fields of limits take each value that the Hub has, so a form is never blocked by a limit that was set elsewhere. */
+import { Budget, RunDuration } from "@corral/domain/run/Budget"
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { createElement } from "react"
+import { renderToStaticMarkup } from "react-dom/server"
+import { LimitFields, limitsIn } from "../../src/composer/LimitFields.tsx"
+
+const Limits = Schema.Struct({
+  budget: Schema.optionalKey(Budget),
+  timeoutMs: Schema.optionalKey(RunDuration)
+})
+
+const attribute = (tag: string, name: string): string => new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1] ?? ""
+
+describe("LimitFields", () => {
+  it.prop("accept the limits of an agent, and return them unchanged", [Limits], ([limits]) => {
+    const agent = { label: "Scripted", counts: ["tokens", "turns"] as const }
+    const markup = renderToStaticMarkup(createElement(LimitFields, { agent, limits, hint: "" }))
+    const form = new FormData()
+    for (const [tag] of markup.matchAll(/<input[^>]*>/g)) {
+      const value = attribute(tag, "value")
+      form.append(attribute(tag, "name"), value)
+      if (value === "") continue
+      assert.isAtLeast(Number(value), Number(attribute(tag, "min")), tag)
+      assert.isAtMost(Number(value), Number(attribute(tag, "max")), tag)
+    }
+    const { budget = {}, timeoutMs } = limits
+    assert.deepStrictEqual<unknown>(limitsIn(form), {
+      ...(Object.keys(budget).length === 0 ? {} : { budget }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs })
+    })
+  })
+})
