@@ -1,7 +1,9 @@
 /**
  * Console: its files by name, and its page for every navigation. The page's script selects the view. At an address that is none of its pages the
- * status is 404: the page says so, and has no data. If the console is not installed or was not built, a plain page says so. The console's addresses are those of a Hub at the root of its origin, so a Hub below a path
- * has the plain page, too. Its files are read once into memory.
+ * status is 404: the page says so, and has no data. If the console is not installed or was not built, a plain page says so.
+ *
+ * The console's addresses are those of a Hub at the root of its origin, so a Hub below a path has the plain page, too. Its files are read once into
+ * memory.
  */
 import { acceptsPage, notFoundPage } from "@corral/service/http/NotFoundPage"
 import { noRoute } from "@corral/service/http/NoRoute"
