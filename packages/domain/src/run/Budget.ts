@@ -21,7 +21,7 @@ export const Budget = Schema.Struct({
 export type Budget = typeof Budget.Type
 
 const requested = { ...Budget.fields, costUsd: Schema.optionalKey(Schema.Never) }
-const isOtherName = Schema.isPattern(new RegExp(`^(?!(?:${Object.keys(requested).join("|")})$)`, "u"))
+const isOtherName = Schema.isPattern(/^(?!(?:tokens|turns|wallMs|costUsd)$)/u)
 
 /**
  * A budget in a request. A limit of the cost, a mistyped name and a limit of a later version are refused: without that, the run would start
