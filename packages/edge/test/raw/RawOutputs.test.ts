@@ -4,7 +4,16 @@ import type { RawRecord } from "@corral/domain/run/RawOutput"
 import { RunId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Exit, Layer, Logger } from "effect"
 import * as fc from "fast-check"
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { EdgeConfig, makeEdgeConfig } from "../../src/config/EdgeConfig.ts"
