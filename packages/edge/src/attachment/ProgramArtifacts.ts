@@ -16,6 +16,7 @@ import { opendir } from "node:fs/promises"
 import { join } from "node:path"
 import type { Artifacts, StoredArtifact } from "../artifact/Artifacts.ts"
 import { artifactsFolderIn } from "../process/ArtifactsFolder.ts"
+import { pathBytes, pathText } from "../workspace/PathText.ts"
 import { storeFile } from "./PublishedFile.ts"
 
 /** What a look has found. */
@@ -105,13 +106,14 @@ export class ProgramArtifacts {
         const state = stateOf(stats)
         if (this.#seen.get(name) === state) continue
         const found = unfitReason(stats) ?? (yield* this.#store(name))
-        if (found === undefined) continue
         const now = lstatSync(path, { bigint: true, throwIfNoEntry: false })
         if (!isLast && (now === undefined || stateOf(now) !== state)) continue
+        if (found === undefined && now === undefined) continue
         states.set(name, state)
-        if (typeof found === "string")
-          problems.push(`${quoted(this.#redact(name))} is not published: ${found}.`)
-        else if (this.#isNew(found)) stored.push(found)
+        if (typeof found === "object") {
+          if (this.#isNew(found)) stored.push(found)
+        } else
+          problems.push(`${quoted(this.#redact(name))} is not published: ${found ?? "it can't be read"}.`)
       }
       const notices = this.#limited(problems)
       if (stored.length + notices.length > 0 && !report({ stored, notices })) return
@@ -121,7 +123,7 @@ export class ProgramArtifacts {
     })
   }
 
-  /** The stored file, why it is not stored, or `undefined` for one that is gone. */
+  /** The stored file, why it is not stored, or `undefined` for one that is gone or can't be read. */
   #store(name: string): Effect.Effect<StoredArtifact | string | undefined> {
     const folder = artifactsFolderIn(realpathSync(this.#temporary))
     return storeFile(this.#artifacts, this.#runId, folder, { path: name, name: this.#redact(name) }).pipe(
@@ -149,7 +151,7 @@ export class ProgramArtifacts {
 
 interface Entry {
   readonly name: string
-  readonly path: string
+  readonly path: Buffer
   readonly stats: BigIntStats
 }
 
@@ -164,13 +166,15 @@ const entriesOf = async (
     return { entries: [], problem: "The folder for artifacts was replaced. Nothing of it is published." }
   const entries: Array<Entry> = []
   try {
-    for await (const { name } of await opendir(folder)) {
+    // A name is bytes. The option's type has no word for them.
+    for await (const { name: bytes } of await opendir(folder, { encoding: "buffer" as BufferEncoding })) {
       if (entries.length === MAX_ENTRIES)
         return {
           entries,
           problem: `The folder for artifacts has more than ${MAX_ENTRIES} entries. Others are not published.`
         }
-      const path = join(folder, name)
+      const name = pathText(Buffer.from(bytes))
+      const path = pathBytes(join(folder, name))
       const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false })
       if (stats !== undefined) entries.push({ name, path, stats })
     }

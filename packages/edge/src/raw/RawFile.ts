@@ -2,29 +2,42 @@
  * Raw output of one run on disk: two files of JSON lines, of which the older one is replaced by the newer one once that is full.
  *
  * Guarantees: private to the user, and at most `MAX_RUN_BYTES` together. Each file begins with the number of bytes of stdout before it, so that a
- * reader learns what is left out. A record that a crash cut off is not read.
+ * reader learns what is left out. A record that a crash cut off or damaged is not read, nor what follows it.
  *
  * Does not: flush to the disk.
  */
 import type { RawRecord } from "@corral/domain/run/RawOutput"
+import { isJsonObject } from "@corral/domain/text/JsonObject"
 import { appendFileSync, readFileSync, renameSync, rmSync, truncateSync } from "node:fs"
 import { join } from "node:path"
 
 export const MAX_RUN_BYTES = 8_388_608
 const MAX_FILE_BYTES = MAX_RUN_BYTES / 2
 
-const linesOf = (path: string): ReadonlyArray<string> => {
+const objectOf = (line: string | undefined): object | undefined => {
   try {
-    const text = readFileSync(path, "utf8")
-    return text.slice(0, text.lastIndexOf("\n") + 1).split(/(?<=\n)/)
+    const value: unknown = line === undefined ? undefined : JSON.parse(line)
+    return isJsonObject(value) ? value : undefined
   } catch {
-    return []
+    return undefined
   }
 }
 
-/** A line that this module wrote. */
+/** The lines before the first one that is not whole. */
+const linesOf = (path: string): ReadonlyArray<string> => {
+  let text: string
+  try {
+    text = readFileSync(path, "utf8")
+  } catch {
+    return []
+  }
+  const lines = text.split(/(?<=\n)/)
+  const damaged = lines.findIndex((line) => !line.endsWith("\n") || objectOf(line) === undefined)
+  return damaged === -1 ? lines : lines.slice(0, damaged)
+}
+
 const field = (line: string | undefined, name: "from" | "end"): number | undefined => {
-  const value: unknown = line === undefined ? undefined : JSON.parse(line)[name]
+  const value: unknown = Reflect.get(objectOf(line) ?? {}, name)
   return typeof value === "number" ? value : undefined
 }
 

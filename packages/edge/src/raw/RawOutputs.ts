@@ -102,17 +102,18 @@ const make = Effect.fnUntraced(function* (folder: string, isKept: boolean, maxBy
 
   const sinkOf = (files: RawFolder, runId: RunId): RawRunOptions["sink"] => {
     let isBroken = false
-    return {
-      written: files.resume(runId),
-      append: (records, from) => {
-        if (isBroken) return
-        try {
-          files.append(runId, records, from)
-        } catch (cause) {
-          isBroken = true
-          fork(Effect.logWarning("failed to write the raw output of a run", { runId, cause }))
-        }
+    const attempt = <A>(use: () => A): A | undefined => {
+      try {
+        return isBroken ? undefined : use()
+      } catch (cause) {
+        isBroken = true
+        fork(Effect.logWarning("failed to write the raw output of a run", { runId, cause }))
+        return undefined
       }
+    }
+    return {
+      written: attempt(() => files.resume(runId)) ?? 0,
+      append: (records, from) => attempt(() => files.append(runId, records, from))
     }
   }
 

@@ -105,6 +105,8 @@ export const presetProblems = (
 
 export interface MergedPresets {
   readonly offers: Offers
+  /** Presets that fit the file and each other. */
+  readonly fitting: ReadonlyArray<ManagedPreset>
   /** Why a managed preset is not offered, by id. */
   readonly problems: ReadonlyMap<string, string>
 }
@@ -129,7 +131,7 @@ export const mergePresets = (
   for (const preset of fitting)
     if (!offers.byId.has(preset.entry.id))
       problems.set(preset.entry.id, notOffered(preset, "its adapter is not loaded"))
-  return { offers, problems }
+  return { offers, fitting, problems }
 }
 
 /** A preset for the device itself, or for a Hub. */

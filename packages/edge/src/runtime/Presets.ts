@@ -149,7 +149,9 @@ const make = Effect.fnUntraced(function* () {
   ) {
     const { id } = after.entry
     const others = store.without(id)
-    const issues = presetProblems(state, others, after)
+    // One that the file leaves out does not keep others from changing.
+    const offered = store.merged(state).fitting.filter(({ entry }) => entry.id !== id)
+    const issues = presetProblems(state, offered, after)
     if (issues.length > 0) return yield* new SchemaValidationFailed({ details: { issues } })
     if (others.length >= MAX_PRESETS) return yield* new Conflict({ message: TOO_MANY })
     // Before the change: after a crash in between, users are only asked again.

@@ -100,6 +100,41 @@ describe("Artifacts of a program", { timeout: 60_000 }, () => {
     ])
   })
 
+  it("have any name that a file can have", async () => {
+    const edge = await openEdgeInProcess({ grants: ["full_access"] })
+    const names = [
+      "a b",
+      "-rf",
+      "..x",
+      "a\\\\b",
+      "*",
+      "\\377.txt",
+      "caf\\351",
+      "\\342\\200\\256txt",
+      "a\\nb",
+      "%%2e%%2e",
+      "con:1",
+      "\\357\\277\\275"
+    ]
+    const files = names.map((name) => `printf x > "$(printf -- '${name}')."`).join("; ")
+    const { id, notices } = await ended(edge, `cd "$CORRAL_ARTIFACTS"; ${files}`)
+    assert.deepStrictEqual(notices, [])
+    assert.lengthOf(await namesOf(edge, id), names.length)
+  })
+
+  it("are named in a notice where their name leads out of the folder elsewhere", async () => {
+    const edge = await openEdgeInProcess({ grants: ["full_access"] })
+    const { id, notices } = await ended(
+      edge,
+      'cd "$CORRAL_ARTIFACTS"; printf x > "c:"; printf x > "$(printf "..\\\\up")"'
+    )
+    assert.deepStrictEqual(await namesOf(edge, id), [])
+    assert.deepStrictEqual(notices, [
+      String.raw`"..\\up" is not published: it can't be read.`,
+      `"c:" is not published: it can't be read.`
+    ])
+  })
+
   it("have names without the secrets of the run", async () => {
     const edge = await openEdgeInProcess({ grants: ["full_access"] })
     const { id, notices } = await ended(

@@ -4,7 +4,16 @@ import type { RawRecord } from "@corral/domain/run/RawOutput"
 import { RunId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Exit, Layer, Logger } from "effect"
 import * as fc from "fast-check"
-import { appendFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs"
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { EdgeConfig, makeEdgeConfig } from "../../src/config/EdgeConfig.ts"
@@ -183,6 +192,34 @@ describe("Raw outputs", () => {
       ),
       { numRuns: 60 }
     )
+  })
+
+  it("end for a run whose records can't be continued, and the run continues", async () => {
+    const home = homeOf()
+    await opened(home)
+    const raw = await opened(home)
+    mkdirSync(join(home, "raw", `${runId(1)}.jsonl`, "inner"), { recursive: true })
+    const run = recorder(raw, runId(1))
+    run.push(text("a\n"))
+    run.end(over)
+    assert.isTrue(Exit.isFailure(await Effect.runPromiseExit(raw.read(runId(1)))))
+  })
+
+  it.each([
+    ["nothing", ""],
+    ["the beginning of a record", '{"fr'],
+    ["a record with other bytes", '{"from":0}\n\0\0\0\n'],
+    ["no record", "\n\n"]
+  ])("begin again where a crash left %s, and their run continues", async (_, left) => {
+    const home = homeOf()
+    await opened(home)
+    writeFileSync(join(home, "raw", `${runId(1)}.jsonl`), left)
+    const raw = await opened(home)
+    await Effect.runPromiseExit(raw.read(runId(1)))
+    const run = recorder(raw, runId(1))
+    run.push(text("a\nb\n"))
+    run.end(over)
+    assert.deepStrictEqual(await textsOf(raw, runId(1)), ["a", "b"])
   })
 
   it("continue after a kill with the older file, where the newer one has no position", () => {

@@ -204,6 +204,28 @@ describe("Presets", () => {
     })
   )
 
+  it.effect("are added and changed while others do not fit the file", () =>
+    Effect.gen(function* () {
+      const home = yield* temporaryFolder
+      yield* withPresets(home, (presets) =>
+        Effect.gen(function* () {
+          yield* presets.create(careful, "local")
+          writeConfig(home, { profiles: [{ id: "careful", label: "Filed", adapter: "scripted" }] })
+          yield* presets.create(parrot, "local")
+          yield* presets.update(parrot.id, { label: "Bird" }, "local")
+          const taken = yield* failure(presets.create({ ...parrot, id: careful.id }, "local"))
+          assert.strictEqual(taken.code, "conflict")
+          writeConfig(home, {})
+          const { byId } = (yield* presets.look).offers
+          assert.deepStrictEqual(
+            [careful.id, parrot.id].map((id) => byId.get(id)?.label),
+            ["Careful", "Bird"]
+          )
+        })
+      )
+    })
+  )
+
   it.effect("are limited to 100", () =>
     Effect.gen(function* () {
       const home = yield* temporaryFolder
