@@ -32,7 +32,7 @@ describe("A budget", () => {
     const warnings = events.filter(({ payload }) => payload["role"] === "system")
     assert.deepStrictEqual(
       warnings.map(({ payload }) => payload["text"]),
-      ["81 % of the run's token budget are used: 81 of 100."]
+      ["81 % of the run's token budget is used: 81 of 100."]
     )
     const failed = events.at(-1)
     assert.deepInclude(failed?.payload["error"], {

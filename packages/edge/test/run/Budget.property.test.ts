@@ -19,10 +19,10 @@ describe("BudgetMeter", () => {
     assert.deepStrictEqual(warning, {
       _tag: "Warn",
       limit: "tokens",
-      text: "82 % of the run's token budget are used: 8,250 of 10,000."
+      text: "82 % of the run's token budget is used: 8,250 of 10,000."
     })
     const [late] = meter.reach("wallMs", 48_000)
-    assert.deepInclude(late, { text: "80 % of the run's time budget are used: 48 of 60 s." })
+    assert.deepInclude(late, { text: "80 % of the run's time budget is used: 48 of 60 s." })
     const [over] = meter.charge({ inputTokens: 9_000, outputTokens: 1_000 })
     assert.deepStrictEqual(over, {
       _tag: "UsedUp",

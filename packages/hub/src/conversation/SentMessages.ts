@@ -115,7 +115,7 @@ class MessageChanges {
     }
   )
 
-  /** The limits of a message after a change. What the change removes is the agent's. */
+  /** The limits of a message after a change. What the change removes is the agent's; what it leaves alone stays, also after a change of the agent. */
   private readonly changedLimits = Effect.fnUntraced(
     { self: this },
     function* (message: UserMessageRow, change: UpdateMessage) {
@@ -123,8 +123,13 @@ class MessageChanges {
       const agent = yield* findSessionAgent(this.sql, session_id, recipient)
       const { budget = message.budget, timeoutMs = message.timeout_ms } = change
       const turn = { budget: budget ?? undefined, timeoutMs: timeoutMs ?? undefined }
-      const isChanged = change.budget !== undefined || change.timeoutMs !== undefined
-      return limitColumnsOf(isChanged && agent !== undefined ? limitsOfTurn(turn, limitsIn(agent)) : turn)
+      const defaults = agent === undefined ? {} : limitsIn(agent)
+      return limitColumnsOf(
+        limitsOfTurn(turn, {
+          budget: change.budget === undefined ? undefined : defaults.budget,
+          timeoutMs: change.timeoutMs === undefined ? undefined : defaults.timeoutMs
+        })
+      )
     }
   )
 

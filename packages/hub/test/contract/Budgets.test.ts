@@ -138,6 +138,12 @@ describe("Budgets", { timeout: 120_000 }, () => {
     assert.deepStrictEqual(actual(raised), actual({ budget: { tokens: 5_000 }, timeoutMs: 20_000 }))
     const removed = await edit(raised.version, { budget: null, timeoutMs: null })
     assert.deepStrictEqual(actual(removed), actual({ budget: { tokens: 1_000 }, timeoutMs: 50_000 }))
+    // A later change of the agent changes only what is removed from now on.
+    await updateAgent(here, talk, { budget: { tokens: 9, turns: 9 }, timeoutMs: 90_000 })
+    const timed = await edit(removed.version, { timeoutMs: 60_000 })
+    assert.deepStrictEqual(actual(timed), actual({ budget: { tokens: 1_000 }, timeoutMs: 60_000 }))
+    const budgeted = await edit(timed.version, { budget: { tokens: 5 } })
+    assert.deepStrictEqual(actual(budgeted), actual({ budget: { tokens: 5, turns: 9 }, timeoutMs: 60_000 }))
   })
 
   it("of an idle run hold for a message with the same limits, and another message waits for its end", async () => {

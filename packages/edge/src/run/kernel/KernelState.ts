@@ -40,7 +40,7 @@ const withSeparators = (value: number): string => value.toLocaleString("en")
 const warningText = (limit: keyof Budget, used: number, of: number): string => {
   const [some, all] = limit === "wallMs" ? [used / 1000, of / 1000] : [used, of]
   const unit = limit === "wallMs" ? " s" : ""
-  return `${Math.floor((used / of) * 100)} % of the run's ${names[limit]} are used: ${withSeparators(some)} of ${withSeparators(all)}${unit}.`
+  return `${Math.floor((used / of) * 100)} % of the run's ${names[limit]} is used: ${withSeparators(some)} of ${withSeparators(all)}${unit}.`
 }
 
 const none: ReadonlyArray<keyof Budget> = []
