@@ -8,6 +8,7 @@
  * Does not: read below subfolders, delete files, or take secrets out of contents.
  */
 import type { RunId } from "@corral/domain/identity/Ids"
+import { MAX_PUBLISHED } from "@corral/domain/run/Artifact"
 import type { FailureOf } from "@corral/domain/errors/Failures"
 import { firstCharacters } from "@corral/domain/text/Cut"
 import { Effect, Latch, Semaphore } from "effect"
@@ -39,7 +40,7 @@ const MAX_COMPARED = 10_000
 const reasons = {
   payload_too_large: "it is larger than 50 MiB",
   permission_denied: "it may hold credentials",
-  overloaded: "the disk is nearly full"
+  overloaded: "it can't be stored now"
 } as const
 
 export class ProgramArtifacts {
@@ -55,6 +56,8 @@ export class ProgramArtifacts {
   /** Names and contents of the run's artifacts. */
   #published: Set<string> | undefined
   #notices = 0
+  /** Files that were stored. One more than a run may publish tells the run that there are too many. */
+  #count = 0
 
   constructor(
     artifacts: Artifacts["Service"],
@@ -105,6 +108,11 @@ export class ProgramArtifacts {
       for (const { name, path, stats } of entries) {
         const state = stateOf(stats)
         if (this.#seen.get(name) === state) continue
+        // Everything beyond the limit would be read and stored for nothing.
+        if (stats.isFile() && this.#count + stored.length > MAX_PUBLISHED) {
+          states.set(name, state)
+          continue
+        }
         const found = unfitReason(stats) ?? (yield* this.#store(name))
         const now = lstatSync(path, { bigint: true, throwIfNoEntry: false })
         if (!isLast && (now === undefined || stateOf(now) !== state)) continue
@@ -119,6 +127,7 @@ export class ProgramArtifacts {
       if (stored.length + notices.length > 0 && !report({ stored, notices })) return
       this.#notices += problems.length
       for (const [name, state] of states) this.#seen.set(name, state)
+      this.#count += stored.length
       for (const one of stored) this.#published?.add(keyOf(one))
     })
   }
