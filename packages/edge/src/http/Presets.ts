@@ -2,7 +2,7 @@
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import { withErrorObject } from "@corral/domain/http/RequestContext"
 import type { Preset } from "@corral/domain/run/Preset"
-import { idPosition, pageOf } from "@corral/service/http/Paged"
+import { pageOf } from "@corral/service/http/Paged"
 import { markReplayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
@@ -10,6 +10,9 @@ import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { Presets } from "../runtime/Presets.ts"
 import { Store } from "../store/Store.ts"
 import { LOCAL_PRINCIPAL } from "./Principal.ts"
+
+/** Unique: the configuration file may have a preset of the same id. */
+const positionOf = ({ id, source }: Preset): string => `${id} ${source}`
 
 export const presets = HttpApiBuilder.group(
   EdgeApi,
@@ -22,9 +25,14 @@ export const presets = HttpApiBuilder.group(
       list: ({ query: { cursor, limit } }) =>
         pageOf(
           { principal: LOCAL_PRINCIPAL, filter: "presets", cursor, limit },
-          idPosition,
+          positionOf,
           (after = "", limit) =>
-            Effect.map(presets.list, (all) => all.filter(({ id }) => id > after).slice(0, limit))
+            Effect.map(presets.list, (all) =>
+              all
+                .filter((preset) => positionOf(preset) > after)
+                .toSorted((a, b) => (positionOf(a) < positionOf(b) ? -1 : 1))
+                .slice(0, limit)
+            )
         ).pipe(withErrorObject),
 
       create: Effect.fnUntraced(function* ({ headers, payload }) {

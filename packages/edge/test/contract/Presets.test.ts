@@ -103,6 +103,23 @@ describe("Presets over HTTP", { timeout: 60_000 }, () => {
     )
   })
 
+  it("are all in the pages of a list, also where the configuration file has another one of the same id", async () => {
+    const edge = await openEdgeInProcess()
+    await created(edge, careful)
+    await created(edge, parrot)
+    const file = { profiles: [{ id: "careful", label: "Filed", adapter: "scripted" }] }
+    writeFileSync(join(edge.home, "edge.config.json"), JSON.stringify(file), { mode: 0o600 })
+    const listed: Array<string> = []
+    for (let cursor = ""; ;) {
+      const { body } = await edge.client.ask("GET", `/v1/presets?limit=1${cursor}`)
+      listed.push(...presetsOf(body).items.map(({ id, source }) => `${id} ${source}`))
+      const { nextCursor } = body as { readonly nextCursor: string | null }
+      if (nextCursor === null) break
+      cursor = `&cursor=${encodeURIComponent(nextCursor)}`
+    }
+    assert.deepStrictEqual(listed, ["careful api", "careful file", "parrot api"])
+  })
+
   it("need the token", async () => {
     const edge = await openEdgeInProcess()
     const requests = [
