@@ -5,7 +5,7 @@
  * replaced however the string is escaped. A line waits while a string of it may be the beginning of a secret, and for at most `MAX_WAITING`
  * further lines: then that string is replaced.
  *
- * Does not: find pieces in fields of different names.
+ * Does not: find pieces in fields of different names, or in a line of more than `MAX_STRINGS` strings.
  */
 import { isTooDeep } from "@corral/domain/text/Depth"
 import { REDACTED, type Redaction } from "@corral/redaction/Redaction"
@@ -23,6 +23,8 @@ export interface RawLine {
 const MAX_WAITING = 16
 /** Shortest beginning of a secret that is replaced when its line has waited too long. */
 const SHORTEST_BEGINNING = 4
+/** Strings of a line that are followed: each is a search. */
+const MAX_STRINGS = 1_000
 /** Characters before a string that may name a secret in it. */
 const CONTEXT = 128
 /** Characters of one field that are looked at together. */
@@ -128,9 +130,10 @@ export class TornSecrets {
   push(line: RawLine): ReadonlyArray<RawLine> {
     const entry: Entry = { line, value: jsonOf(line.text), pieces: [], torn: new Set() }
     this.#waiting.push(entry)
-    let number = 0
-    for (const [name, text] of stringsIn(entry.value))
-      this.#fieldOf(name).add(entry, number++, text, this.#redaction())
+    const strings = [...stringsIn(entry.value)]
+    if (strings.length <= MAX_STRINGS)
+      for (const [number, [name, text]] of strings.entries())
+        this.#fieldOf(name).add(entry, number, text, this.#redaction())
     const late = this.#waiting.slice(0, -MAX_WAITING)
     for (const { pieces, torn } of late)
       for (const { end, field, number } of pieces)

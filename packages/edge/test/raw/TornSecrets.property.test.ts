@@ -50,6 +50,12 @@ const assertHidden = (shown: string, secret: string): void =>
   assert.deepStrictEqual(fragmentsIn(shown, secret), [], shown)
 
 describe("raw output", () => {
+  it("has no secret of a line with many strings", () => {
+    const strings = Array.from({ length: 20_000 }, (_, n) => `sk-${n % 7}`)
+    const { lines } = record([`${JSON.stringify({ strings, key: VALUE, other: KEY })}\n`], [VALUE])
+    for (const secret of [VALUE, KEY]) assertHidden(lines.join("\n"), secret)
+  })
+
   it("has no secret that two reads divide, wherever", () => {
     for (const text of [
       `The key is ${KEY}, keep it.\n`,
