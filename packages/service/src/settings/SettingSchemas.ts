@@ -97,7 +97,8 @@ export const ContactAddress = textMatching(
     text.length <= 500 &&
     (text.startsWith("https://") || (text.startsWith("mailto:") && text.includes("@"))) &&
     /^[\x21-\x7e]+$/.test(text) &&
-    URL.canParse(text)
+    URL.parse(text)?.username === "" &&
+    URL.parse(text)?.password === ""
 )
 
 /** Bearer token. */
