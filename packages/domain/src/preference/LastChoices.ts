@@ -4,12 +4,18 @@ import type { LastChoice } from "./Preferences.ts"
 /** Projects with a last choice. */
 export const MAX_LAST_CHOICES = 30
 
-/** The choices with this one first. The oldest is dropped where there are too many. */
+/** Bytes of JSON of all choices, so that there is room for the other preferences. */
+const MAX_BYTES = 12_288
+
+const bytesOf = (value: unknown): number => new TextEncoder().encode(JSON.stringify(value)).length
+
+/** The choices with this one first. The oldest are dropped where there are too many, or where they are too long together. */
 export const withChoice = (
   choices: ReadonlyArray<LastChoice> | undefined,
   choice: LastChoice
-): ReadonlyArray<LastChoice> =>
-  [choice, ...(choices ?? []).filter(({ projectId }) => projectId !== choice.projectId)].slice(
-    0,
-    MAX_LAST_CHOICES
-  )
+): ReadonlyArray<LastChoice> => {
+  const others = (choices ?? []).filter(({ projectId }) => projectId !== choice.projectId)
+  const kept = [choice, ...others].slice(0, MAX_LAST_CHOICES)
+  while (kept.length > 1 && bytesOf(kept) > MAX_BYTES) kept.pop()
+  return kept
+}

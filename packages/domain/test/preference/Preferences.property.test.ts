@@ -62,4 +62,18 @@ describe("Preferences", () => {
       })
     )
   })
+
+  it("leaves room in the document for other preferences, whatever the choices are called", () => {
+    const name = fc.string({ unit: "binary", minLength: 1, maxLength: 200 })
+    fc.assert(
+      fc.property(fc.array(name, { minLength: 1, maxLength: 40 }), (models) => {
+        const choices = models.reduce<ReturnType<typeof withChoice>>(
+          (stored, model, n) => withChoice(stored, { projectId: `prj_${n}` as ProjectId, model }),
+          []
+        )
+        assert.isAtMost(new TextEncoder().encode(JSON.stringify(choices)).length, 12_288)
+        assert.strictEqual(choices[0]?.model, models.at(-1))
+      })
+    )
+  })
 })
