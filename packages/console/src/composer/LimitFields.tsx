@@ -1,6 +1,6 @@
 /** Form fields for the limits of a turn: tokens, replies, time and active time. A limit that the agent does not count can't be set. */
 import type { Agent } from "@corral/domain/run/Agent"
-import type { Budget, CountedLimit, RunLimits } from "@corral/domain/run/Budget"
+import { type Budget, type CountedLimit, type RunLimits, uncountedLimits } from "@corral/domain/run/Budget"
 import { useMessages } from "../text/Language.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { limitMessages } from "./limitTexts.ts"
@@ -10,6 +10,20 @@ import "./composer.css"
 export interface TurnLimits {
   readonly budget?: Budget
   readonly timeoutMs?: number
+}
+
+/** The limits without those that the agent does not count: they were set for another agent. */
+export const limitsFor = (
+  agent: Pick<Agent, "counts"> | undefined,
+  { budget = {}, timeoutMs }: TurnLimits
+): TurnLimits => {
+  const uncounted: ReadonlyArray<string> =
+    agent === undefined ? [] : uncountedLimits(budget, agent.counts ?? [])
+  const kept = Object.entries(budget).filter(([name]) => !uncounted.includes(name))
+  return {
+    ...(kept.length === 0 ? {} : { budget: Object.fromEntries(kept) }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs })
+  }
 }
 
 const MINUTE = 60_000

@@ -5,6 +5,7 @@ import { useCurrentUser } from "../api/CurrentUser.ts"
 import { AttachButton, DropArea, FileChips } from "../composer/AttachedFiles.tsx"
 import { ChipAction, ChipChoices, ChipMenu, type ChipOption, ChipSheet } from "../composer/ChipMenu.tsx"
 import { Draft, useStoredDraft } from "../composer/Draft.ts"
+import { limitsFor } from "../composer/LimitFields.tsx"
 import { LimitsChip } from "../composer/LimitsChip.tsx"
 import { limitTexts } from "../composer/limitTexts.ts"
 import { MessageField } from "../composer/MessageField.tsx"
@@ -194,7 +195,8 @@ export const HomeComposer = ({ choice, fieldRef }: HomeComposerProps) => {
   const messages = useMessages(composerMessages)
   const draft = Draft.of(`${useCurrentUser().user.id}.home`)
   useStoredDraft(draft)
-  const [settings, setSettings] = useState<StartSettings>({ isIsolated: false, limits: {} })
+  const [chosen, setSettings] = useState<StartSettings>({ isIsolated: false, limits: {} })
+  const settings = { ...chosen, limits: limitsFor(choice.agent, chosen.limits) }
   const start = useStartSession(draft, choice, settings)
   const [hint, maySend] = useStartHint(choice)
   const isTouch = useMedia("(pointer: coarse)")

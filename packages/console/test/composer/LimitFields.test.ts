@@ -1,10 +1,10 @@
 /** The fields of limits take each value that the Hub has, so a form is never blocked by a limit that was set elsewhere. */
-import { Budget, RunDuration } from "@corral/domain/run/Budget"
+import { Budget, CountedLimit, RunDuration, uncountedLimits } from "@corral/domain/run/Budget"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { createElement } from "react"
 import { renderToStaticMarkup } from "react-dom/server"
-import { LimitFields, limitsIn } from "../../src/composer/LimitFields.tsx"
+import { LimitFields, limitsFor, limitsIn } from "../../src/composer/LimitFields.tsx"
 
 const Limits = Schema.Struct({
   budget: Schema.optionalKey(Budget),
@@ -30,5 +30,16 @@ describe("LimitFields", () => {
       ...(Object.keys(budget).length === 0 ? {} : { budget }),
       ...(timeoutMs === undefined ? {} : { timeoutMs })
     })
+  })
+})
+
+const Counts = Schema.Array(CountedLimit)
+
+describe("limitsFor", () => {
+  it.prop("leaves what the agent counts, and all times", [Limits, Counts], ([limits, counts]) => {
+    const { budget = {}, timeoutMs } = limitsFor({ counts }, limits)
+    assert.deepStrictEqual(uncountedLimits(budget, counts), [])
+    assert.deepStrictEqual([budget.wallMs, timeoutMs], [limits.budget?.wallMs, limits.timeoutMs])
+    for (const limit of counts) assert.strictEqual(budget[limit], limits.budget?.[limit])
   })
 })
