@@ -19,9 +19,9 @@ export const limitsFor = (
 ): TurnLimits => {
   const uncounted: ReadonlyArray<string> =
     agent === undefined ? [] : uncountedLimits(budget, agent.counts ?? [])
-  const kept = Object.entries(budget).filter(([name]) => !uncounted.includes(name))
+  const counted = Object.entries(budget).filter(([name]) => !uncounted.includes(name))
   return {
-    ...(kept.length === 0 ? {} : { budget: Object.fromEntries(kept) }),
+    ...(counted.length === 0 ? {} : { budget: Object.fromEntries(counted) }),
     ...(timeoutMs === undefined ? {} : { timeoutMs })
   }
 }

@@ -15,7 +15,7 @@ export const withChoice = (
   choice: LastChoice
 ): ReadonlyArray<LastChoice> => {
   const others = (choices ?? []).filter(({ projectId }) => projectId !== choice.projectId)
-  const kept = [choice, ...others].slice(0, MAX_LAST_CHOICES)
-  while (kept.length > 1 && bytesOf(kept) > MAX_BYTES) kept.pop()
-  return kept
+  const newest = [choice, ...others].slice(0, MAX_LAST_CHOICES)
+  while (newest.length > 1 && bytesOf(newest) > MAX_BYTES) newest.pop()
+  return newest
 }

@@ -63,7 +63,7 @@ describe("Preferences", () => {
     )
   })
 
-  it("leaves room in the document for other preferences, whatever the choices are called", () => {
+  it("leaves room in the document for other preferences, also with long names", () => {
     const name = fc.string({ unit: "binary", minLength: 1, maxLength: 200 })
     fc.assert(
       fc.property(fc.array(name, { minLength: 1, maxLength: 40 }), (models) => {

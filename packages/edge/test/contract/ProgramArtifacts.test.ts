@@ -154,8 +154,8 @@ describe("Artifacts of a program", { timeout: 60_000 }, () => {
       'cd "$CORRAL_ARTIFACTS"; for n in $(seq 103); do echo $n > f$n; done; for n in $(seq 40); do ln -s /etc l$n; done'
     )
     assert.lengthOf(await namesOf(edge, id), 100)
-    const kept = readdirSync(join(edge.home, "artifacts"), { recursive: true, withFileTypes: true })
-    assert.isAtMost(kept.filter((entry) => entry.isFile()).length, 101)
+    const entries = readdirSync(join(edge.home, "artifacts"), { recursive: true, withFileTypes: true })
+    assert.isAtMost(entries.filter((entry) => entry.isFile()).length, 101)
     assert.lengthOf(notices, 22)
     assert.include(notices, "A run has at most 100 published artifacts. Further files are not published.")
     assert.include(notices, "Further files of the run are not published.")
