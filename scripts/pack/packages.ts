@@ -87,6 +87,7 @@ export const packed: ReadonlyArray<Packed> = [
       "preview/Previews",
       "run/RunSupervisor",
       "runtime/RuntimeRegistry",
+      "runtime/Presets",
       "runtime/Runtimes",
       "store/EdgeStorage",
       "store/HomeLock",

@@ -19,6 +19,7 @@ import { type HolderFound, inquireHolder } from "@corral/edge/holder/HolderContr
 import { examineStore } from "@corral/edge/log/StoreExamination"
 import { Containment } from "@corral/edge/process/Containment"
 import { LOW_DISK_BYTES, diskOf, findGit } from "@corral/edge/runtime/Programs"
+import { ReadsPresets } from "@corral/edge/runtime/Presets"
 import { Runtimes } from "@corral/edge/runtime/Runtimes"
 import { VERSION } from "@corral/service/Version"
 import { Effect, Layer, Result } from "effect"
@@ -275,12 +276,15 @@ const inspectMachine = Effect.fnUntraced(function* (reason: string) {
     )
   return yield* inspectWith(config).pipe(
     // Without the invalid file, the built-in agents can still be inspected.
-    Effect.catch(({ message: problem }) =>
-      Effect.map(inspectWith({ ...config, configFile: undefined }), (found): MachineStatus => ({
-        ...found,
-        edge: edge(problem),
-        config: { status: "degraded", path: config.configFile ?? "", problem }
-      }))
+    Effect.catch(({ file = config.configFile ?? "", message: problem }) =>
+      inspectWith({ ...config, configFile: undefined }).pipe(
+        Effect.provideService(ReadsPresets, false),
+        Effect.map((found): MachineStatus => ({
+          ...found,
+          edge: edge(problem),
+          config: { status: "degraded", path: file, problem }
+        }))
+      )
     )
   )
 })

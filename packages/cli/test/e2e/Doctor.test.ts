@@ -11,7 +11,14 @@ import { Corral, program } from "./Corral.ts"
 const METRICS_TOKEN = "metrics-token-of-a-test-0123456789"
 
 interface Found {
-  readonly edge: { readonly running: boolean; readonly reason?: string; readonly store?: string }
+  readonly edge: {
+    readonly running: boolean
+    readonly problem?: string
+    readonly reason?: string
+    readonly store?: string
+  }
+  readonly config?: object
+  readonly agents: ReadonlyArray<unknown>
   readonly hub?: {
     readonly state: string
     readonly hint?: string
@@ -78,6 +85,22 @@ describe("corral doctor", { timeout: 120_000 }, () => {
       const { exit, found } = await examine(corral, { CORRAL_EDGE_PORT: "many" })
       assert.strictEqual(exit, 1)
       assert.match(found.edge.reason ?? "", /It can't start: CORRAL_EDGE_PORT/)
+    } finally {
+      await corral.close()
+    }
+  })
+
+  it("reports presets that are not usable, and inspects the agents without them", async () => {
+    const corral = new Corral()
+    try {
+      mkdirSync(corral.home, { recursive: true, mode: 0o700 })
+      const path = join(corral.home, "presets.json")
+      writeFileSync(path, "{", { mode: 0o600 })
+      const { exit, found } = await examine(corral)
+      const problem = `${path} is not usable: it is not JSON.`
+      assert.deepStrictEqual([exit, found.edge.problem], [1, problem])
+      assert.deepStrictEqual(found.config, { status: "degraded", path, problem })
+      assert.isNotEmpty(found.agents)
     } finally {
       await corral.close()
     }

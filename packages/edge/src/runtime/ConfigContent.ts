@@ -7,7 +7,11 @@
 import { Data, Result, Schema, SchemaIssue } from "effect"
 import { type BigIntStats, readFileSync, statSync } from "node:fs"
 
-export class ConfigFileInvalid extends Data.TaggedError("ConfigFileInvalid")<{ readonly message: string }> {}
+export class ConfigFileInvalid extends Data.TaggedError("ConfigFileInvalid")<{
+  readonly message: string
+  /** Absent where several places do not fit together. */
+  readonly file?: string | undefined
+}> {}
 
 /** Path of an invalid value in a configuration, with the reason. */
 export interface ConfigProblem {
@@ -57,7 +61,7 @@ export const strictDecoder = <A>(schema: Schema.ConstraintDecoder<A>) => {
 }
 
 export const refusal = (file: string | undefined, reason: string) =>
-  Result.fail(new ConfigFileInvalid({ message: `${file} is not usable: ${reason}.` }))
+  Result.fail(new ConfigFileInvalid({ file, message: `${file} is not usable: ${reason}.` }))
 
 /** The entries of a file with a status; those of an empty object without a file. */
 export const readEntries = <A>(

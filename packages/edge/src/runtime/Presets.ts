@@ -99,6 +99,11 @@ export class Presets extends Context.Service<
   )
 }
 
+/** Whether `presets.json` is read. A diagnosis leaves out a file that is not usable. */
+export const ReadsPresets = Context.Reference<boolean>("corral/edge/ReadsPresets", {
+  defaultValue: () => true
+})
+
 const MAX_PRESETS = 100
 
 const decodeFile = strictDecoder(PresetEntries)
@@ -107,7 +112,8 @@ const make = Effect.fnUntraced(function* () {
   const { configFile, environment, home } = yield* EdgeConfig
   const file = join(home, "presets.json")
   const config = yield* ConfigFile.openConfigFile(configFile, yield* RuntimeRegistry, environment)
-  const store = new PresetStore(file, yield* Effect.fromResult(storedIn(file)))
+  const stored = (yield* ReadsPresets) ? yield* Effect.fromResult(storedIn(file)) : []
+  const store = new PresetStore(file, stored)
   const oneAtATime = yield* Semaphore.make(1)
   const hooks: Array<ReplaceHook> = []
   let next = Deferred.makeUnsafe<void>()
