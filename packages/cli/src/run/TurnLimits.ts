@@ -1,9 +1,10 @@
-/** Limits of a turn at the command line: flags, the command `/budget` of a chat, and the limits as text. */
-import type { Budget, RunLimits } from "@corral/domain/run/Budget"
+/** Limits of a turn at the command line: flags, and the limits as text. */
+import type { RunLimits } from "@corral/domain/run/Budget"
+import { durationMs, limitsFrom, type SetLimits } from "@corral/domain/run/LimitText"
 import type { Usage } from "@corral/domain/run/Run"
 import { Option, Schema } from "effect"
 import { Flag } from "effect/cli"
-import { DurationText, durationMs } from "../Flags.ts"
+import { DurationText } from "../Flags.ts"
 
 const Count = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }))
 
@@ -41,29 +42,6 @@ export interface LimitFlags {
   readonly timeout: Option.Option<number>
 }
 
-/** Limits that are set. */
-interface SetLimits {
-  readonly budget?: Budget
-  readonly timeoutMs?: number
-}
-
-const limitsFrom = (
-  tokens: number | undefined,
-  turns: number | undefined,
-  wallMs: number | undefined,
-  timeoutMs: number | undefined
-): SetLimits => {
-  const budget = {
-    ...(tokens === undefined ? {} : { tokens }),
-    ...(turns === undefined ? {} : { turns }),
-    ...(wallMs === undefined ? {} : { wallMs })
-  }
-  return {
-    ...(Object.keys(budget).length === 0 ? {} : { budget }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs })
-  }
-}
-
 export const limitsOfFlags = ({ budgetTime, budgetTokens, budgetTurns, timeout }: LimitFlags): SetLimits => {
   const wall = Option.getOrUndefined(budgetTime)
   const seconds = Option.getOrUndefined(timeout)
@@ -73,30 +51,6 @@ export const limitsOfFlags = ({ budgetTime, budgetTokens, budgetTurns, timeout }
     wall === undefined ? undefined : durationMs(wall),
     seconds === undefined ? undefined : seconds * 1_000
   )
-}
-
-const COUNT = /^[1-9]\d{0,14}$/
-
-/** Reads `tokens=5000 turns=10 time=10m timeout=30m`, any of them, or `off`. */
-export const parseLimits = (text: string): SetLimits | { readonly problem: string } => {
-  if (text === "off") return {}
-  const values = new Map<string, number>()
-  for (const word of text.split(/\s+/)) {
-    const [name = "", value = "", ...rest] = word.split("=")
-    const isTime = name === "time" || name === "timeout"
-    if (!isTime && name !== "tokens" && name !== "turns")
-      return { problem: "Limits are tokens=5000, turns=10, time=10m and timeout=30m, or off." }
-    const number = isTime ? durationMs(value) : COUNT.test(value) ? Number(value) : undefined
-    if (values.has(name)) return { problem: `${name} is given twice.` }
-    if (number === undefined || rest.length > 0)
-      return {
-        problem: isTime
-          ? `${name} is a duration like 90s, 10m or 2h, from 1s to 24h.`
-          : `${name} is a whole number from 1.`
-      }
-    values.set(name, number)
-  }
-  return limitsFrom(values.get("tokens"), values.get("turns"), values.get("time"), values.get("timeout"))
 }
 
 const withSeparators = (value: number): string => value.toLocaleString("en")

@@ -1,7 +1,7 @@
 /** Chats as sessions, over real processes: turns of a thread on Feishu and Slack, restarts, offline machines, commands and answers. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Message } from "@corral/domain/session/Message"
-import type { Session, SessionItem } from "@corral/domain/session/Session"
+import type { SessionItem } from "@corral/domain/session/Session"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -184,21 +184,23 @@ describe("a session in a chat", { timeout: 180_000 }, () => {
     await chats.botText(owner.chat, /^alone$/, after)
   })
 
-  it("limits the turns of a chat by the budget of its agent, and says what stopped one", async () => {
-    const { owner: client } = chats.joined
+  it("limits the turns of a chat, and says what stopped one", async () => {
+    await chats.sendMessage(owner, "/new")
+    await chats.sendMessage(owner, "limit turns=2")
+    await chats.botText(owner.chat, /^There is no session here yet\./)
     await chats.sendMessage(owner, "/new /say ready")
     await chats.botText(owner.chat, /^ready$/)
     const { id } = await latestSession()
-    const { body: session } = await client.ask<Session>("GET", `/client/sessions/${id}`)
-    const [agent] = session.agents
-    const limited = await client.ask("PATCH", `/client/sessions/${id}/agents/${agent?.id}`, {
-      body: { budget: { turns: 2 } }
-    })
-    assert.strictEqual(limited.status, 200, limited.text)
+    await chats.sendMessage(owner, "limit")
+    await chats.botText(owner.chat, /^\S+( \S+)? has no limits here\.$/)
+    await chats.sendMessage(owner, "limit turns=2 turns=3")
+    await chats.botText(owner.chat, /^Limits are tokens=/)
+    await chats.sendMessage(owner, "limit turns=2 time=90s")
+    await chats.botText(owner.chat, /^Limits of each turn of .+: turns=2 time=90s$/)
     await chats.sendMessage(owner, "/run /use 1\n/use 1\n/sleep 60000")
     await chats.cardWith(owner.chat, "Failed", /^The run used up its budget\.$/)
     const sent = (await messages(id)).find(({ text }) => text.startsWith("/use"))
-    assert.deepStrictEqual(sent?.budget, { turns: 2 })
+    assert.deepStrictEqual(sent?.budget, { turns: 2, wallMs: 90_000 })
   })
 
   it("stops the run and everything that waits behind it", async () => {

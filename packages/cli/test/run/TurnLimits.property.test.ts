@@ -1,7 +1,8 @@
 import { Budget } from "@corral/domain/run/Budget"
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Schema } from "effect"
-import { limitsOfFlags, limitsText, parseLimits } from "../../src/run/TurnLimits.ts"
+import { limitsFrom, parseLimits, typedLimits } from "@corral/domain/run/LimitText"
+import { limitsOfFlags, limitsText } from "../../src/run/TurnLimits.ts"
 
 const Seconds = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400 }))
 const Count = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 999_999_999 }))
@@ -31,6 +32,13 @@ describe("limits at the command line", () => {
       [flags.budget?.tokens, flags.budget?.turns, flags.budget?.wallMs, flags.timeoutMs],
       [tokens, turns, time && time * 1_000, timeout && timeout * 1_000]
     )
+  })
+
+  it.prop("are read as they are shown", [Limits], ([{ time, timeout, tokens, turns }]) => {
+    const limits = limitsFrom(tokens, turns, time && time * 1_000, timeout && timeout * 1_000)
+    const shown = typedLimits(limits)
+    const read = parseLimits(shown)
+    assert.deepStrictEqual<unknown>(read, limits, shown)
   })
 
   it.each([

@@ -39,6 +39,7 @@ export const help = words(
     "continue – send the messages that are held after a stop or an error",
     "new – start a new session here; /new TEXT: with this message",
     "agent – which agents there are; agent NAME: messages here go to this one",
+    "limit – the limits of each turn; limit tokens=50000 turns=20 time=30m, or limit off",
     "use – where agents work; use 2: the second location, from now on",
     "status – work in progress here",
     "list – your latest tasks",
@@ -55,6 +56,7 @@ export const help = words(
     "继续 – 发送因停止或出错而暂缓的消息",
     "新会话 – 在这里开始新会话；新会话 内容：同时发送这条消息",
     "智能体 – 有哪些智能体；智能体 名称：这里的消息发给它",
+    "限额 – 每一轮的限额；限额 tokens=50000 turns=20 time=30m，或 限额 off",
     "位置 – 智能体在哪里工作；位置 2：以后用第二个",
     "状态 – 这里正在进行的工作",
     "列表 – 你最近的任务",
@@ -104,6 +106,20 @@ export const noSuchAgent = (names: string): LocalizedText =>
     `There is no such agent. Agents at this location: ${names}.`,
     `没有这个智能体。可用的智能体：${names}。`
   )
+export const limitsAre = (agent: string, limits: string): LocalizedText =>
+  limits === "off"
+    ? words(`${agent} has no limits here.`, `${agent} 在这里没有限额。`)
+    : words(`Limits of each turn of ${agent}: ${limits}`, `${agent} 每一轮的限额：${limits}`)
+export const limitsLater = words(
+  "There is no session here yet. Send the first message, then set limits.",
+  "这里还没有会话。请先发送第一条消息，再设置限额。"
+)
+export const wrongLimits = words(
+  "Limits are tokens=50000, turns=20, time=30m and timeout=30m, each once, or off.",
+  "限额的写法：tokens=50000、turns=20、time=30m、timeout=30m，每项最多一次；或 off。"
+)
+export const limitsRefused = (reason: string): LocalizedText =>
+  words(`The limits were not changed: ${reason}`, `限额没有更改：${reason}`)
 export const agentIs = (name: string): LocalizedText =>
   words(`Messages here now go to ${name}.`, `这里的消息以后发给 ${name}。`)
 

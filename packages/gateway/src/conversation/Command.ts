@@ -16,6 +16,8 @@ export type Command =
   | { readonly _tag: "Cancel"; readonly which: number | undefined }
   | { readonly _tag: "Use"; readonly which: number | undefined }
   | { readonly _tag: "Agent"; readonly name: string | undefined }
+  /** Limits of the agent's turns, as they are typed. Empty: to see them. */
+  | { readonly _tag: "Limit"; readonly text: string }
   /** A slash command that does not exist, or not with these words. */
   | {
       readonly _tag:
@@ -65,6 +67,9 @@ const words: Readonly<Record<string, Command["_tag"] | "Allow" | "Deny">> = {
   agent: "Agent",
   agents: "Agent",
   智能体: "Agent",
+  limit: "Limit",
+  limits: "Limit",
+  限额: "Limit",
   new: "Fresh",
   run: "Work",
   start: "Work",
@@ -81,6 +86,9 @@ const words: Readonly<Record<string, Command["_tag"] | "Allow" | "Deny">> = {
 const needsSlash = new Set(["new", "run", "start"])
 
 const numberOf = (text: string): number | undefined => (/^\d{1,3}$/.test(text) ? Number(text) : undefined)
+
+/** Names with values, `off`, or nothing. */
+const LIMITS = /^(?:off|\w+=\S*(?:\s+\w+=\S*)*)?$/
 
 const now = (text: string): Command => (text === "" ? { _tag: "Help" } : { _tag: "Now", text })
 
@@ -105,6 +113,9 @@ export const parseCommand = (message: string): Command => {
     case "Agent":
       // "agent smith wrote this" is not a command.
       return /\s/.test(rest) ? work : { _tag: "Agent", name: rest === "" ? undefined : rest }
+    case "Limit":
+      // "limit the output to ten lines" is not a command.
+      return LIMITS.test(rest) ? { _tag: "Limit", text: rest } : work
     case "Allow":
     case "Deny":
     case "Cancel":

@@ -119,6 +119,8 @@ const handleMessage = Effect.fn("ConversationHandler.handleMessage")(function* (
       return yield* sessions.use(key, responder, command.which)
     case "Agent":
       return yield* sessions.agent(key, responder, command.name)
+    case "Limit":
+      return yield* sessions.limit(key, responder, command.text)
     case "Bind":
       return yield* responder.reply(linkPhrases.alreadyLinked(user.name))
     case "Unbind":

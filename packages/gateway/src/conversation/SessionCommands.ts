@@ -1,5 +1,6 @@
-/** Chat commands for the session of a chat or thread: its agent, its location, a new session, and an end of all its work. */
+/** Chat commands for the session of a chat or thread: its agent and the limits of its turns, its location, a new session, and an end of all its work. */
 import type { Session } from "@corral/domain/session/Session"
+import { parseLimits, typedLimits } from "@corral/domain/run/LimitText"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { Follows } from "../following/Follows.ts"
@@ -29,6 +30,8 @@ export class SessionCommands extends Context.Service<
     readonly use: (key: ConversationKey, responder: Responder, which: number | undefined) => Handled
     /** Lists the agents, or chooses one: an agent of the session, which is added if it is missing. */
     readonly agent: (key: ConversationKey, responder: Responder, name: string | undefined) => Handled
+    /** Shows the limits of the turns of the agent that receives messages here, or sets them. */
+    readonly limit: (key: ConversationKey, responder: Responder, text: string) => Handled
   }
 >()("corral/gateway/SessionCommands") {
   static readonly layer = Layer.effect(
@@ -39,7 +42,8 @@ export class SessionCommands extends Context.Service<
         stop: (key, responder) => provide(stopAll(key, responder)),
         proceed: (key, responder) => provide(continueAll(key, responder)),
         use: (key, responder, which) => provide(chooseLocation(key, responder, which)),
-        agent: (key, responder, name) => provide(chooseAgent(key, responder, name))
+        agent: (key, responder, name) => provide(chooseAgent(key, responder, name)),
+        limit: (key, responder, text) => provide(setLimits(key, responder, text))
       })
     })
   )
@@ -128,6 +132,47 @@ const presentPlace = Effect.fnUntraced(function* (
   const isThere = place.targetId === targetId && place.workspace === workspace
   const target = isThere ? place.names.target : workspace
   return { ...place, targetId, workspace, agentId, names: { ...place.names, target, agent: label } }
+})
+
+/** The Hub's reason why the agent can't have the limits, such as one that it does not count. */
+const reasonIn = ({ code, details, message }: HubRefused): string | undefined => {
+  if (code !== "schema_validation_failed") return details["reason"] === "edge_outdated" ? message : undefined
+  // The documented details of this code.
+  const [issue] = (details["issues"] ?? []) as ReadonlyArray<{ readonly message: string }>
+  return issue?.message
+}
+
+const setLimits = Effect.fn("SessionCommands.limit")(function* (
+  key: ConversationKey,
+  responder: Responder,
+  text: string
+) {
+  const { account, reply } = responder
+  const chat = yield* (yield* ChatSessions).get(threadKeyOf(key))
+  if (chat.session === undefined) return yield* reply(phrases.limitsLater)
+  const session = yield* readSession(responder, chat.session.id)
+  if (session === undefined) return yield* reply(phrases.foreignSession(key.key === key.chatKey))
+  const agent = recipientOf(session, chat.agent)
+  if (agent === undefined) return yield* reply(phrases.noAgent)
+  if (text === "") return yield* reply(phrases.limitsAre(agent.label, typedLimits(agent)))
+  const limits = parseLimits(text)
+  if ("problem" in limits) return yield* reply(phrases.wrongLimits)
+  const { budget = null, timeoutMs = null } = limits
+  const hub = yield* Hub
+  yield* hub
+    .as(account, ({ sessions }) =>
+      sessions.updateAgent({
+        params: { id: session.id, agentInstanceId: agent.id },
+        payload: { budget, timeoutMs }
+      })
+    )
+    .pipe(
+      Effect.flatMap((changed) => reply(phrases.limitsAre(changed.label, typedLimits(changed)))),
+      Effect.catchIf(
+        (error): error is HubRefused => error instanceof HubRefused && reasonIn(error) !== undefined,
+        (refused) => reply(phrases.limitsRefused(reasonIn(refused) ?? ""))
+      )
+    )
 })
 
 const chooseAgent = Effect.fn("SessionCommands.agent")(function* (

@@ -56,6 +56,7 @@ export const chatEndpoints: ReadonlySet<string> = new Set([
   "PATCH /client/sessions/:id/messages/:messageId",
   "POST /client/sessions/:id/messages/:messageId/withdraw",
   "POST /client/sessions/:id/agents",
+  "PATCH /client/sessions/:id/agents/:agentInstanceId",
   "POST /client/sessions/:id/agents/:agentInstanceId/continue",
   "GET /client/projects",
   "GET /client/projects/:id",
