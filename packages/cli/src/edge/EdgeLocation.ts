@@ -73,15 +73,25 @@ const parseEdgeUrl = (text: string): Effect.Effect<string, CommandFailed> => {
       )
 }
 
+/** An Edge on a busy machine answers late. */
+const ANSWER_TIME = "15 seconds"
+
+const silentEdge = (url: string) =>
+  new CommandFailed({
+    message: `The Edge at ${url} does not answer. If the machine is busy, try again.`,
+    exitCode: exitCodes.refused,
+    unreachable: true
+  })
+
 /** Reads the instance id of the server at `url`. Does not send the token. */
 const fetchInstanceId = (url: string): Effect.Effect<string, CommandFailed, Host | HttpClient.HttpClient> =>
   HttpClient.get(`${url}/health`).pipe(
     Effect.flatMap(HttpClientResponse.schemaBodyJson(EdgeReadiness)),
-    Effect.timeout("5 seconds"),
+    Effect.timeout(ANSWER_TIME),
     Effect.map((readiness) => readiness.instanceId),
     Effect.catchTags({
       HttpClientError: () => notRunning,
-      TimeoutError: () => notRunning,
+      TimeoutError: () => Effect.fail(silentEdge(url)),
       SchemaError: () => Effect.fail(refused(`The server at ${url} is not an Edge.`))
     })
   )

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Effect, Option, Redacted } from "effect"
+import { ConfigProvider, Deferred, Effect, Fiber, Option, Redacted } from "effect"
+import { TestClock } from "effect/testing"
 import { FetchHttpClient } from "effect/http"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createServer, type IncomingHttpHeaders } from "node:http"
@@ -81,6 +82,31 @@ describe("EdgeLocation", () => {
         seen.map((headers) => headers.authorization),
         [undefined]
       )
+    })
+  )
+
+  it.effect("does not say of an Edge that answers late that none is running", () =>
+    Effect.gen(function* () {
+      const folder = yield* home
+      const isAsked = yield* Deferred.make<void>()
+      const url = yield* Effect.acquireRelease(
+        Effect.callback<{ url: string; close: () => void }>((resume) => {
+          const server = createServer(() => Deferred.doneUnsafe(isAsked, Effect.void))
+          server.listen(0, "127.0.0.1", () => {
+            const { port } = server.address() as AddressInfo
+            resume(
+              Effect.succeed({ url: `http://127.0.0.1:${port}`, close: () => server.closeAllConnections() })
+            )
+          })
+        }),
+        ({ close }) => Effect.sync(close)
+      ).pipe(Effect.map(({ url }) => url))
+      yield* describeEdge(folder, url, "i-1")
+      const failing = yield* Effect.forkChild(Effect.flip(located(folder)))
+      yield* Deferred.await(isAsked)
+      yield* TestClock.adjust("15 seconds")
+      const { message } = yield* Fiber.join(failing)
+      assert.strictEqual(message, `The Edge at ${url} does not answer. If the machine is busy, try again.`)
     })
   )
 

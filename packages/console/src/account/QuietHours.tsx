@@ -3,6 +3,7 @@ import { useChangePreferences, usePreferences } from "../preference/StoredPrefer
 import { useMessages, usePunctuation } from "../text/Language.tsx"
 import { Field } from "../ui/Field.tsx"
 import { accountMessages } from "./messages.ts"
+import "./account.css"
 
 const usualHours = { from: "22:00", to: "07:00" }
 
