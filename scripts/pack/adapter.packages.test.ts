@@ -157,7 +157,7 @@ describe(
     const commandsOf = (text: string): ReadonlyArray<string> =>
       [...text.matchAll(/^```console\n([^]*?)^```$/gm)]
         .flatMap(([, block = ""]) => block.trim().split("\n"))
-        .filter((line) => !/^(npm run pack|corral run) /.test(line))
+        .filter((line) => !/^(npm run pack|corral run|corral raw|CORRAL_EDGE_RAW_OUTPUT=keep) /.test(line))
         .map((line) =>
           line
             .replaceAll("/tmp/corral-packages", join(stranger.folder, "packed"))
