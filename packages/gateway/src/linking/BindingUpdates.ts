@@ -53,8 +53,9 @@ const followBot = (platform: ChatPlatform) =>
   Effect.gen(function* () {
     let delivered: NextBindingUpdates["delivered"] = []
     for (;;) {
-      delivered = yield* handleNext(platform, delivered)
+      // Also at the start: a Hub in the same server may not take requests yet, and would leave this one open.
       if (delivered.length === 0) yield* Effect.sleep(POLL)
+      delivered = yield* handleNext(platform, delivered)
     }
   }).pipe(
     Effect.catch(({ message }) =>
