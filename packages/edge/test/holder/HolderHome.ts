@@ -58,7 +58,12 @@ export const openHome = (): string => {
 
 export const endHolders = async (home: string): Promise<void> => {
   for (const pid of holdersOf(home)) {
-    process.kill(pid, "SIGTERM")
+    try {
+      process.kill(pid, "SIGTERM")
+    } catch (error) {
+      // It has just ended by itself, as a holder without an Edge and runs does.
+      if (isRunning(pid)) throw error
+    }
     await untilGone(pid)
   }
 }
