@@ -1,14 +1,12 @@
 /** Mode and model of the next turn: what the agent may do without an approval, and the agent's default model or a name. */
-import { Popover } from "@base-ui/react/popover"
 import type { RunMode } from "@corral/domain/run/Run"
-import { useId, useState } from "react"
+import { useId } from "react"
 import { useMessages } from "../text/Language.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
-import { focusFirstField } from "../ui/InitialFocus.ts"
 import { uiMessages } from "../ui/messages.ts"
-import { ChipChoices, ChipFace, ChipMenu, chipClass } from "./ChipMenu.tsx"
+import { ChipForm } from "./ChipForm.tsx"
+import { ChipChoices, ChipMenu } from "./ChipMenu.tsx"
 import { composerMessages } from "./messages.ts"
-import "./composer.css"
 
 interface ModeChipProps {
   /** Modes that the workspace and the agent allow. */
@@ -57,60 +55,37 @@ interface ModelChipProps {
 /** Model of the next turn: the agent's default, or a name. */
 export const ModelChip = ({ model, models, onChoose, usual }: ModelChipProps) => {
   const messages = useMessages(composerMessages)
-  const [open, setOpen] = useState(false)
   const listId = useId()
-  const text = model ?? usual ?? messages.defaultModel
-  const choose = (chosen: string | undefined) => {
-    onChoose(chosen)
-    setOpen(false)
-  }
   return (
-    <Popover.Root open={open} onOpenChange={setOpen}>
-      <Popover.Trigger className={chipClass(true)} aria-label={`${messages.model}: ${text}`}>
-        <ChipFace icon="reasoning" label={messages.model} text={text} />
-      </Popover.Trigger>
-      <Popover.Portal>
-        <Popover.Positioner className="menu-positioner" sideOffset={6} align="start">
-          <Popover.Popup className="menu chip-popup" aria-label={messages.model} initialFocus={false}>
-            <form
-              className="form"
-              ref={focusFirstField}
-              onSubmit={(event) => {
-                event.preventDefault()
-                event.stopPropagation()
-                const chosen = textIn(new FormData(event.currentTarget), "model")
-                choose(chosen === "" ? undefined : chosen)
-              }}
-            >
-              <Field label={messages.model} hint={messages.modelHint}>
-                <input
-                  name="model"
-                  defaultValue={model ?? ""}
-                  placeholder={usual}
-                  pattern={MODEL_PATTERN}
-                  maxLength={128}
-                  list={listId}
-                  autoComplete="off"
-                  spellCheck={false}
-                />
-              </Field>
-              <datalist id={listId}>
-                {models.map((each) => (
-                  <option key={each} value={each} />
-                ))}
-              </datalist>
-              <div className="form-actions">
-                <button type="submit" className="button primary">
-                  {messages.useModel}
-                </button>
-                <button type="button" className="button" onClick={() => choose(undefined)}>
-                  {messages.defaultModel}
-                </button>
-              </div>
-            </form>
-          </Popover.Popup>
-        </Popover.Positioner>
-      </Popover.Portal>
-    </Popover.Root>
+    <ChipForm
+      label={messages.model}
+      icon="reasoning"
+      text={model ?? usual ?? messages.defaultModel}
+      useLabel={messages.useModel}
+      resetLabel={messages.defaultModel}
+      onSubmit={(form) => {
+        const chosen = textIn(form, "model")
+        onChoose(chosen === "" ? undefined : chosen)
+      }}
+      onReset={() => onChoose(undefined)}
+    >
+      <Field label={messages.model} hint={messages.modelHint}>
+        <input
+          name="model"
+          defaultValue={model ?? ""}
+          placeholder={usual}
+          pattern={MODEL_PATTERN}
+          maxLength={128}
+          list={listId}
+          autoComplete="off"
+          spellCheck={false}
+        />
+      </Field>
+      <datalist id={listId}>
+        {models.map((each) => (
+          <option key={each} value={each} />
+        ))}
+      </datalist>
+    </ChipForm>
   )
 }
