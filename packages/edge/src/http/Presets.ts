@@ -12,7 +12,7 @@ import { Store } from "../store/Store.ts"
 import { LOCAL_PRINCIPAL } from "./Principal.ts"
 
 /** Unique: the configuration file may have a preset of the same id. */
-const positionOf = ({ id, source }: Preset): string => `${id} ${source}`
+const positionOf = ({ id, source }: Preset): string => `${id} ${source === "file" ? 0 : 1}`
 
 export const presets = HttpApiBuilder.group(
   EdgeApi,
@@ -28,10 +28,7 @@ export const presets = HttpApiBuilder.group(
           positionOf,
           (after = "", limit) =>
             Effect.map(presets.list, (all) =>
-              all
-                .filter((preset) => positionOf(preset) > after)
-                .toSorted((a, b) => (positionOf(a) < positionOf(b) ? -1 : 1))
-                .slice(0, limit)
+              all.filter((preset) => positionOf(preset) > after).slice(0, limit)
             )
         ).pipe(withErrorObject),
 

@@ -63,7 +63,7 @@ export class Presets extends Context.Service<
     readonly look: Effect.Effect<{ readonly offers: Offers; readonly problem?: string | undefined }>
     /** A sentence about each configured adapter and preset that does not work. */
     readonly problems: Effect.Effect<ReadonlyArray<string>>
-    /** Profiles and runners, by id. */
+    /** Profiles and runners, by id. Of one id, that of the file is before that of the API. */
     readonly list: Effect.Effect<ReadonlyArray<Preset>>
     /** `by`: who changes it, for the log. */
     readonly create: (
@@ -201,7 +201,7 @@ const make = Effect.fnUntraced(function* () {
       const managed = store.presets.map((preset) =>
         toPreset("api", preset, state.problems.get(preset.entry.id), showsAll)
       )
-      return [...ofFile, ...managed].toSorted((a, b) => (a.id < b.id ? -1 : 1))
+      return [...ofFile, ...managed].toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
     })
 
   const locally = (preset: ManagedPreset) => toPreset("api", preset, undefined, true)

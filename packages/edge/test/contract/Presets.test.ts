@@ -117,7 +117,7 @@ describe("Presets over HTTP", { timeout: 60_000 }, () => {
       if (nextCursor === null) break
       cursor = `&cursor=${encodeURIComponent(nextCursor)}`
     }
-    assert.deepStrictEqual(listed, ["careful api", "careful file", "parrot api"])
+    assert.deepStrictEqual(listed, ["careful file", "careful api", "parrot api"])
   })
 
   it("need the token", async () => {
