@@ -4,12 +4,12 @@
  * Holds the inputs of open calls that later lines need, and no others: the input of a write is as long as its file.
  */
 import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
-import { LOST_RESULT } from "../output/LostOutput.ts"
+import { LOST_RESULT } from "../text/JsonLines.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import type { Relative } from "../files/RelativePath.ts"
 import { type JsonObject, arrayOf, countOf, defined, isJsonObject, objectOf, textOf } from "../text/Json.ts"
 import type { ClaudeInputs } from "./ClaudeInputs.ts"
-import type { ClaudeTimers } from "./ClaudeTimers.ts"
+import type { ClaudeTimers } from "./ClaudeWork.ts"
 import { claudeCallLabel } from "./ToolUse.ts"
 import { type PayloadOf, draft } from "@corral/domain/run/RunEvent"
 import { type Hunk, replacement, unifiedDiff } from "../text/UnifiedDiff.ts"

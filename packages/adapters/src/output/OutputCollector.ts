@@ -21,10 +21,15 @@ import { beginningOf } from "../text/FirstLine.ts"
 import { defined, type JsonObject } from "../text/Json.ts"
 import type { InvalidLine, JsonLine } from "../text/JsonLines.ts"
 import { boundInput } from "./BoundedInput.ts"
-import { OpenCalls } from "./OpenCalls.ts"
-import { OpenMessages } from "./OpenMessages.ts"
-import { RequestKeys } from "./RequestKeys.ts"
-import { OutstandingWorks, type StartedWork, type WorkEnding, type WorkOutput } from "./OutstandingWork.ts"
+import {
+  OpenCalls,
+  OpenMessages,
+  OutstandingWorks,
+  RequestKeys,
+  type StartedWork,
+  type WorkEnding,
+  type WorkOutput
+} from "./OpenOutputs.ts"
 
 type ToolResult = Omit<PayloadOf<"run.tool.result">, "tool" | "parentCallId">
 

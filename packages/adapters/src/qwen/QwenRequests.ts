@@ -1,16 +1,25 @@
 /**
- * What Qwen Code asks people in one run: questions and plans, with the response to each. Its questions are Claude Code's; its answers are by the
- * position of their question.
+ * What Qwen Code asks people in one run: permissions, questions and plans, with the response to each. Its questions are Claude Code's; its answers
+ * are by the position of their question. It cannot remember decisions, so a decision applies to this run at most.
  *
  * Guarantees: each request has one response. Its text has a choice only if a person made it.
  */
+
+import {
+  programAnswers,
+  refusedQuestion,
+  toPlanAnswer,
+  toPlanRequest,
+  toQuestionRequest
+} from "../claude-code/ClaudeInputs.ts"
+import { controlResponse } from "../claude-code/Frames.ts"
+import type { Relative } from "../files/RelativePath.ts"
+import { toToolApproval } from "../one-shot/Tools.ts"
+import type { OutputCollector } from "../output/OutputCollector.ts"
+import { type JsonObject, objectOf, textOf } from "../text/Json.ts"
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { RequestedInput } from "@corral/domain/input/InputRequest"
 import type { InputResponse } from "@corral/domain/run/RuntimeAdapter"
-import { toPlanAnswer, toPlanRequest } from "../claude-code/ClaudeInputs.ts"
-import { programAnswers, refusedQuestion, toQuestionRequest } from "../claude-code/ClaudeQuestion.ts"
-import { controlResponse } from "../claude-code/Frames.ts"
-import type { OutputCollector } from "../output/OutputCollector.ts"
-import { objectOf, type JsonObject } from "../text/Json.ts"
 
 interface OpenInput {
   readonly callId: string | undefined
@@ -77,4 +86,23 @@ export class QwenInputs {
       if (open.callId === callId && this.#open.delete(key))
         this.#collector.withdrawInput(key, "self_answered")
   }
+}
+
+export const toQwenApproval = (
+  request: JsonObject,
+  relative: Relative,
+  parentCallId?: string
+): ApprovalRequest => {
+  const input = objectOf(request["input"])
+  return toToolApproval(
+    {
+      tool: textOf(request["tool_name"]) ?? "unknown",
+      input,
+      callId: textOf(request["tool_use_id"]),
+      parentCallId,
+      reason: textOf(input["description"]),
+      scopes: ["once", "run"]
+    },
+    relative
+  )
 }

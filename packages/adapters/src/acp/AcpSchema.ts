@@ -1,11 +1,13 @@
 /**
- * Guards for the closed lists of names in the protocol's schema. The SDK's types make each list complete, so a name that a later
- * version adds is a type error here, and in each `switch` that lacks it.
+ * The protocol's schema at the boundary: guards for its closed lists of names, and the type of a message as an agent sent it.
+ *
+ * The SDK's types make each list complete, so a name that a later version adds is a type error here, and in each `switch` that lacks it.
  */
+
 import type * as Acp from "@agentclientprotocol/sdk"
 
 /** Discriminator of a `session/update`. */
-export type UpdateKind = Acp.SessionUpdate["sessionUpdate"]
+type UpdateKind = Acp.SessionUpdate["sessionUpdate"]
 
 const guardOf = <Name extends string>(names: Readonly<Record<Name, true>>) => {
   const knownNames = new Set<unknown>(Object.keys(names))
@@ -59,3 +61,14 @@ export const isToolCallStatus = guardOf<Acp.ToolCallStatus>({
 
 /** Maximum length of an unknown name. */
 export const MAX_UNKNOWN_NAME = 100
+
+/**
+ * Type of a message as an agent sent it: field names of the protocol's schema, values unknown until a reader of `text/Json` narrows them.
+ *
+ * Guarantees: reading a field that the schema does not have is a type error.
+ * Does not: check anything at run time. Unknown fields and kinds pass.
+ */
+type FieldsOf<Message> = Message extends unknown ? keyof Message : never
+
+/** Every field that a message, or any member of a union of messages, may have. */
+export type UnverifiedFields<Message> = { readonly [Field in FieldsOf<Message>]?: unknown }

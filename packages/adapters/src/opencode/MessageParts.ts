@@ -1,17 +1,20 @@
 /**
- * Tool calls of OpenCode. A part of a message is a call: it is pending, then running with its input, then completed or failed with its result.
+ * Parts of OpenCode's messages: texts and thoughts, which are streamed in pieces and then completed; tool calls; and steps with their tokens and
+ * costs, sub-agents included.
  *
- * The id of the part identifies the call, because ids of a model are not unique among sub-agents.
+ * A call is pending, then running with its input, then completed or failed with its result. The id of the part identifies the call, because ids of
+ * a model are not unique among sub-agents.
  */
-import { Buffer } from "node:buffer"
+
+import type { Relative } from "../files/RelativePath.ts"
+import { Calls, fileEventsOfCall, toolPathOf } from "../one-shot/Tools.ts"
+import { LOST_RESULT } from "../text/JsonLines.ts"
+import type { OutputCollector } from "../output/OutputCollector.ts"
+import { arrayOf, countOf, defined, isJsonObject, type JsonObject, objectOf, textOf } from "../text/Json.ts"
+import type { Usage } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
-import { Calls } from "../one-shot/Calls.ts"
-import { fileEventsOfCall, toolPathOf } from "../one-shot/Tools.ts"
-import { LOST_RESULT } from "../output/LostOutput.ts"
-import type { OutputCollector } from "../output/OutputCollector.ts"
-import type { Relative } from "../files/RelativePath.ts"
-import { arrayOf, countOf, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { Buffer } from "node:buffer"
 
 /** The patch as reported, with paths of the workspace. */
 export const openCodePatch = (diff: unknown, absolute: string, path: string): string | undefined =>
@@ -141,5 +144,83 @@ export class ToolParts {
         ? draft("run.file.changed", { path, change, callId })
         : draft("run.file.changed", { path: this.relative(moved), change: "renamed", fromPath: path, callId })
     ]
+  }
+}
+
+type Channel = "text" | "reasoning"
+
+export class TextParts {
+  readonly #collector: OutputCollector
+  /** Messages of the user, and prompts of sub-agents. */
+  readonly #prompts = new Set<string>()
+  readonly #open = new Map<string, Channel>()
+  readonly #completed = new Set<string>()
+  #last: string | undefined
+
+  constructor(collector: OutputCollector) {
+    this.#collector = collector
+  }
+
+  /** The last text of the conversation in this turn. */
+  get last(): string | undefined {
+    return this.#last
+  }
+
+  startTurn(): void {
+    this.#last = undefined
+  }
+
+  readMessage({ id, role }: JsonObject): void {
+    if (role !== "assistant" && typeof id === "string") this.#prompts.add(id)
+  }
+
+  /** The hot path. */
+  readDelta({ delta, field, partID }: JsonObject, parentCallId: string | undefined): void {
+    const channel = typeof partID === "string" ? this.#open.get(partID) : undefined
+    if (typeof partID !== "string" || channel === undefined || field !== "text") return
+    if (typeof delta !== "string" || delta === "") return
+    const payload = { messageId: partID, channel, text: delta }
+    this.#collector.emitEvent(
+      draft("run.message.delta", parentCallId === undefined ? payload : { ...payload, parentCallId })
+    )
+  }
+
+  read(part: JsonObject, parentCallId: string | undefined): void {
+    const [id, message, text] = [textOf(part["id"]), textOf(part["messageID"]), textOf(part["text"]) ?? ""]
+    if (id === undefined || message === undefined || this.#prompts.has(message) || part["synthetic"] === true)
+      return
+    const channel = part["type"] === "text" ? "text" : "reasoning"
+    if (this.#completed.has(id)) return
+    if (objectOf(part["time"])["end"] === undefined) return void this.#open.set(id, channel)
+    this.#open.delete(id)
+    this.#completed.add(id)
+    if (text === "") return
+    if (channel === "text" && parentCallId === undefined) this.#last = text
+    this.#collector.emitEvent(
+      draft("run.message.completed", {
+        messageId: id,
+        role: "assistant",
+        channel,
+        text,
+        ...defined({ parentCallId })
+      })
+    )
+  }
+}
+
+/** Adds one finished step. OpenCode counts cached tokens apart from the input. */
+export const addStep = (usage: Usage, part: JsonObject): Usage => {
+  const tokens = objectOf(part["tokens"])
+  const cache = objectOf(tokens["cache"])
+  const cached = countOf(cache["read"]) ?? 0
+  const input = (countOf(tokens["input"]) ?? 0) + cached + (countOf(cache["write"]) ?? 0)
+  const cost = part["cost"]
+  return {
+    inputTokens: (usage.inputTokens ?? 0) + input,
+    outputTokens: (usage.outputTokens ?? 0) + (countOf(tokens["output"]) ?? 0),
+    cachedInputTokens: (usage.cachedInputTokens ?? 0) + cached,
+    reasoningTokens: (usage.reasoningTokens ?? 0) + (countOf(tokens["reasoning"]) ?? 0),
+    turns: (usage.turns ?? 0) + 1,
+    costUsd: (usage.costUsd ?? 0) + (typeof cost === "number" && Number.isFinite(cost) && cost > 0 ? cost : 0)
   }
 }
