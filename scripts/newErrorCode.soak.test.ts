@@ -69,9 +69,10 @@ const advice: ReadonlyArray<FileEdit> = [
 }))
 
 const endpoint: FileEdit = {
-  path: "packages/domain/src/edge-api/Grants.ts",
-  before: 'error: responses("not_found")',
-  after: 'error: responses("not_found", "budget_exhausted")'
+  path: "packages/domain/src/edge-api/Permissions.ts",
+  before: 'error: responses("not_found")\n    }).annotate(OpenApi.Description, "Revokes the grant',
+  after:
+    'error: responses("not_found", "budget_exhausted")\n    }).annotate(OpenApi.Description, "Revokes the grant'
 }
 const handler: ReadonlyArray<FileEdit> = [
   {

@@ -9,7 +9,7 @@ import { stepsOfList } from "../output/StepLists.ts"
 import { textOf } from "../text/Json.ts"
 import { filesNamedBy } from "./Changes.ts"
 import type { ToolCall } from "./ToolCall.ts"
-import type { Step } from "@corral/domain/run/Steps"
+import type { Step } from "@corral/domain/run/Work"
 
 export class PlanFile {
   #path = ""

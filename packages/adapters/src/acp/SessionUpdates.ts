@@ -28,7 +28,7 @@ import { readBlock } from "../output/ContentBlocks.ts"
 import { PlanFile, stepsIn } from "./AgentPlans.ts"
 import type { ToolCall } from "./ToolCall.ts"
 import { ToolCalls } from "./ToolCalls.ts"
-import type { Step } from "@corral/domain/run/Steps"
+import type { Step } from "@corral/domain/run/Work"
 import { stepsOfList } from "../output/StepLists.ts"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 

@@ -15,7 +15,7 @@ import { type PayloadOf, draft } from "@corral/domain/run/RunEvent"
 import { type Hunk, replacement, unifiedDiff } from "../text/UnifiedDiff.ts"
 import { Buffer } from "node:buffer"
 import { extensionOf } from "../output/ContentBlocks.ts"
-import type { Step } from "@corral/domain/run/Steps"
+import type { Step } from "@corral/domain/run/Work"
 
 // Lists of steps that Claude Code keeps with its to-do and task tools, for the agent and for each of its sub-agents.
 

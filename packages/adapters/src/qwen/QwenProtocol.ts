@@ -14,7 +14,7 @@ import type {
   Protocol,
   RunStart
 } from "@corral/domain/run/RuntimeAdapter"
-import type { Step } from "@corral/domain/run/Steps"
+import type { Step } from "@corral/domain/run/Work"
 import {
   controlRefusal,
   controlRequest,

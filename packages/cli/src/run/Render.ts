@@ -6,15 +6,14 @@
  * sub-agent does is indented below the call that started it, and its text comes when it is complete.
  */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
-import { inputChanges, inputText } from "@corral/domain/approval/InputEdit"
-import { editedLabel } from "@corral/domain/run/EditedLabel"
+import { editedLabel, inputChanges, inputText } from "@corral/domain/approval/InputEdit"
 import { confinementText, refusalHint } from "@corral/domain/run/ConfinementText"
 import { type EventHandlers, handleEvent } from "@corral/domain/run/EventTable"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import { approvalResolution, inputResolution } from "@corral/domain/run/Resolution"
 import type { RequestedInput } from "@corral/domain/input/InputRequest"
-import type { Step } from "@corral/domain/run/Steps"
-import { withoutTrailing } from "@corral/domain/text/Trailing"
+import type { Step } from "@corral/domain/run/Work"
+import { withoutTrailing } from "@corral/domain/text/Cut"
 import { inputBlock, inputResolutionLine } from "../question/QuestionLines.ts"
 import { approvalBlock } from "./ApprovalBlock.ts"
 import {
@@ -32,7 +31,7 @@ import {
 import type { TailedEvent } from "./EventTail.ts"
 import { makePaint, type Paint } from "../terminal/Paint.ts"
 import { changedStepRows } from "./StepRows.ts"
-import { ENDS_WITH_EDGE } from "@corral/domain/run/LifeText"
+import { ENDS_WITH_EDGE } from "@corral/domain/run/RunEnd"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 import { paintRow } from "../terminal/WrapText.ts"
 

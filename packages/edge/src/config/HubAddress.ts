@@ -1,8 +1,7 @@
 /**
  * Address of a Hub. Every connection to another machine needs TLS.
  */
-import { firstCharacters } from "@corral/domain/text/Cut"
-import { withoutTrailing } from "@corral/domain/text/Trailing"
+import { firstCharacters, withoutTrailing } from "@corral/domain/text/Cut"
 import { LINK_PATH } from "@corral/domain/link/EdgeLink"
 import { isLoopback } from "@corral/service/Addresses"
 

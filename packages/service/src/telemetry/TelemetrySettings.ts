@@ -1,5 +1,5 @@
 /** Settings of a service's traces and metrics, the same for all services. By default, nothing is sent and no metrics are served. */
-import { withoutTrailing } from "@corral/domain/text/Trailing"
+import { withoutTrailing } from "@corral/domain/text/Cut"
 import { Config, Effect, Redacted } from "effect"
 import { isLoopback } from "../Addresses.ts"
 import { secretSetting } from "../settings/SecretSetting.ts"

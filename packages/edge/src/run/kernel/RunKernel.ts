@@ -8,7 +8,7 @@ import { Conflict } from "@corral/domain/errors/Failures"
 import { type Artifact, MAX_PUBLISHED } from "@corral/domain/run/Artifact"
 import type { RunFailure } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
-import { finishRefusal } from "@corral/domain/run/RunFinish"
+import { finishRefusal, pauseRefusal, type PauseRefusalReason } from "@corral/domain/run/RunRefusals"
 import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import type { AdapterOutput, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { mint } from "@corral/service/Identifiers"
@@ -21,7 +21,6 @@ import { type KernelOptions, KernelState, Turn, isoTime } from "./KernelState.ts
 import { chargeBudget, dispatch } from "./OutputDispatch.ts"
 import { type PauseRequest, type RunMessage, type RunMessageOf, isOutput } from "./RunMessage.ts"
 import type { RunRecorder } from "./RunRecorder.ts"
-import { type PauseRefusalReason, pauseRefusal } from "@corral/domain/run/RunPause"
 
 // Pauses and resumes of a live run. A pause freezes its control group, then the log says so. A resume is in the log before the processes continue.
 //

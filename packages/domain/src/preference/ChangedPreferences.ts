@@ -1,5 +1,16 @@
-/** Last choices of a user for new work, one per project. Pure, without schemas: browsers load it. */
-import type { LastChoice } from "./Preferences.ts"
+/**
+ * Changes of a user's preferences: the merge of fields into the document, and the last choices for new work, one per project. Pure, without
+ * schemas: browsers load it.
+ */
+
+import type { LastChoice, PreferenceChanges } from "./Preferences.ts"
+
+/** Replaces the fields of a document that the change has; `null` removes a field. Other fields, also those of later versions, stay. */
+export const mergedFields = <Fields extends object>(stored: Fields, changes: PreferenceChanges): Fields =>
+  // A change has only fields of the document, each with its type or null.
+  Object.fromEntries(
+    Object.entries({ ...stored, ...changes }).filter(([, value]) => value !== null && value !== undefined)
+  ) as Fields
 
 /** Projects with a last choice. */
 export const MAX_LAST_CHOICES = 30

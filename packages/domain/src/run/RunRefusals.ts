@@ -1,8 +1,10 @@
 /**
- * Refusals to pause a run: the `details.reason` of a `conflict`, and its message for people.
+ * Refusals to pause, resume or finish a run: the `details.reason` of a `conflict`, and its message for people. With them are the descriptions of
+ * these endpoints.
  *
  * Pausing a paused run and resuming a run that is not paused have no effect. They are not refused, so a repeated request is harmless.
  */
+
 import { Conflict } from "../errors/Failures.ts"
 
 /** Descriptions of the endpoints, at an Edge and at a Hub. */
@@ -15,7 +17,7 @@ export const RESUME_TEXT =
   "conversation of a run that has ended, start a run with `resume`."
 
 /** Message of each reason. */
-const messages = {
+const pauseMessages = {
   no_control_group:
     "This run can't be paused: its Edge has no control groups (cgroup v2). Linux with a writable control group is required.",
   not_started: "The run has not started yet. Pause it when it is running, or cancel it.",
@@ -26,8 +28,28 @@ const messages = {
 } as const
 
 /** Why a run cannot be paused or resumed. */
-export type PauseRefusalReason = keyof typeof messages
+export type PauseRefusalReason = keyof typeof pauseMessages
 
 /** The refusal, as an API returns it. */
 export const pauseRefusal = (reason: PauseRefusalReason): Conflict =>
-  new Conflict({ message: messages[reason], details: { reason } })
+  new Conflict({ message: pauseMessages[reason], details: { reason } })
+
+/** Description of the endpoint, at an Edge and at a Hub. */
+export const FINISH_TEXT =
+  "Ends the background work of a run whose runtime has ended its turn. The work is stopped, open questions are cancelled, and the run completes " +
+  "with the result of that turn; `run.completed` names what was stopped. Finishing a completed run has no effect. `conflict` while a turn is in " +
+  "progress, or if the run failed or was cancelled: `details.reason` is `turn_active` or `ended`."
+
+/** Message of each reason. */
+const finishMessages = {
+  turn_active: "The agent is still in its turn. Wait for the end of the turn, or cancel the run.",
+  ended: "The run has ended.",
+  edge_outdated: "The Edge of this device is too old to finish runs. Update it."
+} as const
+
+/** Why a run cannot be finished. */
+type FinishRefusalReason = keyof typeof finishMessages
+
+/** The refusal, as an API returns it. */
+export const finishRefusal = (reason: FinishRefusalReason): Conflict =>
+  new Conflict({ message: finishMessages[reason], details: { reason } })
