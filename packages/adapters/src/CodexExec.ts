@@ -7,7 +7,6 @@
  *
  * Does not: report what its sandbox refused, unknown tools, and commands that were still running.
  */
-
 import { codexContinuation, codexProbe, trustFlags } from "./Codex.ts"
 import { codexEnvironment, codexFailureAtExit, parseFailure, parseRetry } from "./codex/CodexFailure.ts"
 import { usageOfTurn } from "./codex/CodexUsage.ts"

@@ -6,7 +6,6 @@
  * The program waits for its sub-agents and commands in the background before the last line, and does not say which ones run. Only the last line has
  * the id of the conversation, too late to resume it. Tokens are not reported. A file that was read has a patch without changes, which is ignored.
  */
-
 import { copilotNetwork, proxies } from "./ModelHosts.ts"
 import { Calls, toolKindOf } from "./one-shot/Tools.ts"
 import { type ProgramInfo, serviceFailure, toProgramFailure } from "./one-shot/Failure.ts"

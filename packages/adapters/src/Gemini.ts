@@ -11,7 +11,6 @@
  * exit code is the HTTP status modulo 256, so the text of the result decides. A command that it moves to the background ends with the program,
  * which does not wait for it: it is work that is not done.
  */
-
 import { geminiNetwork, proxies } from "./ModelHosts.ts"
 import { Calls } from "./one-shot/Tools.ts"
 import { type ProgramInfo, type Reason, serviceFailure, toProgramFailure } from "./one-shot/Failure.ts"

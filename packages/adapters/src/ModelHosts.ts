@@ -5,7 +5,6 @@
  *
  * The hosts follow the documentation of the runtimes in the versions of `docs/adapters.md`. Tests reach model servers on this machine only.
  */
-
 import type { RuntimeKey, RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
 
 const anthropic = ["api.anthropic.com"]

@@ -6,7 +6,6 @@
  * exit code is 0. `agent_end` is printed once per attempt: a successful one ends the run, another may be retried. Pi numbers the lines of its
  * diffs; a unified diff is made of them.
  */
-
 import { modelServices, piNetwork, proxies } from "./ModelHosts.ts"
 import { Calls, fileEventsOfCall, toolPathOf } from "./one-shot/Tools.ts"
 import { type ProgramInfo, serviceFailure, toProgramFailure } from "./one-shot/Failure.ts"

@@ -2,7 +2,6 @@
  * Fields that agents send or accept and the stable schema of version 1 does not have. The recordings in `test/fixtures` show them. Delete a field
  * here when the schema has it. Also the call of the sub-agent that a report belongs to, which agents send in fields of `_meta`.
  */
-
 import { isJsonObject, type JsonObject, objectOf, textOf } from "../text/Json.ts"
 import type { UnverifiedFields } from "./AcpSchema.ts"
 import type * as Acp from "@agentclientprotocol/sdk"

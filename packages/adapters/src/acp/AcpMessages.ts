@@ -5,7 +5,6 @@
  * Message ids are our own. One agent gives a thought and the answer after it the same id, another sends no ids, and text after a tool call is a new
  * message regardless of its id.
  */
-
 import { readBlock } from "../output/ContentBlocks.ts"
 import { type OutputCollector, runtimeFailure } from "../output/OutputCollector.ts"
 import { toRetryEvent } from "../output/ServiceFailure.ts"

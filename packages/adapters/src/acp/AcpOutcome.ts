@@ -5,7 +5,6 @@
  * The protocol has one error code for "not signed in" and none for a model service that refuses. Agents put that into other codes, into `data`, or
  * only into text. Text is read last.
  */
-
 import { missingVariable, reasonOfStatus } from "../output/ServiceFailure.ts"
 import { runtimeFailure } from "../output/OutputCollector.ts"
 import { beginningOf, endingOf } from "../text/FirstLine.ts"

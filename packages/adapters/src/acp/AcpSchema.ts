@@ -3,7 +3,6 @@
  *
  * The SDK's types make each list complete, so a name that a later version adds is a type error here, and in each `switch` that lacks it.
  */
-
 import type * as Acp from "@agentclientprotocol/sdk"
 
 /** Discriminator of a `session/update`. */

@@ -6,7 +6,6 @@
  *
  * Does not: guess an end. Work whose end an agent does not report is outstanding until the run ends.
  */
-
 import { ClaudeTimers } from "../claude-code/ClaudeWork.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import type { WorkEnding } from "../output/OpenOutputs.ts"

@@ -4,7 +4,6 @@
  *
  * Does not: read a file. The report of the call that wrote it has the text.
  */
-
 import { stepsOfList } from "../output/StepLists.ts"
 import { textOf } from "../text/Json.ts"
 import { filesNamedBy } from "./Changes.ts"

@@ -5,7 +5,6 @@
  *
  * Does not: read an incomplete list of steps, or a part of a message.
  */
-
 import { LOST_RESULT } from "../text/JsonLines.ts"
 import { isJsonObject, type JsonObject, objectOf } from "../text/Json.ts"
 import type { SetSessionModelRequest } from "./AcpExtensions.ts"

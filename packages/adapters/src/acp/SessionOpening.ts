@@ -3,7 +3,6 @@
  *
  * Does not: send anything. `AcpProtocol` sends one request after the other and passes the responses in.
  */
-
 import { arrayOf, defined, isJsonObject, type JsonObject, objectOf, textOf, textsIn } from "../text/Json.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import type { SessionModelState, SessionResponse } from "./AcpExtensions.ts"

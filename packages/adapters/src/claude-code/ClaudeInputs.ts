@@ -4,7 +4,6 @@
  * Guarantees: each request has one response. Its text has a choice only if a person made it: the labels in the program's own encoding of several,
  * and texts as they were written. Without an answer the program receives a refusal that names no option.
  */
-
 import { readElicitation } from "../form/Elicitation.ts"
 import { planTitleOf, titleLine } from "../text/FirstLine.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"

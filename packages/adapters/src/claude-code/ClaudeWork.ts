@@ -10,7 +10,6 @@
  * Guarantees: each task of the list starts before any other line is read, and ends when it leaves the list.
  * Does not: read a clock.
  */
-
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import type { WorkEnding } from "../output/OpenOutputs.ts"
 import { titleLine } from "../text/FirstLine.ts"

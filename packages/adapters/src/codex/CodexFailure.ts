@@ -4,7 +4,6 @@
  *
  * `app-server` reports a type and a text, `exec` only the text. Exit codes are ignored: the app-server always exits with 0.
  */
-
 import { missingVariable, reasonOfStatus, toRetryEvent } from "../output/ServiceFailure.ts"
 import { runtimeFailure } from "../output/OutputCollector.ts"
 import { beginningOf } from "../text/FirstLine.ts"

@@ -4,7 +4,6 @@
  *
  * Ids of each side count from 0: ours and Codex's are never compared.
  */
-
 import { LOST_REQUEST, LOST_RESULT } from "../text/JsonLines.ts"
 import { defined, type JsonObject } from "../text/Json.ts"
 import { approvalPolicyOf, collaborationOf, sandboxOf } from "./Modes.ts"

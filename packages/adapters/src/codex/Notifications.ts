@@ -4,7 +4,6 @@
  *
  * Does not: remember what was reported. A notice that is repeated has the same text.
  */
-
 import { arrayOf, countOf, type JsonObject, objectOf, textOf } from "../text/Json.ts"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 

@@ -6,7 +6,6 @@
  *
  * Guarantees: a response is written once. Without an answer of a person Codex receives no option.
  */
-
 import type { Relative } from "../files/RelativePath.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import { titleLine } from "../text/FirstLine.ts"

@@ -5,7 +5,6 @@
  * An input with only listed fields names every file that the tool would touch. Another field may name another file: as a key, in a patch or deep in
  * a list. So an input with an unknown field always needs a decision of a user.
  */
-
 import { arrayOf, isJsonObject, type JsonObject, textOf } from "../text/Json.ts"
 import { namesOnly } from "../text/UnifiedDiff.ts"
 

@@ -4,7 +4,6 @@
  *
  * A line may have more than one meaning. Lines of other types are counted as unknown and have none.
  */
-
 import { exitFailure } from "../CommandLine.ts"
 import { type OutputCollector, runtimeFailure } from "../output/OutputCollector.ts"
 import { countOf, defined, type JsonObject, textOf } from "../text/Json.ts"

@@ -4,7 +4,6 @@
  *
  * These programs name the file in the call only, so its result needs the input of the call.
  */
-
 import {
   folderOfPattern,
   hasOnlyKnownReadFields,

@@ -5,7 +5,6 @@
  * A call is pending, then running with its input, then completed or failed with its result. The id of the part identifies the call, because ids of
  * a model are not unique among sub-agents.
  */
-
 import type { Relative } from "../files/RelativePath.ts"
 import { Calls, fileEventsOfCall, toolPathOf } from "../one-shot/Tools.ts"
 import { LOST_RESULT } from "../text/JsonLines.ts"

@@ -4,7 +4,6 @@
  *
  * Guarantees: a question that no person answered receives a sentence and never one of its options.
  */
-
 import type { Relative } from "../files/RelativePath.ts"
 import { toToolApproval } from "../one-shot/Tools.ts"
 import { titleLine } from "../text/FirstLine.ts"

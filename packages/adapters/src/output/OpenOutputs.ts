@@ -9,7 +9,6 @@
  * Bounds: of a message's text the first `MAX_CHARACTERS` are stored and the rest is counted; the deltas have the whole text. One work more than
  * `MAX_OUTSTANDING` is reported, at which the run machine ends the run, and no more is followed.
  */
-
 import { draft, type DraftOf, type PayloadOf } from "@corral/domain/run/RunEvent"
 import type { AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
 import { SparseMap } from "@corral/domain/run/SparseMap"

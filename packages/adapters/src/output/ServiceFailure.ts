@@ -5,7 +5,6 @@
  * An adapter passes on only the variables that its program defines. Setting one of those for the Edge is enough to sign in. A profile has to list
  * any other variable.
  */
-
 import { beginningOf } from "../text/FirstLine.ts"
 import { countOf, defined, textOf } from "../text/Json.ts"
 import { runtimeFailure } from "./OutputCollector.ts"

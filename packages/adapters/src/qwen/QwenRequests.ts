@@ -4,7 +4,6 @@
  *
  * Guarantees: each request has one response. Its text has a choice only if a person made it.
  */
-
 import {
   programAnswers,
   refusedQuestion,

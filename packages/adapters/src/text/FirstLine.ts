@@ -1,5 +1,4 @@
 /** First line of a text or of a plan, cut to the width of a list. Also parts of long texts, marked where they were cut. */
-
 import { charactersFrom, firstCharacters } from "@corral/domain/text/Cut"
 
 // Parts of long texts, marked with `…` where they were cut. The mark matters: half a secret may be before it, and the redaction of secrets

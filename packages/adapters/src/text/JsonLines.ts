@@ -15,7 +15,6 @@
  *
  * Guarantees: linear in the length of a line.
  */
-
 import { type JsonObject, parseObject } from "./Json.ts"
 import { type Line, Lines } from "./Lines.ts"
 

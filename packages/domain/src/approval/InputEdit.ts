@@ -2,7 +2,6 @@
  * Edit of an approval's input by a user: the fields that the user changed, added or removed, and the label of the action, which names what runs and
  * not what was requested. Pure.
  */
-
 import { firstCharacters } from "../text/Cut.ts"
 import { isJsonObject } from "../text/JsonObject.ts"
 import { Equal } from "effect"

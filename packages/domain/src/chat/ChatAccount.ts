@@ -5,7 +5,6 @@
  * An update says the state at its time. A reader that missed some receives the newest one of each binding. It can come more than once, with the
  * same `key`.
  */
-
 import { ChatBindingId, EventId } from "../identity/Ids.ts"
 import { Language } from "../preference/Preferences.ts"
 import { PAYLOAD_VERSION } from "../run/RunEvent.ts"

@@ -1,5 +1,4 @@
 /** Agents and runners that an Edge offers, and the presets (profiles and runners) that they are made of, with their settings. */
-
 import { responses } from "../errors/ErrorTable.ts"
 import { createdWithLocation, idempotencyHeaders } from "../http/Writes.ts"
 import { listQuery, page } from "../http/Page.ts"

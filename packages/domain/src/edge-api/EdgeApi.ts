@@ -4,7 +4,6 @@
  *
  * Handlers fail with error objects, which `withErrorObject` creates from failures. An invalid request is refused with all of its issues.
  */
-
 import { responses } from "../errors/ErrorTable.ts"
 import { EdgeNotReady, EdgeReadiness, LinkReadiness, Liveness } from "../http/Health.ts"
 import { BearerAuthority, RequestIds, SchemaErrors } from "../http/RequestContext.ts"

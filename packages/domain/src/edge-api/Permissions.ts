@@ -1,5 +1,4 @@
 /** Approvals that runs of this Edge request, decisions on them, and grants that outlive a run. Users can list and revoke grants. */
-
 import { Approval, ApprovalState, DecideApproval, originHeaders } from "../approval/Approval.ts"
 import { Grant } from "../approval/Grant.ts"
 import { responses } from "../errors/ErrorTable.ts"

@@ -1,5 +1,4 @@
 /** Runs of an Edge: start, input, cancellation, result and log. */
-
 import { responses } from "../errors/ErrorTable.ts"
 import { createdWithLocation, idempotencyHeaders } from "../http/Writes.ts"
 import { After } from "../http/EventStream.ts"

@@ -2,7 +2,6 @@
  * Allowlisted workspaces of an Edge, and their files: folders as pages, search by name, and the first part of a file. Paths outside of the
  * workspace are refused.
  */
-
 import {
   FileEntry,
   FilePreview,

@@ -5,7 +5,6 @@
  * The server sends envelopes as JSON text: stored events with `seq > after`, then live ones. Without `runId` it sends all runs, each in the order
  * of its events. A request is refused before the upgrade, with an error object.
  */
-
 import type { ValidationIssue } from "../errors/ErrorTable.ts"
 import { SchemaValidationFailed } from "../errors/Failures.ts"
 import { RunId, SessionId } from "../identity/Ids.ts"

@@ -5,7 +5,6 @@
  * Also the status of each layer of the contract, the same in its documents, in the documentation and in the public health. Clients of a layer in
  * development ignore fields and values that they do not have.
  */
-
 import { DeviceId } from "../identity/Ids.ts"
 import { ConfinementKind } from "../run/Confinement.ts"
 import { Schema } from "effect"

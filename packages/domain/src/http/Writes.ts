@@ -4,7 +4,6 @@
  * The response to the first request with a key is stored for 24 hours. The same request with the key receives that response again, with
  * `Idempotency-Replayed: true`. Another request with the key is a conflict.
  */
-
 import { Schema } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 

@@ -4,7 +4,6 @@
  *
  * A reader that receives a hint reads the resource again. Later versions of the contract can add kinds, so readers ignore unknown kinds.
  */
-
 import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { ApprovalState } from "../approval/Approval.ts"
 import { DeviceState } from "../device/Device.ts"

@@ -7,7 +7,6 @@
  *
  * Does not: implement the middleware. The Hub does.
  */
-
 import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import {
   BindChatAccount,

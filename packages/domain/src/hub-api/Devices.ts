@@ -4,7 +4,6 @@
  * A device's owner reads its presets, and changes them soon after a sign-in. The Edge decides: from a Hub it takes only profiles that narrow,
  * unless its configuration file allows more.
  */
-
 import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import {
   CreateJoinToken,

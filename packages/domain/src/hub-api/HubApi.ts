@@ -4,7 +4,6 @@
  *
  * Missing and forbidden resources are indistinguishable: both are `permission_denied`.
  */
-
 import { RequiredAuthority } from "../access/EndpointAuthority.ts"
 import {
   Liveness,

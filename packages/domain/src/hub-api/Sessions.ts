@@ -1,5 +1,4 @@
 /** Sessions with their messages and agents, their read positions, exports and forks, and the agents that targets offer. */
-
 import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { After } from "../http/EventStream.ts"

@@ -2,7 +2,6 @@
  * Check of an answer against its request: one issue for each field that does not fit, and for the mode of an approved plan that the place does not
  * offer. Never contains the value that was sent.
  */
-
 import { endsWithPlan, type RunMode } from "../approval/RunMode.ts"
 import type { AnswerValue, InputAnswer, InputAnswers, Question, RequestedInput } from "./InputRequest.ts"
 

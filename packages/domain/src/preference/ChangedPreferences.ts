@@ -2,7 +2,6 @@
  * Changes of a user's preferences: the merge of fields into the document, and the last choices for new work, one per project. Pure, without
  * schemas: browsers load it.
  */
-
 import type { LastChoice, PreferenceChanges } from "./Preferences.ts"
 
 /** Replaces the fields of a document that the change has; `null` removes a field. Other fields, also those of later versions, stay. */

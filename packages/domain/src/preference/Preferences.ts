@@ -4,7 +4,6 @@
  *
  * Does not: contain anything that a project, a run or another user depends on.
  */
-
 import { RunMode } from "../approval/RunMode.ts"
 import { AgentId, DeviceId, ProjectId, WorkspaceId } from "../identity/Ids.ts"
 import { isStorableText } from "../text/Text.ts"

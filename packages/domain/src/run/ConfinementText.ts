@@ -3,7 +3,6 @@
  * confinement may have to do with its end without a result: `confined` in the details of the error. Imports no runtime code, so that it fits a
  * browser.
  */
-
 import type { KernelRefusal, RunConfinement } from "./Confinement.ts"
 import type { RunFailure, RunMode } from "./Run.ts"
 

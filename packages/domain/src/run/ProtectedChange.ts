@@ -3,7 +3,6 @@
  * settings, hooks and instructions of agents; and of the workspace's repository by a run in place that no approved command explains: its refs, what
  * is checked out, its index, and other files that git reads.
  */
-
 import { Schema } from "effect"
 
 const count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))

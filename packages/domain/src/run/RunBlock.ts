@@ -4,7 +4,6 @@
  *
  * Texts are bounded: `BoundedText` says how much is missing and which events contain the whole.
  */
-
 import type { ApprovalRequest, ApprovalState } from "../approval/Approval.ts"
 import type { UnknownChangesReason } from "../changes/UnknownChanges.ts"
 import type { InputState, RequestedInput } from "../input/InputRequest.ts"

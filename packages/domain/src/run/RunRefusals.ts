@@ -4,7 +4,6 @@
  *
  * Pausing a paused run and resuming a run that is not paused have no effect. They are not refused, so a repeated request is harmless.
  */
-
 import { Conflict } from "../errors/Failures.ts"
 
 /** Descriptions of the endpoints, at an Edge and at a Hub. */

@@ -4,7 +4,6 @@
  *
  * Imports no schema of a run, so that the event table can use it.
  */
-
 import { Schema } from "effect"
 
 /** A sub-agent, a command, a goal that the runtime follows by itself, or a moment at which it continues. */

@@ -5,7 +5,6 @@
  * Guarantees: an image or a PDF document begins with the signature of its type, and a text is UTF-8 without U+0000.
  * Does not: decode images or documents.
  */
-
 import type { AttachmentMediaType } from "./Attachment.ts"
 
 /** A check of one file. */

@@ -1,5 +1,4 @@
 /** Sessions: conversations of users and agents in a project, with reading marks, exports and forks. Not sign-ins, which are in `User`. */
-
 import { AgentInstanceId, MessageId, ProjectId, RunId, SessionId, UserId } from "../identity/Ids.ts"
 import { AgentInstance } from "../run/AgentProfile.ts"
 import { isStorableText } from "../text/Text.ts"

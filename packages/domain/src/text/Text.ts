@@ -2,7 +2,6 @@
  * Checks of texts from outside: storable text, which every store returns unchanged, and one line of display, without control characters, line
  * separators and unpaired surrogates.
  */
-
 import { Schema } from "effect"
 
 /** Check for storable text: PostgreSQL rejects U+0000, and an unpaired surrogate cannot be encoded. */

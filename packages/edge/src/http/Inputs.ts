@@ -13,7 +13,7 @@ import { withoutSecrets } from "../input/SecretAnswers.ts"
 import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
-import { LOCAL_PRINCIPAL } from "./Principal.ts"
+import { LOCAL_PRINCIPAL } from "./EdgeRequestPolicy.ts"
 
 export const edgeInputs = HttpApiBuilder.group(
   EdgeApi,

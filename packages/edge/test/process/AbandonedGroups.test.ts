@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto"
 import { once } from "node:events"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { removeAbandonedGroups } from "../../src/process/AbandonedGroups.ts"
+import { removeAbandonedGroups } from "../../src/process/GroupRecord.ts"
 import {
   edgeGroup,
   emptyGroup,

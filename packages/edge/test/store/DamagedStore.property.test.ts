@@ -14,13 +14,13 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
-import { makeEventEncoder } from "../../src/log/EventEncoder.ts"
+import { makeEventEncoder } from "../../src/log/StoredBatch.ts"
 import { examineStore } from "../../src/log/StoreExamination.ts"
 import { edgeRunSource } from "../../src/log/EdgeLogSource.ts"
 import { findRun, insertRun, pageOfRuns, updateRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
 import { StoreDamaged } from "../../src/store/StoreDamage.ts"
-import * as IntegrityCheck from "../../src/log/IntegrityCheck.ts"
+import * as IntegrityCheck from "../../src/log/StoreExamination.ts"
 import { at, runIdOf, runOf } from "../Samples.ts"
 
 /** The first page of a run. */

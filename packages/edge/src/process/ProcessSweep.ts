@@ -1,12 +1,14 @@
 /**
- * Sweep of a run's processes by their marks: signals until a search finds none.
+ * Sweep of all processes of a run or of an Edge: their control groups first, then the process group and what a search finds by their marks, until a
+ * search finds none.
  *
- * Guarantees: a sweep signals the process group, then every process that a search finds. It repeats until none is found. Without /proc, it
- * reaches the process group only.
+ * Guarantees: an end without survivors costs one search. Processes that cannot leave their groups need none: the kernel proves a group empty.
+ * Without /proc, a sweep by marks reaches the process group only.
  * Does not: search. Its driver does, which decides on which thread.
  */
-import { type MarkedProcesses, processStartTime } from "./MarkSearch.ts"
-import { readProc } from "./ProcFile.ts"
+
+import { emptyGroup, removeGroup } from "./ControlGroup.ts"
+import { type MarkedProcesses, processStartTime, readProc } from "./MarkSearch.ts"
 import { search, type SweepSteps } from "./SweepSteps.ts"
 
 export const RUN_MARK = "CORRAL_RUN_ID"
@@ -85,4 +87,27 @@ export function* sweepMarked(target: MarkedProcesses): SweepSteps {
     details: { mark, searches: SWEEP_LIMIT }
   }
   return killing
+}
+
+export interface ProcessTarget extends MarkedProcesses {
+  readonly groups?: ReadonlyArray<string> | undefined
+  /** Whether the processes cannot leave the groups, because they see no control groups: those of a run in its own process namespace. */
+  readonly isEnclosed?: boolean | undefined
+}
+
+const ROUNDS = 5
+
+/** Kills all processes of the target until none is found and its groups are removed. The first search is immediate. */
+export function* sweepTarget(target: ProcessTarget): SweepSteps {
+  const groups = target.groups ?? []
+  const isProven = target.isEnclosed === true && groups.length > 0
+  let looks = 0
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const group of groups) looks += yield* emptyGroup(group)
+    if (!isProven) looks += yield* sweepMarked(target)
+    // Last, because processes that were found by their marks may have entered the group again.
+    if (groups.filter((group) => !removeGroup(group)).length === 0) return looks
+  }
+  yield { _tag: "Failure", message: "failed to remove control groups", details: { mark: target.mark } }
+  return looks
 }
