@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process"
 /** A program that only starts: V8 has no reason to collect its whole heap. */
 const program = `
 import { constants, PerformanceObserver } from "node:perf_hooks"
-import { releaseStartMemory } from ${JSON.stringify(new URL("../src/StartMemory.ts", import.meta.url).href)}
+import { releaseStartMemory } from ${JSON.stringify(new URL("../src/ServiceMemory.ts", import.meta.url).href)}
 new PerformanceObserver((list) => {
   for (const { detail } of list.getEntries()) {
     if (detail.kind !== constants.NODE_PERFORMANCE_GC_MAJOR) continue

@@ -10,7 +10,7 @@ import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import { CurrentRequestId, withErrorObject } from "@corral/domain/http/RequestContext"
 import type { Preset } from "@corral/domain/run/Preset"
 import { pageOf } from "@corral/service/http/Paged"
-import { markReplayed } from "@corral/service/http/Replayed"
+import { markReplayed } from "@corral/service/http/IdempotentRequest"
 import { Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 

@@ -23,7 +23,7 @@ import { Store } from "../store/Store.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { LOCAL_PRINCIPAL } from "./EdgeRequestPolicy.ts"
-import { markReplayed } from "@corral/service/http/Replayed"
+import { markReplayed } from "@corral/service/http/IdempotentRequest"
 
 export const previews = HttpApiBuilder.group(
   EdgeApi,

@@ -1,5 +1,5 @@
 /**
- * Connection of a run's proxy to a target, if the run may have one, to an address that was judged, and one request on a connection of its own. Also
+ * Connection of a run's proxy to a target, if the run may have one, to an address that was judged, and one request on a separate connection. Also
  * the credentials of a run for its proxy.
  */
 import { hopByHop, withoutHeaders } from "../preview/ProxyHeaders.ts"

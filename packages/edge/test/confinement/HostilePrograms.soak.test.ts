@@ -5,7 +5,7 @@
 import { describe, it } from "@effect/vitest"
 import type { RunMode } from "@corral/domain/run/Run"
 import { runSweep } from "../../src/process/Containment.ts"
-import { groupsHere } from "@corral/testing/edge/ControlGroups"
+import { groupsHere } from "@corral/testing/edge/Survivors"
 import { until } from "@corral/testing/time/Until"
 import { Effect } from "effect"
 import { spawnSync } from "node:child_process"

@@ -17,7 +17,7 @@ import {
   removeGroup
 } from "../../src/process/ControlGroup.ts"
 import { runSweep } from "../../src/process/Containment.ts"
-import { groupsHere } from "@corral/testing/edge/ControlGroups"
+import { groupsHere } from "@corral/testing/edge/Survivors"
 
 let counter = 0
 const newEdge = () => mint<string>("edge", Date.now())

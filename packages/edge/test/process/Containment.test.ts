@@ -9,7 +9,7 @@ import { Containment, type ProcessTarget, sweep } from "../../src/process/Contai
 import { commandInGroup, groupsOfEdge, makeGroup } from "../../src/process/ControlGroup.ts"
 import { recordGroups } from "../../src/process/GroupRecord.ts"
 import { EDGE_MARK, RUN_MARK, signalGroup } from "../../src/process/ProcessSweep.ts"
-import { edgeGroups, groupsHere } from "@corral/testing/edge/ControlGroups"
+import { edgeGroups, groupsHere } from "@corral/testing/edge/Survivors"
 import { temporaryFolder } from "../Folder.ts"
 import { configLayer } from "../Samples.ts"
 

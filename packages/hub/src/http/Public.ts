@@ -7,7 +7,7 @@
  */
 import { type HealthProblem, layerStatus, livenessOk, type PublicHealth } from "@corral/domain/http/Health"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
-import { clockSkewProblem } from "@corral/service/clock/ClockSkew"
+import { clockSkewProblem } from "@corral/service/clock/ClockOffset"
 import { DatabaseClock } from "@corral/service/clock/DatabaseClock"
 import { slowCommitsProblem } from "@corral/service/CommitTimes"
 import { probeWrites } from "@corral/service/DatabaseStart"

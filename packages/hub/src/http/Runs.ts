@@ -10,7 +10,7 @@ import type { Run } from "@corral/domain/run/Run"
 import { isTerminal } from "@corral/domain/run/RunEnd"
 import { finishRefusal, pauseRefusal } from "@corral/domain/run/RunRefusals"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
-import { markReplayed } from "@corral/service/http/Replayed"
+import { markReplayed } from "@corral/service/http/IdempotentRequest"
 import { gapToConflict } from "@corral/service/stream/LogSource"
 import { eventPage } from "@corral/service/stream/Page"
 import {

@@ -2,8 +2,7 @@
 import { withoutTrailing } from "@corral/domain/text/Cut"
 import { Config, Effect, Redacted } from "effect"
 import { isLoopback } from "../Addresses.ts"
-import { secretSetting } from "../settings/SecretSetting.ts"
-import { invalidSetting, optionalSetting } from "../settings/Setting.ts"
+import { invalidSetting, optionalSetting, secretSetting } from "../settings/Setting.ts"
 import { parsedBy, splitList, BearerToken } from "../settings/SettingSchemas.ts"
 
 export interface TelemetryConfig {

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { OTHER_ROUTE, routeNames } from "../../src/telemetry/RouteNames.ts"
+import { OTHER_ROUTE, routeNames } from "../../src/http/RequestWatch.ts"
 
 describe("routeNames", () => {
   const nameOf = routeNames([

@@ -1,5 +1,19 @@
-/** Static page for addresses that are not a page, in both languages. It has no data, no script and no link. */
-import { HttpServerResponse } from "effect/http"
+/**
+ * Answers where nothing is at an address: that of a missing route, with the same 404, and the same 405 for paths with another method; and a static
+ * page in both languages for addresses that are not a page, without data, script and link.
+ *
+ * A missing route is a defect, which the service turns into the answer: a failure would be a requirement of the program that mounts the routes.
+ */
+import { Effect } from "effect"
+import { HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+
+export const noRoute: Effect.Effect<never, never, HttpServerRequest.HttpServerRequest> = Effect.flatMap(
+  HttpServerRequest.HttpServerRequest,
+  (request) =>
+    Effect.die(
+      new HttpServerError.HttpServerError({ reason: new HttpServerError.RouteNotFound({ request }) })
+    )
+)
 
 const page = `<!doctype html>
 <html lang="en">
