@@ -151,7 +151,7 @@ export class EmptyMachines {
   /** In memory, because a folder that is itself layered can't have layers. */
   readonly #folder = mkdtempSync(join(tmpdir(), "corral-machines-"))
 
-  /** `subnet`: of the network. */
+  /** `subnet`: as in `NodeNetwork`. */
   constructor(names: ReadonlyArray<string>, subnet: string) {
     this.#names = names
     this.network = new NodeNetwork(names, subnet)
