@@ -61,6 +61,7 @@ const itemOf = (reported: unknown): JsonObject => {
   }
 }
 
+/** One run's conversation with `codex exec --json`, which prints the items of one turn and its outcome. */
 class ExecProtocol implements Protocol {
   readonly open: string
   readonly #isResumed: boolean

@@ -73,6 +73,7 @@ const patchOf = (diffText: string | undefined, absolute: string, path: string): 
 /** The call of the sub-agent that a line belongs to. */
 const parentOf = (data: JsonObject): string | undefined => textOf(data["parentToolCallId"])
 
+/** Reader of Copilot CLI's lines. */
 class CopilotLines implements Reader {
   readonly #program: ProgramInfo
   readonly #collector: OutputCollector

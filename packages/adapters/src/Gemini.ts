@@ -51,6 +51,7 @@ const usageOf = (stats: JsonObject): Usage =>
     cachedInputTokens: countOf(stats["cached"])
   })
 
+/** Reader of Gemini CLI's lines (`--output-format stream-json`). */
 class GeminiLines implements Reader {
   readonly #program: ProgramInfo
   readonly #collector: OutputCollector

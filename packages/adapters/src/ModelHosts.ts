@@ -117,6 +117,7 @@ export const grokNetwork: RuntimeNetwork = {
   addressVariables: ["XAI_API_BASE_URL", "GROK_MODELS_BASE_URL", "GROK_CLI_CHAT_PROXY_BASE_URL"]
 }
 
+/** Variables of the Edge's environment with proxies. */
 export const proxies: ReadonlyArray<string> = [
   "HTTP_PROXY",
   "HTTPS_PROXY",

@@ -125,6 +125,7 @@ const textIn = (message: JsonObject): string =>
     .flatMap((block) => (block["type"] === "text" ? (textOf(block["text"]) ?? []) : []))
     .join("")
 
+/** Reader of Pi's lines (`--mode json`). */
 class PiLines implements Reader {
   readonly #program: ProgramInfo
   readonly #collector: OutputCollector

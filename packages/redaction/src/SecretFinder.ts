@@ -8,6 +8,7 @@ import type { SecretRule } from "./SecretRule.ts"
 
 const ASCII = 128
 
+/** The first one and the first two characters of keys with a known beginning, regardless of case. */
 class KeyBeginnings {
   /** By character code. */
   readonly #first = new Uint8Array(ASCII)

@@ -114,6 +114,7 @@ export const whenServing = <A, E, R>(
     times: 300
   })
 
+/** Statements of a migration, in their order. */
 export const executeAll = (
   statements: ReadonlyArray<string>
 ): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>

@@ -154,6 +154,7 @@ interface ChunkTargets {
   readonly progress: TurnProgress
 }
 
+/** Chunks of messages in the reports of an agent: text, tokens without a text, files and links. */
 export class ChunkReports {
   readonly #targets: ChunkTargets
 

@@ -229,6 +229,7 @@ const MAX_SESSIONS = 10_000
 const sessionIn = ({ child_session_id, subagentSessionId }: UnverifiedFields<SubAgent>): string | undefined =>
   textOf(subagentSessionId) ?? textOf(child_session_id)
 
+/** Sub-agents that have their own session: each is a call of the agent that started it, and work until it ends. */
 export class AgentSessions {
   readonly #collector: OutputCollector
   /** Sessions of sub-agents. A session's id is the id of its call. */

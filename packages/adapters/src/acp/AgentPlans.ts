@@ -10,6 +10,7 @@ import { filesNamedBy } from "./Changes.ts"
 import type { ToolCall } from "./ToolCall.ts"
 import type { Step } from "@corral/domain/run/Work"
 
+/** The newest plan that an agent has written into its folder for plans. */
 export class PlanFile {
   #path = ""
   #text = ""

@@ -13,6 +13,7 @@ import type { RunMode } from "@corral/domain/approval/RunMode"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import type { RunStart } from "@corral/domain/run/RuntimeAdapter"
 
+/** Whether the agent only reads in a mode of a run, and its own read-only mode is used. */
 export const isReadOnlyMode = (mode: RunMode): boolean => mode === "read_only" || mode === "plan"
 
 // Mode and model that a session offers, in either of the two forms that agents use: a field for each, or `configOptions`.

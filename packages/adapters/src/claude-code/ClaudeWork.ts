@@ -26,6 +26,7 @@ const endings: Readonly<Record<string, WorkEnding>> = {
 const commands = new Set(["local_bash", "mcp_task"])
 const kindOf = (type: string | undefined): WorkKind => (commands.has(type ?? "") ? "command" : "agent")
 
+/** Background tasks of Claude Code as work: sub-agents, commands and watchers. */
 export class BackgroundTasks {
   readonly #collector: OutputCollector
   /** Tasks of the list whose call is not known yet. */
@@ -131,6 +132,7 @@ interface Timer {
   readonly dueAt: number | undefined
 }
 
+/** Wake-ups and jobs that Claude Code has planned, as work. */
 export class ClaudeTimers {
   readonly #collector: OutputCollector
   readonly #timers = new Map<string, Timer>()

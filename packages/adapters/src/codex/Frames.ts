@@ -70,6 +70,7 @@ export type RequestPurpose =
   | { readonly _tag: "initialize" | "thread" | "turn" }
   | { readonly _tag: "end"; readonly thread: string; readonly turn: string; readonly status: unknown }
 
+/** Corral's requests to the app-server: their lines, and what each waits for. */
 export class ClientRequests {
   readonly #start: RunStart
   readonly #threads: Threads

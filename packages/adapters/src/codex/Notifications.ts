@@ -110,6 +110,7 @@ const names = new Set(ignored.flatMap(([, methods]) => methods))
 /** Whether a notification is known and has no output. */
 export const isIgnored = (method: string): boolean => names.has(method)
 
+/** A notification that people read. */
 export type CodexNotice = Pick<PayloadOf<"run.notice">, "kind" | "text" | "data">
 
 const COMPACTED: CodexNotice = {

@@ -183,6 +183,7 @@ const compileCompleted = (entry: Entry<"completed">): Meaning => {
   return (run, line) => run.complete(textOf(text(line)))
 }
 
+/** Meanings of lines, compiled from a `JsonMap` once for all runs. */
 export const compileMeanings = (map: JsonMap, label: string): Meanings => {
   const byType = new Map<string, Array<Meaning>>(map.ignore?.map((type) => [type, []]))
   const add = <M extends When>(entry: M | undefined, compile: (entry: M) => Meaning): void => {

@@ -119,6 +119,7 @@ const withParent = (event: AdapterEvent, parentCallId: string | undefined): Adap
   }
 }
 
+/** Open tool calls of a run with their inputs. */
 export class Calls {
   readonly relative: Relative
   readonly #collector: OutputCollector
@@ -221,6 +222,7 @@ const patchOf = (tool: string, input: JsonObject, path: string): string | undefi
     : undefined
 }
 
+/** Approval of a call of a built-in tool. */
 export const toToolApproval = (call: WaitingCall, relative: Relative): ApprovalRequest => {
   const { callId, input, parentCallId, reason, scopes, tool } = call
   const isWhole = isComplete(tool, input)

@@ -26,6 +26,7 @@ const DATA_ADDRESS = /^data:([^;,]{1,100});base64,/
 
 const keyOf = (messageId: unknown, callId: unknown): string => `${textOf(messageId)}/${textOf(callId)}`
 
+/** Tool calls of OpenCode. */
 export class ToolParts {
   readonly relative: Relative
   readonly #collector: OutputCollector
@@ -148,6 +149,7 @@ export class ToolParts {
 
 type Channel = "text" | "reasoning"
 
+/** Texts and thoughts of OpenCode's messages. */
 export class TextParts {
   readonly #collector: OutputCollector
   /** Messages of the user, and prompts of sub-agents. */

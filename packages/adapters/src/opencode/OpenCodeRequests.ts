@@ -54,6 +54,7 @@ const toPatchApproval = (
   }
 }
 
+/** Permission requests of OpenCode as approvals, from the input of the call that needs it. */
 export const toOpenCodeApproval = (
   request: JsonObject,
   waiting: WaitingPermission,
@@ -103,6 +104,7 @@ const toQuestion = (reported: JsonObject, at: number): Question => {
   }
 }
 
+/** Questions of OpenCode as an input request. */
 export const toOpenCodeInput = (
   reported: unknown,
   callId: string | undefined,

@@ -26,6 +26,7 @@ interface Placed {
   readonly place: number
 }
 
+/** Tool calls of a run without a result, and those of them that the end of a turn closes. */
 export class OpenCalls {
   readonly #calls = new SparseMap<string, Placed>()
   /** Number of open calls and works that belong to a call, which need not be open itself. */
@@ -100,6 +101,7 @@ interface OpenMessage {
   length: number
 }
 
+/** Streamed messages of a run that are not completed yet. */
 export class OpenMessages {
   readonly #open = new Map<string, OpenMessage>()
   /** The message of the last delta: most deltas continue it. */
@@ -159,6 +161,7 @@ export class OpenMessages {
   }
 }
 
+/** Keys of what a runtime requests in one run: approvals, or questions. */
 export class RequestKeys {
   readonly #states = new SparseMap<string, "open" | "answered" | "withdrawn">()
 
@@ -190,6 +193,7 @@ export type WorkOutput = Extract<AdapterOutput, { readonly _tag: "Work" }>
 export type StartedWork = Pick<WorkOutput, "id" | "kind" | "title" | "parentCallId">
 export type WorkEnding = Exclude<WorkOutput["state"], "running">
 
+/** Work in the background that a runtime reported: each work starts once and ends once. */
 export class OutstandingWorks {
   readonly #works = new SparseMap<string, StartedWork>()
 

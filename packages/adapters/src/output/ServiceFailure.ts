@@ -11,6 +11,7 @@ import { runtimeFailure } from "./OutputCollector.ts"
 import type { RunFailure } from "@corral/domain/run/Run"
 import { draft, type DraftOf } from "@corral/domain/run/RunEvent"
 
+/** Reasons of failures by the HTTP status of a model service, the same for every program. */
 export const reasonOfStatus = (
   status: number
 ): "bad_credentials" | "rate_limited" | "overloaded" | "server_error" | "request_refused" => {
@@ -48,6 +49,7 @@ interface Retry {
   readonly failure: RunFailure
 }
 
+/** The event `runtime.retrying`: a runtime retries a failed model call. */
 export const toRetryEvent = ({
   attempt,
   delayMs,

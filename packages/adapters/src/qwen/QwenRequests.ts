@@ -36,6 +36,7 @@ const toAnswer = (input: JsonObject, response: InputResponse): object => {
   return { behavior: "allow", updatedInput: { ...input, answers: Object.fromEntries(answers) } }
 }
 
+/** What Qwen Code asks people in one run: questions and plans, with the response to each. */
 export class QwenInputs {
   readonly #collector: OutputCollector
   readonly #open = new Map<string, OpenInput>()
@@ -87,6 +88,7 @@ export class QwenInputs {
   }
 }
 
+/** Approval for a `can_use_tool` request of Qwen Code. */
 export const toQwenApproval = (
   request: JsonObject,
   relative: Relative,

@@ -29,6 +29,7 @@ export const titleLine = (text: string): string => {
 const NEAR = 5
 const HEADING = /^#{1,6} /
 
+/** Title of a plan that a runtime hands over: its first heading near the beginning, or its first line. */
 export const planTitleOf = (plan: string): string => {
   const lines = plan.trim().split("\n", NEAR)
   const title = lines.find((line) => HEADING.test(line)) ?? lines[0] ?? ""

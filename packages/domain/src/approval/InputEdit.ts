@@ -7,7 +7,7 @@ import { isJsonObject } from "../text/JsonObject.ts"
 import { Equal } from "effect"
 
 /** One changed field. `undefined` on a side where the field is absent. */
-interface InputChange {
+export interface InputChange {
   /** Name of the field. Empty if the whole input changed, because an input is not an object. */
   readonly name: string
   readonly requested: unknown
@@ -62,6 +62,7 @@ const beforeTarget = (label: string, requested: unknown): string | undefined => 
   return start !== "" && targetOfInput(requested)?.startsWith(start) === true ? "" : undefined
 }
 
+/** Label of an action whose input a person edited: it names what runs, not what was requested. */
 export const editedLabel = (label: string, requested: unknown, allowed: unknown): string => {
   const target = targetOfInput(allowed)
   const before = target === undefined ? undefined : beforeTarget(label, requested)

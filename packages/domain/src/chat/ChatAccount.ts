@@ -112,6 +112,7 @@ export type IntegrationReceipt = typeof IntegrationReceipt.Type
 export const BindingState = Schema.Literals(["linked", "unlinked", "suspended"])
 export type BindingState = typeof BindingState.Type
 
+/** Update of the binding of a chat account, by the Hub for the Gateway of that account. */
 export const BindingUpdated = Schema.Struct({
   id: EventId,
   type: Schema.Literal("identity.binding.updated"),

@@ -19,6 +19,7 @@ export class EdgeAgents extends HttpApiGroup.make("agents")
 
 const params = { id: AgentId }
 
+/** Profiles and runners of an Edge, with their settings. */
 export class EdgePresets extends HttpApiGroup.make("presets")
   .add(
     HttpApiEndpoint.get("list", "/v1/presets", {

@@ -18,7 +18,8 @@ import { EdgeFiles, EdgeWorkspaces } from "./Workspaces.ts"
 import { EdgeWorktrees } from "./Worktrees.ts"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 
-class EdgeHealth extends HttpApiGroup.make("health")
+/** Readiness and liveness. */
+export class EdgeHealth extends HttpApiGroup.make("health")
   .add(
     HttpApiEndpoint.get("health", "/health", { success: EdgeReadiness, error: EdgeNotReady }),
     HttpApiEndpoint.get("v1Health", "/v1/health", { success: EdgeReadiness, error: EdgeNotReady }),
@@ -27,6 +28,7 @@ class EdgeHealth extends HttpApiGroup.make("health")
   .middleware(SchemaErrors)
   .middleware(RequestIds) {}
 
+/** The link of this Edge to its Hub. */
 export class EdgeHubLink extends HttpApiGroup.make("link")
   .add(
     HttpApiEndpoint.post("rotate", "/v1/link/rotate", {

@@ -41,6 +41,7 @@ export class EdgePermissions extends HttpApiGroup.make("permissions")
   .middleware(BearerAuthority)
   .middleware(RequestIds) {}
 
+/** Grants that outlive a run. */
 export class EdgeGrants extends HttpApiGroup.make("grants")
   .add(
     HttpApiEndpoint.get("list", "/v1/grants", {

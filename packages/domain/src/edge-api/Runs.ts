@@ -12,14 +12,14 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 
 /** Body of 200: a completed run with its final text. */
-const RunResult = Schema.Struct({ run: Run, text: Schema.String }).annotate({
+export const RunResult = Schema.Struct({ run: Run, text: Schema.String }).annotate({
   identifier: "RunResult"
 })
-type RunResult = typeof RunResult.Type
+export type RunResult = typeof RunResult.Type
 
 /** Body of 202: the run was still in progress at the end of the wait. Send the request again. */
-const RunPending = Schema.Struct({ run: Run }).annotate({ identifier: "RunPending" })
-type RunPending = typeof RunPending.Type
+export const RunPending = Schema.Struct({ run: Run }).annotate({ identifier: "RunPending" })
+export type RunPending = typeof RunPending.Type
 
 /** One page of a log. `nextCursor` is the next `after` as decimal text, null at the current end of the log. */
 export const EventPage = page(Envelope).annotate({ identifier: "EventPage" })

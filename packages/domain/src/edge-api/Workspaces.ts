@@ -24,6 +24,7 @@ export class EdgeWorkspaces extends HttpApiGroup.make("workspaces")
   .middleware(BearerAuthority)
   .middleware(RequestIds) {}
 
+/** Files of a workspace. */
 export class EdgeFiles extends HttpApiGroup.make("files")
   .add(
     HttpApiEndpoint.get("files", "/v1/workspaces/:id/files", {

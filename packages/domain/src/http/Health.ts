@@ -33,8 +33,8 @@ export const layerNames: { readonly [L in Layer]: string } = {
 }
 
 /** Status of a service. `degraded`: a part does not work. With 503, the service cannot work without that part. */
-const HealthStatus = Schema.Literals(["ok", "degraded"])
-type HealthStatus = typeof HealthStatus.Type
+export const HealthStatus = Schema.Literals(["ok", "degraded"])
+export type HealthStatus = typeof HealthStatus.Type
 
 /** A problem of a service: the failing part, what happened (`message`), and what to do next (`hint`). For authorized callers. */
 export const HealthProblem = Schema.Struct({

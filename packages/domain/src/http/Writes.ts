@@ -15,7 +15,7 @@ export const createdWithLocation = <A extends Schema.Top>(resource: A) =>
   HttpApiSchema.WithHeaders(resource.pipe(createdResponse), { location: Schema.String })
 
 /** 1 to 255 printable ASCII characters. */
-const IdempotencyKey = Schema.String.check(
+export const IdempotencyKey = Schema.String.check(
   Schema.isPattern(/^[ -~]{1,255}$/u, { expected: "1 to 255 printable characters" })
 )
 

@@ -68,6 +68,7 @@ export type ChangeHint = typeof ChangeHint.Type
 /** Largest number of devices, of pending approvals and of pending questions that a new reader receives. */
 export const MAX_INITIAL_HINTS = 1_000
 
+/** Live change feed: hints about all resources that the caller may see. */
 export class HubChangeFeed extends HttpApiGroup.make("news")
   .add(
     HttpApiEndpoint.get("follow", "/client/news", {

@@ -95,6 +95,7 @@ export class HubDevices extends HttpApiGroup.make("devices")
 
 const presetParams = { id: DeviceId, presetId: AgentId }
 
+/** Profiles and runners of a device, as its Edge has them. */
 export class HubPresets extends HttpApiGroup.make("presets")
   .add(
     HttpApiEndpoint.get("list", "/client/devices/:id/presets", {

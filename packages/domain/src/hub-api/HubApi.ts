@@ -31,7 +31,8 @@ import { HubTasks } from "./Tasks.ts"
 import { HubUploads } from "./Uploads.ts"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 
-class HubPublic extends HttpApiGroup.make("public")
+/** Public endpoints of a Hub: readiness, liveness, the status of each layer, and counts. */
+export class HubPublic extends HttpApiGroup.make("public")
   .add(
     HttpApiEndpoint.get("health", "/health", { success: PublicHealth, error: PublicNotReady }).annotate(
       RequiredAuthority,

@@ -207,6 +207,7 @@ export class HubSessions extends HttpApiGroup.make("sessions")
   .middleware(SessionAuthority)
   .middleware(RequestIds) {}
 
+/** Read positions, exports and forks of sessions. */
 export class HubConversations extends HttpApiGroup.make("conversations")
   .add(
     HttpApiEndpoint.post("read", "/client/sessions/:id/read", {

@@ -42,8 +42,8 @@ export type Theme = typeof Theme.Type
 /** Language of the console, and of cards and messages in chats. */
 export const Language = Schema.Literals(["en", "zh"])
 export type Language = typeof Language.Type
-const DiffLayout = Schema.Literals(["unified", "split"])
-type DiffLayout = typeof DiffLayout.Type
+export const DiffLayout = Schema.Literals(["unified", "split"])
+export type DiffLayout = typeof DiffLayout.Type
 
 /** What the user chose last for new work in a project. Readers compare it with what is offered. */
 export const LastChoice = Schema.Struct({

@@ -86,6 +86,7 @@ export const repositoryChangedFields = {
   incomplete: Schema.optionalKey(Schema.Literal(true))
 }
 
+/** Changes of a workspace's repository by a run in place that no approved command explains. */
 export const RepositoryChanged = Schema.Struct(repositoryChangedFields).annotate({
   identifier: "RepositoryChanged"
 })

@@ -17,6 +17,7 @@ import type { PayloadOf } from "./RunEvent.ts"
 import type { Step, WorkEnd, WorkKind } from "./Work.ts"
 import type { LeftOut } from "./Worktree.ts"
 
+/** Bounded text of a display block: the stored part, and the events that contain the rest. */
 export interface BoundedText {
   /** The stored part. */
   readonly text: string
@@ -156,7 +157,7 @@ export interface DiffBlock extends BlockStart {
 }
 
 /** Nothing is known about the changes of the run. */
-interface UnknownChangesBlock extends BlockStart {
+export interface UnknownChangesBlock extends BlockStart {
   readonly kind: "unknown_changes"
   readonly reason: UnknownChangesReason
   readonly detail: string | undefined
@@ -214,19 +215,19 @@ export interface StepsBlock extends NestedBlock {
   readonly steps: ReadonlyArray<Step>
 }
 
-interface NoticeBlock extends NestedBlock {
+export interface NoticeBlock extends NestedBlock {
   readonly kind: "notice"
   readonly notice: PayloadOf<"run.notice">
 }
 
 /** A further turn. */
-interface TurnBlock extends BlockStart {
+export interface TurnBlock extends BlockStart {
   readonly kind: "turn"
   readonly turn: number
   readonly by: "message" | "program"
 }
 
-interface WarningBlock extends BlockStart {
+export interface WarningBlock extends BlockStart {
   readonly kind: "warning"
   readonly code: string
   readonly message: string
@@ -235,19 +236,19 @@ interface WarningBlock extends BlockStart {
 }
 
 /** Changes of protected names that no approval names. */
-interface ProtectedBlock extends BlockStart {
+export interface ProtectedBlock extends BlockStart {
   readonly kind: "protected"
   readonly changes: ProtectedChanges
 }
 
 /** Changes of the repository that no approved command explains. */
-interface RepositoryBlock extends BlockStart {
+export interface RepositoryBlock extends BlockStart {
   readonly kind: "repository"
   readonly change: RepositoryChanged
 }
 
 /** A retried model call, or silence of the runtime. Further retries in a row replace the block. */
-interface RetryBlock extends BlockStart {
+export interface RetryBlock extends BlockStart {
   readonly kind: "retry"
   readonly retry: PayloadOf<"runtime.retrying">
 }
@@ -283,7 +284,7 @@ export interface EndBlock extends BlockStart {
 }
 
 /** Events `from` to `to` are no longer available. */
-interface GapBlock extends BlockStart {
+export interface GapBlock extends BlockStart {
   readonly kind: "gap"
   readonly from: number
   readonly to: number

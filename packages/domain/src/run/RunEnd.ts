@@ -4,12 +4,12 @@
  */
 
 export const terminalStates = ["completed", "failed", "cancelled"] as const
-type TerminalStatus = (typeof terminalStates)[number]
+export type TerminalStatus = (typeof terminalStates)[number]
 
 export const isTerminal = (status: string): status is TerminalStatus =>
   terminalStates.some((state) => state === status)
 
-const terminalTypes = ["run.completed", "run.failed", "run.cancelled"] as const
+export const terminalTypes = ["run.completed", "run.failed", "run.cancelled"] as const
 export type TerminalType = (typeof terminalTypes)[number]
 export const isTerminalType = (type: string): type is TerminalType =>
   type === "run.completed" || type === "run.failed" || type === "run.cancelled"

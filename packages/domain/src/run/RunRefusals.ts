@@ -47,7 +47,7 @@ const finishMessages = {
 } as const
 
 /** Why a run cannot be finished. */
-type FinishRefusalReason = keyof typeof finishMessages
+export type FinishRefusalReason = keyof typeof finishMessages
 
 /** The refusal, as an API returns it. */
 export const finishRefusal = (reason: FinishRefusalReason): Conflict =>

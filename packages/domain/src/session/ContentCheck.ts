@@ -8,7 +8,7 @@
 import type { AttachmentMediaType } from "./Attachment.ts"
 
 /** A check of one file. */
-interface ContentCheck {
+export interface ContentCheck {
   /** Whether the file can be of its type so far. */
   readonly accepts: (piece: Uint8Array) => boolean
   /** Whether the whole file is of its type. */

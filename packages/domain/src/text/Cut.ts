@@ -44,7 +44,7 @@ export const joinEnds = (start: string, end: string, totalBytes: number): string
 }
 
 /** Both ends of a text that `joinEnds` made, and the bytes between them. */
-interface SplitEnds {
+export interface SplitEnds {
   readonly start: string
   readonly missing: number
   readonly end: string

@@ -32,6 +32,7 @@ const PIECE = 1_048_576
 
 const contentName = /^[0-9a-f]{64}$/
 
+/** Contents as files named by their hash. */
 class ContentFiles {
   readonly #folder: string
   readonly #now: () => number
@@ -200,13 +201,13 @@ export interface StoredArtifact {
 }
 
 /** The artifact could not be stored. The run continues without it. */
-class ArtifactNotStored extends Data.TaggedError("ArtifactNotKept")<{
+export class ArtifactNotStored extends Data.TaggedError("ArtifactNotKept")<{
   readonly reason: "too_large" | "disk_full" | "failed"
   readonly message: string
 }> {}
 
 /** Bytes from `start` to `end`, inclusive. */
-interface Part {
+export interface Part {
   readonly start: number
   readonly end: number
 }

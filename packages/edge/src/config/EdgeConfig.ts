@@ -49,6 +49,7 @@ export const KeyEntry = Schema.Struct({
 })
 export type KeyEntry = typeof KeyEntry.Type
 
+/** Adapters whose runs have placeholders instead of the keys of model services. */
 export const KeyEntries = Schema.Array(KeyEntry).check(
   Schema.makeFilter((entries) => new Set(entries.map(({ adapter }) => adapter)).size === entries.length)
 )

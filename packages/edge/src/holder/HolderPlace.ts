@@ -87,6 +87,7 @@ const contentOf = (file: string): Buffer | undefined => {
   }
 }
 
+/** Files by which Edges find a holder: its folder, its socket and its key. */
 export class HolderFolder {
   readonly #options: HolderFolderOptions
   #server: Server

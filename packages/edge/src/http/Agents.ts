@@ -35,6 +35,7 @@ export const agents = HttpApiBuilder.group(
 /** Unique: the configuration file may have a preset of the same id. */
 const positionOf = ({ id, source }: Preset): string => `${id} ${source === "file" ? 0 : 1}`
 
+/** `GET` and `POST /v1/presets`, `PATCH` and `DELETE /v1/presets/{id}`. */
 export const presets = HttpApiBuilder.group(
   EdgeApi,
   "presets",

@@ -75,6 +75,7 @@ export const edgeRequestPolicy = ({
   refusalOf: (head) => refusalOfToken(head, matchesToken)
 })
 
+/** Verification of a request's token by the endpoints, as a contract declares it. */
 export const authority = Layer.effect(
   BearerAuthority,
   Effect.map(LocalToken, (token) => ({
@@ -83,6 +84,7 @@ export const authority = Layer.effect(
   }))
 )
 
+/** Request rate of an Edge, with one token bucket for the holder of the token and another for all other callers. */
 export class RateLimit {
   private readonly buckets: Buckets
 

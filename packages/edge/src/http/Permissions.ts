@@ -58,6 +58,7 @@ export const permissions = HttpApiBuilder.group(
   })
 )
 
+/** `/v1/grants`: what is remembered, to be seen and taken back. */
 export const grants = HttpApiBuilder.group(
   EdgeApi,
   "grants",

@@ -36,6 +36,7 @@ import { Cause, Clock, Context, Effect, FiberSet, Layer } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 
+/** `POST /v1/link/rotate`: a new key for this device, asked for by its owner. */
 const edgeLink = HttpApiBuilder.group(
   EdgeApi,
   "link",

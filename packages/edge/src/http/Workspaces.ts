@@ -26,6 +26,7 @@ export const workspaces = HttpApiBuilder.group(
 
 const byName = ({ name }: FileEntry): string => name
 
+/** `GET /v1/workspaces/{id}/files`, `GET /v1/workspaces/{id}/find`, `GET /v1/workspaces/{id}/file`. */
 export const edgeFiles = HttpApiBuilder.group(
   EdgeApi,
   "files",

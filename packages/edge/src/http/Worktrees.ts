@@ -76,6 +76,7 @@ export const worktrees = HttpApiBuilder.group(
 
 const byPath = ({ path }: FileDiff): string => path
 
+/** `GET /v1/runs/{id}/diff`. */
 export const diffs = HttpApiBuilder.group(
   EdgeApi,
   "diffs",

@@ -119,6 +119,7 @@ export interface OpenInput extends PendingRequest<InputRequestId, InputResponse>
   readonly sealing: SealingKeyPair | undefined
 }
 
+/** Open questions of a live run: the runtime's key, and the key pair for secret answers. */
 export class OpenInputs extends PendingRequests<InputRequestId, InputResponse, OpenInput> {
   add(request: Omit<OpenInput, "answer">): void {
     this.put({ ...request, answer: Deferred.makeUnsafe<InputResponse>() })

@@ -110,6 +110,7 @@ const make = Effect.fnUntraced(function* (sink: EventSink) {
   yield* Effect.acquireRelease(Effect.forkDetach(deliverUntilClosed), stop)
 })
 
+/** Delivery of committed events to the sink of the embedding program. */
 export const eventDeliveryLayer = Layer.effectDiscard(
   Effect.flatMap(EventSink, (sink) => (sink === undefined ? Effect.void : make(sink)))
 )

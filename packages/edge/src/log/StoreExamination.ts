@@ -166,4 +166,5 @@ const make = Effect.gen(function* () {
   yield* Effect.forkScoped(Effect.forever(Effect.andThen(whole, Effect.sleep("1 day"))))
 })
 
+/** Integrity check of the store: the newest events at the start, everything in the background, and again every day. */
 export const integrityCheckLayer = Layer.effectDiscard(make)

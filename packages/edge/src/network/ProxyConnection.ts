@@ -107,6 +107,7 @@ export const orRefused = (
     Effect.onInterrupt(() => Effect.sync(() => void response.destroy()))
   )
 
+/** One request of a run's proxy. */
 interface ForwardedRequest {
   readonly path: string
   /** Value of `host`. */

@@ -11,6 +11,7 @@ import { emptyGroup, removeGroup } from "./ControlGroup.ts"
 import { type MarkedProcesses, processStartTime, readProc } from "./MarkSearch.ts"
 import { search, type SweepSteps } from "./SweepSteps.ts"
 
+/** Variables of the environment by which the processes of a run and of an Edge are found. */
 export const RUN_MARK = "CORRAL_RUN_ID"
 export const EDGE_MARK = "CORRAL_EDGE_ID"
 
@@ -89,6 +90,7 @@ export function* sweepMarked(target: MarkedProcesses): SweepSteps {
   return killing
 }
 
+/** All processes of a run or of an Edge. */
 export interface ProcessTarget extends MarkedProcesses {
   readonly groups?: ReadonlyArray<string> | undefined
   /** Whether the processes cannot leave the groups, because they see no control groups: those of a run in its own process namespace. */

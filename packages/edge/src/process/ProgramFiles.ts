@@ -11,6 +11,7 @@ import { join } from "node:path"
 /** Variable of the run's program with the path of the folder. */
 export const ARTIFACTS_VARIABLE = "CORRAL_ARTIFACTS"
 
+/** Folder of a run for files that its program publishes as artifacts. */
 export const artifactsFolderIn = (temporary: string): string => join(temporary, "artifacts")
 
 /** Whether the folder has an entry. */

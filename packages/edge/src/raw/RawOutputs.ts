@@ -58,6 +58,7 @@ const field = (line: string | undefined, name: "from" | "end"): number | undefin
   return typeof value === "number" ? value : undefined
 }
 
+/** Raw output of one run on disk: two files of JSON lines, of which the older one is replaced by the newer one once that is full. */
 export class RawFile {
   readonly #path: string
   readonly #older: string

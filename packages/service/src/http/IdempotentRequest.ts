@@ -7,6 +7,7 @@ import { Effect } from "effect"
 import { HttpEffect, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { createHash } from "node:crypto"
 
+/** Fingerprint of a request with an idempotency key. */
 export const fingerprintOf = (request: unknown): string =>
   createHash("sha256")
     .update(
@@ -17,6 +18,7 @@ export const fingerprintOf = (request: unknown): string =>
 const sorted = (value: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 
+/** Mark of a response that is repeated for the same idempotency key. */
 export const markReplayed = <A>(
   body: A,
   again: boolean

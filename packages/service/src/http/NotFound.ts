@@ -7,6 +7,10 @@
 import { Effect } from "effect"
 import { HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 
+/**
+ * Answer of a route that has nothing at an address: that of a missing route, with the same 404, and the same 405 for paths with another
+ * method.
+ */
 export const noRoute: Effect.Effect<never, never, HttpServerRequest.HttpServerRequest> = Effect.flatMap(
   HttpServerRequest.HttpServerRequest,
   (request) =>
@@ -28,6 +32,7 @@ const page = `<!doctype html>
 </html>
 `
 
+/** Static page for addresses that are not a page, in both languages. */
 export const notFoundPage = HttpServerResponse.text(page, {
   status: 404,
   contentType: "text/html; charset=utf-8",

@@ -107,6 +107,7 @@ export const endLateRequest = (socket: Duplex, requestId: RequestId): void => {
 /** Ends a connection whose request body is incomplete after the timeout. */
 export const endLateBody = (response: ServerResponse): void => void response.writeHead(408, LATE).end()
 
+/** Refusals as responses of an Effect handler. */
 export const refusalResponse = (
   refusal: HttpRefusal,
   requestId: RequestId

@@ -60,6 +60,7 @@ export const requestDeadlines = (deadlineMsOf: (method: string, path: string) =>
     })
   ).layer
 
+/** Exit of a fiber, or `undefined` after `millis`. */
 export const exitWithin = <A, E>(
   fiber: Fiber.Fiber<A, E>,
   millis: number

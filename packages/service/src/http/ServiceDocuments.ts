@@ -97,6 +97,7 @@ const textFile = (text: string, type = "text/plain") =>
     headers: { "cache-control": "no-cache", "x-content-type-options": "nosniff" }
   })
 
+/** Routes of the discovery files. */
 export const discoveryFiles = (options: DiscoveryOptions) => {
   const { securityContact } = options
   return Layer.mergeAll(

@@ -32,6 +32,7 @@ export const canMakeNetworks = (): boolean => {
   }
 }
 
+/** Machines joined by a bridge. */
 export class NodeNetwork {
   readonly #id = randomBytes(3).toString("hex")
   readonly #subnet: string
@@ -145,6 +146,7 @@ export const emptyMachinesProblem = (): string | undefined => {
   return canMakeNetworks() ? undefined : "no namespaces of the network for this user"
 }
 
+/** Machines with a Debian on which nothing is installed. */
 export class EmptyMachines {
   readonly network: NodeNetwork
   readonly #names: ReadonlyArray<string>

@@ -54,6 +54,7 @@ export const openEdgeInProcess = async (options: EdgeOptions = {}): Promise<Edge
 
 const ADDRESS = "93.184.216.34"
 
+/** An Edge that confines its runs, and for which the internet is one server of the test. */
 export class EdgeBeforeServer extends EdgeInProcess {
   /** Hosts of the requests that arrived at the server. */
   readonly arrived: Array<string> = []

@@ -54,6 +54,7 @@ const isSigned = (x: string | undefined, text: string, signature: string): boole
     Buffer.from(signature, "base64url")
   )
 
+/** The Hub's side of the link protocol for a `LinkPeer`. */
 const linkPeerProtocol = (peer: LinkPeer, link: PeerLink) => {
   let challenge = ""
   let deviceId: DeviceId | undefined

@@ -11,6 +11,7 @@ import { mint } from "@corral/service/Identifiers"
 import { createPrivateKey, sign } from "node:crypto"
 import { WebSocket } from "ws"
 
+/** A device that proves itself to a Hub, and offers nothing. */
 export interface SimulatedDevice {
   readonly deviceId: DeviceId
   /** PKCS8 as base64url. */

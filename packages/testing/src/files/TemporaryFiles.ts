@@ -25,6 +25,7 @@ const hasSpace = (folder: string): boolean => {
   }
 }
 
+/** Folder for files of a test run that need not survive it: in memory where there is space, else the one for temporary files. */
 export const folderInMemory = (): string => realpathSync(hasSpace(MEMORY) ? MEMORY : tmpdir())
 
 const LASTING_VARIABLE = "CORRAL_TEST_LASTING_FILES"

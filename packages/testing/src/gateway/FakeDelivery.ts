@@ -106,6 +106,7 @@ interface Acknowledged {
   readonly data: unknown
 }
 
+/** The long connection of a fake Feishu. */
 export class FakeSocket {
   config: ClientConfig = { PingInterval: 90, ReconnectCount: -1, ReconnectInterval: 0.05, ReconnectNonce: 0 }
   /** Pieces that an event comes in. */

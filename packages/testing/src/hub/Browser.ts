@@ -66,6 +66,7 @@ export class Browser {
 /** Where an answer sends the browser. */
 export const locationOf = ({ headers }: Answer | Response): string => headers.get("location") ?? ""
 
+/** Client that sends a browser's session cookie, with the `Origin` and CSRF header of the Hub's own pages. */
 export class BrowserClient extends HubClient {
   readonly cookie: string
   readonly signInId: string

@@ -59,6 +59,7 @@ export class People {
   }
 }
 
+/** A project of a running Hub, with its members. */
 export const makeProject = async (
   owner: HubClient,
   visibility: ProjectVisibility = "private",

@@ -53,6 +53,7 @@ const refusal = (): Buffer => {
   return Buffer.concat([head, body])
 }
 
+/** PostgreSQL as it answers while it recovers from a crash. */
 interface StartingPostgres {
   /** URL of the same database, through the starting server. */
   readonly url: string
