@@ -37,7 +37,7 @@ const readAll = async (descriptor: number, size: number): Promise<Buffer> => {
 }
 
 /** Stores the content. It is an artifact once the run has committed its row. `root`: real path of the run's folder. */
-export const storeFile = Effect.fn("PublishedFile.storeFile")(function* (
+export const storeFile = Effect.fn("ProgramArtifacts.storeFile")(function* (
   artifacts: Artifacts["Service"],
   runId: RunId,
   root: string,
