@@ -31,7 +31,7 @@ const collectGarbage = (): void => {
 }
 
 /** Collects once, after the start, if the service has no work until then. */
-const releaseStartMemory = (): void => {
+export const releaseStartMemory = (): void => {
   setTimeout(() => {
     const started = performance.eventLoopUtilization()
     setTimeout(() => {
