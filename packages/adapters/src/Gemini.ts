@@ -32,7 +32,11 @@ import type { Usage } from "@corral/domain/run/Run"
 import type { ProcessEnd, RunImage, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { dirname } from "node:path"
 
-/** A command continues after its call, with the number of its process. */
+/**
+ * A command continues after its call, with the number of its process.
+ *
+ * @internal
+ */
 export const movedToBackground = /^Command moved to background \(PID: (\d{1,12})\)/
 
 /** Gemini's exit codes without a result. */

@@ -74,7 +74,11 @@ const hunksOf = (text: string): ReadonlyArray<Hunk> => {
   }))
 }
 
-/** The patch of one file; `undefined` if no line is added or removed. */
+/**
+ * The patch of one file; `undefined` if no line is added or removed.
+ *
+ * @internal
+ */
 export const patchOfNumbered = (text: string, path: string): string | undefined => {
   const hunks = hunksOf(text)
   const changes = hunks.some(({ lines }) => lines.some((line) => !line.startsWith(" ")))

@@ -111,7 +111,11 @@ const ENDS = [
   ["old_path", "new_path"]
 ] as const
 
-/** Source and destination of a move, if the input has no unknown field. */
+/**
+ * Source and destination of a move, if the input has no unknown field.
+ *
+ * @internal
+ */
 export const endsOfMove = (input: JsonObject): readonly [string, string] | undefined => {
   for (const [source, destination] of ENDS) {
     const [from, to] = [textOf(input[source]), textOf(input[destination])]
@@ -125,8 +129,16 @@ export const endsOfMove = (input: JsonObject): readonly [string, string] | undef
   return undefined
 }
 
-/** Whether a writing tool's input has only known fields. */
+/**
+ * Whether a writing tool's input has only known fields.
+ *
+ * @internal
+ */
 export const hasOnlyKnownWriteFields = (input: JsonObject): boolean => areKnown(input, writing)
 
-/** Whether a reading or searching tool's input has only known fields. */
+/**
+ * Whether a reading or searching tool's input has only known fields.
+ *
+ * @internal
+ */
 export const hasOnlyKnownReadFields = (input: JsonObject): boolean => areKnown(input, reading)

@@ -132,7 +132,11 @@ const closed = (text: string): string => {
   return text.slice(0, whole.to) + whole.brackets
 }
 
-/** The fields; empty if the text does not begin as an object. */
+/**
+ * The fields; empty if the text does not begin as an object.
+ *
+ * @internal
+ */
 export const fieldsOfHead = (head: string): JsonObject =>
   head.startsWith("{") ? (parseObject(closed(head)) ?? {}) : {}
 

@@ -194,5 +194,9 @@ export const hubUrlOf = (text: string): { readonly url: string } | { readonly pr
   return { url: `${protocol}//${url.host}${withoutTrailing(url.pathname, "/")}` }
 }
 
-/** Where that Hub takes links. `hub` is what `hubUrlOf` gave. */
+/**
+ * Where that Hub takes links. `hub` is what `hubUrlOf` gave.
+ *
+ * @internal
+ */
 export const linkAddressOf = (hub: string): string => hub.replace(/^http/, "ws") + LINK_PATH

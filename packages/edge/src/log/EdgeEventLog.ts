@@ -19,7 +19,11 @@ import { Context, Effect, Layer } from "effect"
 
 const LIMIT = 4 * 1024 * 1024
 
-/** Batches that one reader of a run has read from the store, for the other readers of the run that are behind. */
+/**
+ * Batches that one reader of a run has read from the store, for the other readers of the run that are behind.
+ *
+ * @internal
+ */
 export class SharedReads {
   /** Batches of a run by the seq of their first event. */
   readonly #byRun = new Map<RunId, Map<number, StoredBatch>>()

@@ -110,7 +110,11 @@ const make = Effect.fnUntraced(function* (sink: EventSink) {
   yield* Effect.acquireRelease(Effect.forkDetach(deliverUntilClosed), stop)
 })
 
-/** Delivery of committed events to the sink of the embedding program. */
+/**
+ * Delivery of committed events to the sink of the embedding program.
+ *
+ * @internal
+ */
 export const eventDeliveryLayer = Layer.effectDiscard(
   Effect.flatMap(EventSink, (sink) => (sink === undefined ? Effect.void : make(sink)))
 )

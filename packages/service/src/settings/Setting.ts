@@ -23,7 +23,7 @@ interface Variable {
 }
 
 /** A `Config` with the variables that it reads. */
-interface Setting<out A> extends Config.Config<A> {
+export interface Setting<out A> extends Config.Config<A> {
   readonly variables: ReadonlyArray<Variable>
 }
 
