@@ -1,6 +1,6 @@
 /** `corral approvals`, `corral approve` and `corral deny`: approvals that need a decision, and decisions on them. */
 import { type Approval, DecisionScope } from "@corral/domain/approval/Approval"
-import { editedLabel } from "@corral/domain/approval/InputEdit"
+import { editedLabel } from "@corral/domain/run/EditedLabel"
 import { Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { type RunServerChoice, jsonLines, jsonObject, runServerFlags } from "../Flags.ts"

@@ -6,7 +6,8 @@
  * sub-agent does is indented below the call that started it, and its text comes when it is complete.
  */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
-import { editedLabel, inputChanges, inputText } from "@corral/domain/approval/InputEdit"
+import { inputChanges, inputText } from "@corral/domain/approval/InputEdit"
+import { editedLabel } from "@corral/domain/run/EditedLabel"
 import { confinementText, refusalHint } from "@corral/domain/run/ConfinementText"
 import { type EventHandlers, handleEvent } from "@corral/domain/run/EventTable"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"

@@ -9,7 +9,7 @@ import {
   type PatchBlock,
   type ToolBlock
 } from "@corral/domain/run/RunBlock"
-import { targetOfInput } from "@corral/domain/approval/InputEdit"
+import { targetOfInput } from "@corral/domain/run/EditedLabel"
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import { splitEnds } from "@corral/domain/text/Cut"
 import { Link } from "@tanstack/react-router"

@@ -1,5 +1,5 @@
 /** Kind of an action, from the name of its tool, and its target. Runtimes name their tools differently. Pure. */
-import { editedLabel, LABEL_VERB } from "@corral/domain/approval/InputEdit"
+import { editedLabel, LABEL_VERB } from "@corral/domain/run/EditedLabel"
 import type { ApprovalBlock } from "@corral/domain/run/RunBlock"
 import type { ActionPart } from "./WorkPart.ts"
 

@@ -9,7 +9,7 @@
 import { firstCharacters } from "../text/Cut.ts"
 import { BlockList } from "./BlockList.ts"
 import { confinementFailure } from "./ConfinementText.ts"
-import { editedLabel } from "../approval/InputEdit.ts"
+import { editedLabel } from "./EditedLabel.ts"
 import {
   appendText,
   type BoundedText,

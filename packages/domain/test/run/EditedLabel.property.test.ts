@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { editedLabel } from "../../src/approval/InputEdit.ts"
+import { editedLabel } from "../../src/run/EditedLabel.ts"
 
 const fields = fc.constantFrom("command", "cmd", "path", "url")
 const verbs = fc.constantFrom("Run ", "Write ", "Fetch ", "")
