@@ -69,18 +69,19 @@ const advice: ReadonlyArray<FileEdit> = [
 }))
 
 const endpoint: FileEdit = {
-  path: "packages/domain/src/edge-api/Grants.ts",
-  before: 'error: responses("not_found")',
-  after: 'error: responses("not_found", "budget_exhausted")'
+  path: "packages/domain/src/edge-api/Permissions.ts",
+  before: 'error: responses("not_found")\n    }).annotate(OpenApi.Description, "Revokes the grant',
+  after:
+    'error: responses("not_found", "budget_exhausted")\n    }).annotate(OpenApi.Description, "Revokes the grant'
 }
 const handler: ReadonlyArray<FileEdit> = [
   {
-    path: "packages/edge/src/http/Grants.ts",
+    path: "packages/edge/src/http/Permissions.ts",
     before: "withErrorObject(stored.remove(params.id))",
     after: "withErrorObject(Effect.andThen(Effect.fail(new BudgetExhausted()), stored.remove(params.id)))"
   },
   {
-    path: "packages/edge/src/http/Grants.ts",
+    path: "packages/edge/src/http/Permissions.ts",
     before: "import { Effect }",
     after: 'import { BudgetExhausted } from "@corral/domain/errors/Failures"\nimport { Effect }'
   }

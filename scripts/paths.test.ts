@@ -33,7 +33,7 @@ const paths: ReadonlyArray<readonly [name: string, steps: Steps]> = [
 /** Modules that are on no path. */
 const strangers = [
   "packages/edge/src/approval/PathTarget.ts",
-  "packages/domain/src/text/Trailing.ts",
+  "packages/domain/src/text/RelativeTime.ts",
   "packages/console/src/ui/messages.ts",
   "packages/edge/src/run/Missing.ts"
 ]

@@ -10,8 +10,12 @@ import { GatewayConfig, gatewayDefaults } from "@corral/gateway/GatewayConfig"
 import { fillTables } from "@corral/testing/postgres/FilledTables"
 import { dropDatabase, makeDatabase, sharedServer } from "@corral/testing/postgres/SharedPostgres"
 import { matches, sqlSitesIn, type SqlSite } from "@corral/testing/postgres/SqlSites"
-import { type LoggedStatement, readStatementLog } from "@corral/testing/postgres/StatementLog"
-import { partialIndexes, tableScans } from "@corral/testing/postgres/TableScans"
+import {
+  type LoggedStatement,
+  partialIndexes,
+  readStatementLog,
+  tableScans
+} from "@corral/testing/postgres/StatementLog"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { execFile } from "node:child_process"

@@ -3,7 +3,7 @@
  * status pages repeat the contract in both languages.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { type Layer, layerNames, layerStatus } from "@corral/domain/http/LayerStatus"
+import { type Layer, layerNames, layerStatus } from "@corral/domain/http/Health"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join, normalize, relative } from "node:path"
 import { fileURLToPath } from "node:url"

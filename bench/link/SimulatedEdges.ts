@@ -13,7 +13,7 @@ import {
   MAX_PUSHES_IN_FLIGHT
 } from "@corral/domain/link/EdgeLink"
 import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
-import { simulatedProof, type SimulatedDevice } from "@corral/testing/edge/SimulatedDevice"
+import { simulatedProof, type SimulatedDevice } from "@corral/testing/edge/SimulatedLink"
 import { NodeWS } from "@effect/platform-node"
 import { Deferred, Effect, Layer, Schedule, Stream } from "effect"
 import { RpcClient, type RpcClientError, RpcSerialization } from "effect/rpc"

@@ -9,8 +9,7 @@
  * Arguments: URL, and `hub` or `bare` for the bare program.
  */
 import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
-import type { SimulatedDevice } from "@corral/testing/edge/SimulatedDevice"
-import { SimulatedLink } from "@corral/testing/edge/SimulatedLink"
+import { type SimulatedDevice, SimulatedLink } from "@corral/testing/edge/SimulatedLink"
 import { once } from "node:events"
 import { createInterface } from "node:readline"
 import { WebSocket } from "ws"

@@ -5,9 +5,9 @@
  */
 import { EdgeStreamQuery, HubStreamQuery } from "@corral/domain/http/EventStream"
 import { closeCodes, hubCloseCodes } from "@corral/domain/http/StreamEnd"
-import { BindingUpdated } from "@corral/domain/chat/BindingUpdate"
+import { BindingUpdated } from "@corral/domain/chat/ChatAccount"
 import { BindingRequiredEvent, CardAction, MessageReceived } from "@corral/domain/chat/Integration"
-import { layerStatus, type LayerStatus } from "@corral/domain/http/LayerStatus"
+import { layerStatus, type LayerStatus } from "@corral/domain/http/Health"
 import { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
 import { Envelope, eventSchema, eventTypes } from "@corral/domain/run/RunEvent"
 import { Schema } from "effect"

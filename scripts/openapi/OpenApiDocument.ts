@@ -4,7 +4,7 @@
  *
  * Does not: change what is sent. A query value is text on the wire in both documents; only its declared type differs.
  */
-import type { LayerStatus } from "@corral/domain/http/LayerStatus"
+import type { LayerStatus } from "@corral/domain/http/Health"
 import { DEFAULT_LIMIT } from "@corral/domain/http/Page"
 import { Schema } from "effect"
 import { HttpApi, type HttpApiGroup, OpenApi } from "effect/http-api"

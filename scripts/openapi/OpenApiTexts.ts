@@ -1,5 +1,5 @@
 /** Summaries of all operations, and descriptions of their groups, in the published documents. */
-import { layerStatus } from "@corral/domain/http/LayerStatus"
+import { layerStatus } from "@corral/domain/http/Health"
 import type { DocumentTexts } from "./OpenApiDocument.ts"
 
 const localServer = (service: string, port: string): DocumentTexts["server"] => ({

@@ -8,7 +8,7 @@
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import type { AcpAgent } from "./acp/AcpAgent.ts"
 import { AcpProtocol } from "./acp/AcpProtocol.ts"
-import { isReadOnlyMode } from "./acp/ReadOnlyMode.ts"
+import { isReadOnlyMode } from "./acp/SessionOpening.ts"
 import { defined } from "./text/Json.ts"
 
 /** Adapter of an agent. The Edge finds `agent.command` on PATH. */

@@ -1,20 +1,146 @@
 /**
- * Gemini CLI, one prompt per process (`one-shot/GeminiLines`). It cannot request permissions, so it runs in `full_access`, or where the
- * Edge confines it. Its own plan mode is no limit: with one prompt it approves its plan by itself, and then allows itself everything.
+ * Gemini CLI, one prompt per process, with the reader of its lines (`--output-format stream-json`). It cannot request permissions, so it runs in
+ * `full_access`, or where the Edge confines it. Its own plan mode is no limit: with one prompt it approves its plan by itself, and then allows
+ * itself everything.
  *
- * Project settings: Gemini refuses an untrusted folder, and reads all settings of a trusted one. So the Edge does not start it if such files
- * exist without a grant. Only `full_access` and the grant make Gemini trust the folder. For other runs, trust the
- * folder in Gemini itself, or set `GEMINI_CLI_TRUST_WORKSPACE` for the Edge.
+ * Project settings: Gemini refuses an untrusted folder, and reads all settings of a trusted one. So the Edge does not start it if such files exist
+ * without a grant. Only `full_access` and the grant make Gemini trust the folder. For other runs, trust the folder in Gemini itself, or set
+ * `GEMINI_CLI_TRUST_WORKSPACE` for the Edge.
+ *
+ * Gemini streams text without completed messages, and prints no thoughts. Tool results have no diff and no exit code. After a refused request the
+ * exit code is the HTTP status modulo 256, so the text of the result decides. A command that it moves to the background ends with the program,
+ * which does not wait for it: it is work that is not done.
  */
-import { dirname } from "node:path"
-import type { RunImage, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
-import { proxies } from "./one-shot/Environment.ts"
-import type { ProgramInfo } from "./one-shot/Failure.ts"
-import { geminiNetwork } from "./ModelHosts.ts"
+import { geminiNetwork, proxies } from "./ModelHosts.ts"
+import { Calls } from "./one-shot/Tools.ts"
+import { type ProgramInfo, type Reason, serviceFailure, toProgramFailure } from "./one-shot/Failure.ts"
+import {
+  mayChange,
+  oneShotCapabilities,
+  OneShotProtocol,
+  type Reader,
+  readSessionId,
+  toArgument
+} from "./one-shot/OneShot.ts"
+import { StreamedText } from "./one-shot/StreamedText.ts"
+import type { OutputCollector } from "./output/OutputCollector.ts"
+import { stepsOfList } from "./output/StepLists.ts"
 import { geminiProject } from "./ProjectFiles.ts"
 import { geminiFolders } from "./StateFolders.ts"
-import { GeminiLines } from "./one-shot/GeminiLines.ts"
-import { mayChange, toArgument, oneShotCapabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
+import { countOf, defined, type JsonObject, objectOf, textOf } from "./text/Json.ts"
+import type { Usage } from "@corral/domain/run/Run"
+import type { ProcessEnd, RunImage, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import { dirname } from "node:path"
+
+/**
+ * A command continues after its call, with the number of its process.
+ *
+ * @internal
+ */
+export const movedToBackground = /^Command moved to background \(PID: (\d{1,12})\)/
+
+/** Gemini's exit codes without a result. */
+const reasonByExitCode: ReadonlyMap<number, Reason> = new Map([
+  [41, "not_signed_in"],
+  [42, "bad_option"],
+  [52, "bad_option"],
+  [53, "turn_limit"],
+  [55, "untrusted_folder"]
+])
+
+const usageOf = (stats: JsonObject): Usage =>
+  defined({
+    inputTokens: countOf(stats["input_tokens"]),
+    outputTokens: countOf(stats["output_tokens"]),
+    cachedInputTokens: countOf(stats["cached"])
+  })
+
+/** Reader of Gemini CLI's lines (`--output-format stream-json`). */
+class GeminiLines implements Reader {
+  readonly #program: ProgramInfo
+  readonly #collector: OutputCollector
+  readonly #text: StreamedText
+  readonly #calls: Calls
+  /** The last error line. */
+  #error = ""
+
+  constructor(program: ProgramInfo, collector: OutputCollector, { workspacePath }: RunStart) {
+    this.#program = program
+    this.#collector = collector
+    this.#text = new StreamedText(collector)
+    this.#calls = new Calls(collector, workspacePath)
+  }
+
+  readonly onLine: Reader["onLine"] = (line) => {
+    if (line["type"] === "message") return this.#readMessage(line)
+    switch (line["type"]) {
+      case "init":
+        return this.#collector.start(
+          defined({ runtimeSessionId: readSessionId(line["session_id"]), model: textOf(line["model"]) })
+        )
+      case "tool_use":
+        this.#text.close()
+        return this.#calls.call(textOf(line["tool_id"]), textOf(line["tool_name"]), line["parameters"])
+      case "tool_result":
+        return this.#readToolResult(line)
+      case "error":
+        if (line["severity"] === "error") this.#error = textOf(line["message"]) ?? ""
+        return
+      case "result":
+        return this.#readResult(line)
+      default:
+        this.#collector.countUnknown(textOf(line["type"]) ?? "untyped")
+    }
+  }
+
+  readonly onEnd: Reader["onEnd"] = ({ code, stderr }: ProcessEnd) => {
+    this.#text.close()
+    if (/Invalid session identifier|No previous sessions found/.test(stderr))
+      return this.#collector.fail(toProgramFailure(this.#program, "unknown_session", stderr))
+    const reason = code === null ? undefined : reasonByExitCode.get(code)
+    if (reason !== undefined) this.#collector.fail(toProgramFailure(this.#program, reason, stderr))
+    else if (this.#error !== "") this.#collector.fail(serviceFailure(this.#program, this.#error))
+  }
+
+  #readMessage(line: JsonObject): void {
+    // The run already has the user's message.
+    if (line["role"] !== "assistant") return
+    const content = textOf(line["content"]) ?? ""
+    if (line["delta"] === true) this.#text.piece("text", content)
+    else this.#text.whole("text", content)
+  }
+
+  #readToolResult(line: JsonObject): void {
+    const status = line["status"] === "success" ? "completed" : "failed"
+    const output = textOf(line["output"]) ?? textOf(objectOf(line["error"])["message"])
+    const callId = textOf(line["tool_id"])
+    if (callId !== undefined && status === "completed") this.#followResult(callId, output ?? "")
+    this.#calls.result(callId, { status, output })
+  }
+
+  /** Follows what a successful call has started or changed. */
+  #followResult(callId: string, output: string): void {
+    const { input = {}, tool } = this.#calls.get(callId) ?? {}
+    const work = movedToBackground.exec(output)?.[1]
+    if (work !== undefined) {
+      const title = textOf(input["command"]) ?? "A command"
+      this.#collector.startWork({ id: work, kind: "command", title, parentCallId: callId })
+    }
+    if (tool === "write_todos") this.#collector.steps(stepsOfList(input["todos"], "description"))
+    if (tool === "exit_plan_mode" && output.startsWith("Plan approved"))
+      this.#collector.notice("warning", "Gemini CLI approved its plan by itself.")
+  }
+
+  #readResult(line: JsonObject): void {
+    this.#text.close()
+    const usage = usageOf(objectOf(line["stats"]))
+    if (line["status"] === "success") {
+      return this.#collector.conclude({ _tag: "Completed", usage, ...defined({ text: this.#text.last }) })
+    }
+    const message = textOf(objectOf(line["error"])["message"]) ?? this.#error
+    this.#collector.fail(serviceFailure(this.#program, message), usage)
+  }
+}
 
 const signIn = "Run `gemini` on this machine and sign in, or set GEMINI_API_KEY for the Edge."
 const program: ProgramInfo = { label: "Gemini CLI", signIn }

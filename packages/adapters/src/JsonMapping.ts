@@ -5,9 +5,7 @@
  */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { commandLineAdapter, type CommandLine } from "./CommandLine.ts"
-import type { JsonMap } from "./one-shot/JsonMap.ts"
-import { compileMeanings } from "./one-shot/LineMeanings.ts"
-import { MappedLines } from "./one-shot/MappedLines.ts"
+import { compileMeanings, type JsonMap, MappedLines } from "./one-shot/MappedLines.ts"
 import { OneShotProtocol } from "./one-shot/OneShot.ts"
 
 export interface JsonLinesOptions extends CommandLine {

@@ -1,6 +1,7 @@
 /**
- * Hosts of each runtime for confined runs: its model service and the service that renews its sign-in. Hosts for telemetry and updates are not
- * listed. The keys are those that a run can have a placeholder for (ADR 66).
+ * Model services of each runtime: their hosts and keys for confined runs, and the variables of the Edge's environment with keys, addresses and
+ * proxies. The hosts include the service that renews a sign-in. Hosts for telemetry and updates are not listed. The keys are those that a run can
+ * have a placeholder for (ADR 66).
  *
  * The hosts follow the documentation of the runtimes in the versions of `docs/adapters.md`. Tests reach model servers on this machine only.
  */
@@ -115,3 +116,27 @@ export const grokNetwork: RuntimeNetwork = {
   hosts: ["api.x.ai", "auth.x.ai", "accounts.x.ai", "cli-chat-proxy.grok.com"],
   addressVariables: ["XAI_API_BASE_URL", "GROK_MODELS_BASE_URL", "GROK_CLI_CHAT_PROXY_BASE_URL"]
 }
+
+/** Variables of the Edge's environment with proxies. */
+export const proxies: ReadonlyArray<string> = [
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+  "http_proxy",
+  "https_proxy",
+  "no_proxy"
+]
+
+/** For programs that use any model service with a key. */
+export const modelServices: ReadonlyArray<string> = [
+  "ANTHROPIC_API_KEY",
+  "OPENAI_API_KEY",
+  "OPENAI_BASE_URL",
+  "GEMINI_API_KEY",
+  "GOOGLE_API_KEY",
+  "GROQ_API_KEY",
+  "MISTRAL_API_KEY",
+  "XAI_API_KEY",
+  "DEEPSEEK_API_KEY",
+  "OPENROUTER_API_KEY"
+]

@@ -17,8 +17,7 @@ import type {
   RunStart,
   RuntimeAdapter
 } from "@corral/domain/run/RuntimeAdapter"
-import { Step } from "@corral/domain/run/Steps"
-import { WorkKind } from "@corral/domain/run/Work"
+import { Step, WorkKind } from "@corral/domain/run/Work"
 import { defined, textOf, type JsonObject } from "./text/Json.ts"
 import { JsonLines, type JsonLine } from "./text/JsonLines.ts"
 import { OutputCollector, runtimeFailure } from "./output/OutputCollector.ts"

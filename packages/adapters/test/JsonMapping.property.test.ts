@@ -5,7 +5,7 @@ import { Buffer } from "node:buffer"
 import { replay } from "@corral/conformance/Replay"
 import { invariantFindings, deltasJoin } from "@corral/conformance/Invariants"
 import { makeJsonLines } from "../src/JsonMapping.ts"
-import type { JsonMap } from "../src/one-shot/JsonMap.ts"
+import type { JsonMap } from "../src/one-shot/MappedLines.ts"
 import { tries } from "@corral/testing/time/Effort"
 
 const program = { label: "A program", command: ["program"], stdin: "none", install: "" } as const

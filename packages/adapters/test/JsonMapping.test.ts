@@ -4,7 +4,7 @@ import { Buffer } from "node:buffer"
 import { replay } from "@corral/conformance/Replay"
 import { spawnSync } from "node:child_process"
 import { makeJsonLines } from "../src/JsonMapping.ts"
-import type { JsonMap } from "../src/one-shot/JsonMap.ts"
+import type { JsonMap } from "../src/one-shot/MappedLines.ts"
 
 const program = { label: "A program", command: ["program"], stdin: "none", install: "" } as const
 const start = { prompt: "Do it.", mode: "full_access", workspacePath: "/workspace" } as const

@@ -1,5 +1,5 @@
 /** Metrics of an Edge, in addition to those of every service. */
-import { clockSkewMetric } from "@corral/service/clock/ClockSkew"
+import { clockSkewMetric } from "@corral/service/clock/ClockOffset"
 import type { MetricRow } from "@corral/service/telemetry/Metrics"
 
 export const edgeMetrics = {

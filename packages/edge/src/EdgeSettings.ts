@@ -22,11 +22,9 @@ import { telemetryConfig, telemetrySettings } from "@corral/service/telemetry/Te
 import { Config, Effect, Schema } from "effect"
 import { join } from "node:path"
 import { unusableGrant } from "./approval/GrantRules.ts"
-import { edgeDefaults, type EdgeConfig } from "./config/EdgeConfig.ts"
+import { type EdgeConfig, edgeDefaults, EnvName, hubUrlOf, KeyEntries } from "./config/EdgeConfig.ts"
 import { edgeHosts } from "./EdgeConfigCheck.ts"
-import { EnvName, KeyEntries } from "./config/KeyEntries.ts"
 import { hostEntryOf } from "./network/HostEntry.ts"
-import { hubUrlOf } from "./config/HubAddress.ts"
 import { WorkspaceEntries, type WorkspaceEntry } from "./config/WorkspaceEntries.ts"
 
 // As browsers send them, for an exact comparison. Pages of `http` come from this machine: others could be changed on their way here.

@@ -8,7 +8,7 @@ import * as Edge from "./Edge.ts"
 import { EdgeServer } from "./http/Server.ts"
 import { runService } from "@corral/service/runService"
 import { FirstWriter } from "./store/Store.ts"
-import { keepYoungGenerationSmall } from "@corral/service/YoungGeneration"
+import { keepYoungGenerationSmall } from "@corral/service/ServiceMemory"
 
 const edge = Edge.edgeLayer.pipe(
   Layer.provide(Layer.effect(EdgeConfig, readEdgeConfig(process.env))),

@@ -1,5 +1,5 @@
 /** Metrics of a Gateway. Gateways with the same database report the same inbox and dead letters. */
-import { clockSkewMetric } from "@corral/service/clock/ClockSkew"
+import { clockSkewMetric } from "@corral/service/clock/ClockOffset"
 import type { MetricRow } from "@corral/service/telemetry/Metrics"
 
 export const gatewayMetrics = {

@@ -2,11 +2,11 @@
 import { isLoopback } from "@corral/service/Addresses"
 import { TrustedProxies } from "@corral/service/http/ClientAddress"
 import { readSettings } from "@corral/service/settings/ReadSettings"
-import { secretSetting } from "@corral/service/settings/SecretSetting"
 import {
   type Environment,
   invalidSetting,
   optionalSetting,
+  secretSetting,
   setting,
   type SettingInvalid
 } from "@corral/service/settings/Setting"

@@ -2,7 +2,7 @@
 // First: schemas that were used before keep their interpreter (ADR 38).
 import "effect/schema/SchemaJITCompiler/enable"
 import { runService } from "@corral/service/runService"
-import { keepYoungGenerationSmall } from "@corral/service/YoungGeneration"
+import { keepYoungGenerationSmall } from "@corral/service/ServiceMemory"
 import { Effect, Layer } from "effect"
 import * as Gateway from "./Gateway.ts"
 import { GatewayConfig } from "./GatewayConfig.ts"

@@ -5,7 +5,7 @@
  * concurrent request with the same key fails as `idempotency_in_flight`. A failed write stores no response and may be repeated.
  */
 import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/errors/Failures"
-import { fingerprintOf } from "@corral/service/Fingerprint"
+import { fingerprintOf } from "@corral/service/http/IdempotentRequest"
 import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { createHash } from "node:crypto"

@@ -1,5 +1,5 @@
 /** Metrics of a Hub, in addition to those of every service. Metrics from the database are equal at all Hubs with that database. */
-import { clockSkewMetric } from "@corral/service/clock/ClockSkew"
+import { clockSkewMetric } from "@corral/service/clock/ClockOffset"
 import type { MetricRow } from "@corral/service/telemetry/Metrics"
 
 export const hubMetrics = {

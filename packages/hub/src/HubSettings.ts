@@ -2,12 +2,12 @@
 import { isLoopback } from "@corral/service/Addresses"
 import { TrustedProxies } from "@corral/service/http/ClientAddress"
 import { readSettings } from "@corral/service/settings/ReadSettings"
-import { secretSetting } from "@corral/service/settings/SecretSetting"
 import {
   type Environment,
   homeSetting,
   invalidSetting,
   optionalSetting,
+  secretSetting,
   setting,
   type SettingInvalid
 } from "@corral/service/settings/Setting"

@@ -1,11 +1,11 @@
 /**
- * Start on a PostgreSQL server: the wait for one that recovers, its settings, the check of its migrations, whether it takes writes, and the sentence
- * for an operator.
+ * Start on a PostgreSQL server: the wait for one that recovers, its settings, the statements and the check of its migrations, whether it takes
+ * writes, and the sentence for an operator.
  *
  * Guarantees: gives up after half a minute, with the server's own refusal. Other errors fail immediately.
  */
 import { Effect, Redacted, Schedule } from "effect"
-import { type SqlClient, SqlError } from "effect/sql"
+import { SqlClient, SqlError } from "effect/sql"
 
 // Check that PostgreSQL has the settings that a service sends with each connection. A pooler such as PgBouncer discards those that it does not know, if its
 // operator allows that; statements would then find other tables, or none of the notices of other services.
@@ -112,4 +112,13 @@ export const whenServing = <A, E, R>(
     while: (error) => SqlError.isSqlError(error) && isStarting(error),
     schedule: Schedule.spaced("100 millis"),
     times: 300
+  })
+
+/** Statements of a migration, in their order. */
+export const executeAll = (
+  statements: ReadonlyArray<string>
+): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    for (const statement of statements) yield* sql.unsafe(statement)
   })

@@ -5,7 +5,7 @@
  */
 import { capped } from "@corral/domain/text/CappedPattern"
 import { readInstructions } from "../ClaudeCode.ts"
-import { movedToBackground } from "../text/GeminiWords.ts"
+import { movedToBackground } from "../Gemini.ts"
 import { openCodeContinuation, withoutTools } from "../OpenCode.ts"
 import {
   claudeNetwork,

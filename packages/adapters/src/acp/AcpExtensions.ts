@@ -1,7 +1,9 @@
 /**
- * Fields that agents send or accept and the stable schema of version 1 does not have. The recordings in `test/fixtures` show them.
- * Delete a field here when the schema has it.
+ * Fields that agents send or accept and the stable schema of version 1 does not have. The recordings in `test/fixtures` show them. Delete a field
+ * here when the schema has it. Also the call of the sub-agent that a report belongs to, which agents send in fields of `_meta`.
  */
+import { isJsonObject, type JsonObject, objectOf, textOf } from "../text/Json.ts"
+import type { UnverifiedFields } from "./AcpSchema.ts"
 import type * as Acp from "@agentclientprotocol/sdk"
 
 /** Token counts of a turn. Draft of the protocol; Claude, Codex, Copilot and OpenCode send them in the response to `session/prompt`. */
@@ -117,7 +119,7 @@ export interface ShellExit {
 }
 
 /** The sub-agent's call in `_meta` of a report: Claude under `claudeCode`, Qwen directly. */
-export interface NestingMeta {
+interface NestingMeta {
   readonly parentToolUseId: string
   readonly parentToolCallId: string
 }
@@ -169,3 +171,24 @@ export interface TaskReport {
   readonly taskId: string
   readonly status: string
 }
+
+const parentField = ({ parentToolCallId, parentToolUseId }: UnverifiedFields<NestingMeta>) =>
+  textOf(parentToolUseId) ?? textOf(parentToolCallId)
+
+/** The parent's id in `_meta`, or in an agent's own part of it; `undefined` for the agent itself. */
+export const parentCallIn = (meta: unknown): string | undefined => {
+  if (!isJsonObject(meta)) return undefined
+  const direct = parentField(meta)
+  if (direct !== undefined) return direct
+  for (const ofAgent of Object.values(meta)) {
+    const parent = isJsonObject(ofAgent) ? parentField(ofAgent) : undefined
+    if (parent !== undefined) return parent
+  }
+  return undefined
+}
+
+/** A report with the call of its sub-agent, if its session is one of a sub-agent. */
+export const nestedIn = (report: JsonObject, parentCallId: string | undefined): JsonObject =>
+  parentCallId === undefined
+    ? report
+    : { ...report, _meta: { ...objectOf(report["_meta"]), parentToolUseId: parentCallId } }

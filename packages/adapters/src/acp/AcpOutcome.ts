@@ -1,26 +1,25 @@
 /**
- * Outcome of a turn: from the response to its prompt, from an error response, or from the end of the process without either.
+ * Outcome of a turn: its progress, and how it ended: by the response to its prompt, by an error response, or by the end of the process without
+ * either. Also what an error response to another request of the client means for the run.
  *
- * The protocol has one error code for "not signed in" and none for a model service that refuses. Agents put that into other codes, into
- * `data`, or only into text. Text is read last.
+ * The protocol has one error code for "not signed in" and none for a model service that refuses. Agents put that into other codes, into `data`, or
+ * only into text. Text is read last.
  */
-import { reasonOfStatus } from "../output/ServiceStatus.ts"
-import { firstCharacters } from "@corral/domain/text/Cut"
-import type * as Acp from "@agentclientprotocol/sdk"
-import { capped } from "@corral/domain/text/CappedPattern"
-import type { RunFailure } from "@corral/domain/run/Run"
-import type { Outcome, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
+import { missingVariable, reasonOfStatus } from "../output/ServiceFailure.ts"
+import { runtimeFailure } from "../output/OutputCollector.ts"
 import { beginningOf, endingOf } from "../text/FirstLine.ts"
 import { countOf, isJsonObject, objectOf } from "../text/Json.ts"
-import { missingVariable } from "../output/MissingVariable.ts"
-import { runtimeFailure } from "../output/OutputCollector.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import type { ErrorData, PromptResponse } from "./AcpExtensions.ts"
-import { isStopReason } from "./AcpNames.ts"
-import type { UnverifiedFields } from "./UnverifiedFields.ts"
+import { isStopReason, type UnverifiedFields } from "./AcpSchema.ts"
+import type * as Acp from "@agentclientprotocol/sdk"
+import type { RunFailure } from "@corral/domain/run/Run"
+import type { Outcome, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
+import { capped } from "@corral/domain/text/CappedPattern"
+import { firstCharacters } from "@corral/domain/text/Cut"
 
 /** Facts about a failure other than its error. */
-export interface AcpEvidence {
+interface AcpEvidence {
   readonly agent: AcpAgent
   /** Whether the agent accepted a prompt, which requires a sign-in. */
   readonly isPrompted: boolean
@@ -152,13 +151,13 @@ const joinTexts = (texts: ReadonlyArray<unknown>): string =>
     .slice(0, MAX_TEXT)
 
 /** Message of an error. Some agents say "Internal error" and put the message into `data`. */
-export const errorText = ({ data, message }: UnverifiedFields<Acp.Error>): string => {
+const errorText = ({ data, message }: UnverifiedFields<Acp.Error>): string => {
   const { details }: UnverifiedFields<ErrorData> = objectOf(data)
   return joinTexts([message, details])
 }
 
 /** Failure for an error response. `otherwise` is the reason if the error gives none. */
-export const toAcpFailure = (
+const toAcpFailure = (
   error: UnverifiedFields<Acp.Error>,
   { agent, isPrompted, signIn }: AcpEvidence,
   otherwise: string
@@ -182,7 +181,7 @@ export const toAcpFailure = (
 }
 
 /** Whether an error to `session/load` or `session/resume` says that the session is unknown. No new session is opened instead. */
-export const isUnknownSession = (error: UnverifiedFields<Acp.Error>): boolean =>
+const isUnknownSession = (error: UnverifiedFields<Acp.Error>): boolean =>
   error.code === RESOURCE_NOT_FOUND ||
   /not found|unknown session|no such session|invalid session/i.test(errorText(error))
 
@@ -255,4 +254,89 @@ export const acpFailureAtExit = (
   if (/\bSyntaxError\b/.test(output)) return acpFailure("not_startable", agent, detailsOf(undefined, output))
   const reason = reasonIn(output)
   return reason === undefined ? undefined : acpFailure(reason, agent, detailsOf(undefined, output))
+}
+
+/** Purpose of a request. `history`: barrier after a loaded session's old messages. `drain`: barrier after a turn. */
+export type AcpPurpose = "initialize" | "session" | "history" | "mode" | "model" | "prompt" | "drain"
+
+type RpcError = UnverifiedFields<Acp.Error>
+
+/** Whether the conversation continues as after a result: a barrier was refused, or the agent is in the mode already. */
+export const isExpectedError = (purpose: AcpPurpose, error: RpcError): boolean =>
+  purpose === "history" ||
+  purpose === "drain" ||
+  (purpose === "mode" && /already in \S+ mode/i.test(errorText(error)))
+
+/** Failure of the run, or of the turn for a prompt. */
+export const failureOfError = (
+  purpose: AcpPurpose,
+  error: RpcError,
+  evidence: AcpEvidence,
+  isResumed: boolean
+): RunFailure => {
+  switch (purpose) {
+    case "session":
+      if (isResumed && isUnknownSession(error)) return acpFailure("unknown_session", evidence.agent)
+      return toAcpFailure(error, evidence, isResumed ? "unknown_session" : "session_refused")
+    case "mode":
+      return toAcpFailure(error, evidence, "mode_refused")
+    case "model":
+      return toAcpFailure(error, evidence, "model_refused")
+    case "prompt":
+      return toAcpFailure(error, evidence, "agent_failed")
+    default:
+      return toAcpFailure(error, evidence, "protocol_broken")
+  }
+}
+
+/** Progress of one turn of an agent, from which its outcome and a stop after a denial are read. Reports of sub-agents do not change it. */
+export class TurnProgress {
+  /** Why the turn failed, after the agent has reported that it did. May be empty. */
+  failure: string | undefined
+  #hasCalled = false
+  #hasAnswered = false
+  #stoppedAtDenial = false
+
+  /** Whether a tool call came before the last message. */
+  get hasCalled(): boolean {
+    return this.#hasCalled
+  }
+
+  /** Whether the model's text came last. */
+  get hasAnswered(): boolean {
+    return this.#hasAnswered
+  }
+
+  /** Whether the agent has sent neither text nor a tool call since a permission was denied. */
+  get stoppedAtDenial(): boolean {
+    return this.#stoppedAtDenial
+  }
+
+  begin(): void {
+    this.failure = undefined
+    this.#hasCalled = false
+    this.#hasAnswered = false
+    this.#stoppedAtDenial = false
+  }
+
+  /** The agent calls a tool, or reports a call again. */
+  call(): void {
+    this.#hasCalled = true
+    this.#hasAnswered = false
+  }
+
+  /** The model writes text. */
+  write(): void {
+    this.#hasAnswered = true
+  }
+
+  /** A permission was denied. */
+  deny(): void {
+    this.#stoppedAtDenial = true
+  }
+
+  /** The agent continues after a denial. */
+  proceed(): void {
+    this.#stoppedAtDenial = false
+  }
 }

@@ -17,18 +17,21 @@ import { relativeTo } from "../files/RelativePath.ts"
 import { OutputCollector } from "../output/OutputCollector.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import { AgentRequests } from "./AgentRequests.ts"
-import { lostReport } from "./LostReport.ts"
-import type { AuthStatusUpdate, SessionResponse } from "./AcpExtensions.ts"
-import { acpFailure, acpFailureAtExit, toAcpOutcome } from "./AcpOutcome.ts"
-import { initializeParams, type AcpRequest } from "./JsonRpc.ts"
+import { type AcpRequest, initializeParams, lostReport } from "./JsonRpc.ts"
+import { type AuthStatusUpdate, nestedIn, type SessionResponse } from "./AcpExtensions.ts"
+import {
+  acpFailure,
+  acpFailureAtExit,
+  type AcpPurpose,
+  failureOfError,
+  isExpectedError,
+  toAcpOutcome
+} from "./AcpOutcome.ts"
 import * as JsonRpc from "./JsonRpc.ts"
-import { failureOfError, isExpectedError, type AcpPurpose } from "./RequestErrors.ts"
 import { SessionOpening, type OpeningStep } from "./SessionOpening.ts"
 import { AcpWork } from "./AcpWork.ts"
-import { nestedIn } from "./Nesting.ts"
 import { SessionUpdates } from "./SessionUpdates.ts"
-import { MAX_UNKNOWN_NAME } from "./AcpNames.ts"
-import type { UnverifiedFields } from "./UnverifiedFields.ts"
+import { MAX_UNKNOWN_NAME, type UnverifiedFields } from "./AcpSchema.ts"
 
 const toImageBlock = ({ base64: data, mediaType: mimeType }: RunImage): Acp.ContentBlock => ({
   type: "image",

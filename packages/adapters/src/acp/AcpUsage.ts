@@ -5,7 +5,7 @@ import type * as Acp from "@agentclientprotocol/sdk"
 import type { Usage } from "@corral/domain/run/Run"
 import { countOf, defined, objectOf } from "../text/Json.ts"
 import type { PromptMeta, PromptResponse, QuotaTokens, TurnTokens } from "./AcpExtensions.ts"
-import type { UnverifiedFields } from "./UnverifiedFields.ts"
+import type { UnverifiedFields } from "./AcpSchema.ts"
 
 const sum = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0)

@@ -1,25 +1,27 @@
 /**
  * Background work of an agent, and the turns that it starts by itself, as far as its own extensions of the protocol report them.
  *
- * Three forms: tasks as `session/update`, methods around a turn, and the words of a call's result. Timers are planned in words too.
+ * Four forms: tasks as `session/update`, methods around a turn, the words of a call's result, and sub-agents that have their own session. Timers
+ * are planned in words too. A sub-agent's session is a call of the agent that started it, and what it reports belongs to that call.
+ *
  * Does not: guess an end. Work whose end an agent does not report is outstanding until the run ends.
  */
-import type { WorkKind } from "@corral/domain/run/Work"
-import type { WorkEnding } from "../output/OutstandingWork.ts"
+import { ClaudeTimers } from "../claude-code/ClaudeWork.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
+import type { WorkEnding } from "../output/OpenOutputs.ts"
 import { titleLine } from "../text/FirstLine.ts"
-import { type JsonObject, defined, isJsonObject, objectOf, textOf } from "../text/Json.ts"
+import { defined, isJsonObject, type JsonObject, objectOf, textOf } from "../text/Json.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
-import type { AsyncTask, BackgroundMeta, TaskReport } from "./AcpExtensions.ts"
-import { ClaudeTimers } from "../claude-code/ClaudeTimers.ts"
-import { type ToolCall, readCallOutput } from "./ToolCall.ts"
-import type { UnverifiedFields } from "./UnverifiedFields.ts"
+import type { AsyncTask, BackgroundMeta, SubAgent, TaskReport } from "./AcpExtensions.ts"
+import type { UnverifiedFields } from "./AcpSchema.ts"
+import { readCallOutput, type ToolCall } from "./ToolCall.ts"
+import type { WorkKind } from "@corral/domain/run/Work"
 import { capped } from "@corral/domain/text/CappedPattern"
 
 // End of background work, from an agent's word for its state.
 
 /** `undefined` while the work continues. */
-export const workEndingOf = (state: unknown): WorkEnding | undefined => {
+const workEndingOf = (state: unknown): WorkEnding | undefined => {
   switch (state) {
     case "completed":
     case "failed":
@@ -66,7 +68,7 @@ const timerOfTurn = (description: unknown): "wakeup" | "job" | undefined => {
 }
 
 /** What starts and ends a turn that no prompt of ours has started. */
-export interface OwnTurns {
+interface OwnTurns {
   readonly start: () => void
   readonly end: (isFailed: boolean) => void
 }
@@ -218,5 +220,48 @@ export class AcpWork {
     if (id === undefined || ending === undefined) return
     this.#calls.delete(id)
     this.#collector.endWork(id, ending, this.#agent.continuesAfterWork === true)
+  }
+}
+
+/** Sessions that are remembered. Beyond that, all are forgotten. */
+const MAX_SESSIONS = 10_000
+
+const sessionIn = ({ child_session_id, subagentSessionId }: UnverifiedFields<SubAgent>): string | undefined =>
+  textOf(subagentSessionId) ?? textOf(child_session_id)
+
+/** Sub-agents that have their own session: each is a call of the agent that started it, and work until it ends. */
+export class AgentSessions {
+  readonly #collector: OutputCollector
+  /** Sessions of sub-agents. A session's id is the id of its call. */
+  readonly #sessions = new Set<string>()
+
+  constructor(collector: OutputCollector) {
+    this.#collector = collector
+  }
+
+  /** The call of a session; `undefined` for the agent itself. */
+  callOf(sessionId: unknown): string | undefined {
+    return typeof sessionId === "string" && this.#sessions.has(sessionId) ? sessionId : undefined
+  }
+
+  start(update: UnverifiedFields<SubAgent>, parentCallId: string | undefined): void {
+    const callId = sessionIn(update)
+    if (callId === undefined || this.#sessions.has(callId)) return
+    if (this.#sessions.size >= MAX_SESSIONS) this.#sessions.clear()
+    this.#sessions.add(callId)
+    const title = titleLine(textOf(update.name) ?? textOf(update.description) ?? "") || "Agent"
+    const prompt = textOf(update.prompt) ?? textOf(update.task)
+    const input = prompt === undefined ? undefined : { prompt }
+    this.#collector.openCall({ callId, tool: "Agent", label: title, ...defined({ input, parentCallId }) })
+    this.#collector.startWork({ id: callId, kind: "agent", title, parentCallId: callId })
+  }
+
+  /** Ends a sub-agent. Its open messages are completed before. */
+  end(update: UnverifiedFields<SubAgent>): void {
+    const callId = sessionIn(update)
+    const ending = workEndingOf(update.state ?? update.status)
+    if (callId === undefined || ending === undefined) return
+    this.#collector.closeCall({ callId, status: ending === "stopped" ? "cancelled" : ending })
+    this.#collector.endWork(callId, ending)
   }
 }

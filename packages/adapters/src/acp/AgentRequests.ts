@@ -9,7 +9,7 @@ import type * as Acp from "@agentclientprotocol/sdk"
 import type { RunMode } from "@corral/domain/approval/RunMode"
 import type { ApprovalAnswer, InputResponse } from "@corral/domain/run/RuntimeAdapter"
 import type { Relative } from "../files/RelativePath.ts"
-import { LOST_REQUEST } from "../output/LostOutput.ts"
+import { LOST_REQUEST } from "../text/JsonLines.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import { type JsonObject, arrayOf, defined, isJsonObject, objectOf, textOf } from "../text/Json.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
@@ -22,7 +22,7 @@ import {
 } from "./PermissionQuestion.ts"
 import { declined } from "../form/Elicitation.ts"
 import * as JsonRpc from "./JsonRpc.ts"
-import { nestedIn } from "./Nesting.ts"
+import { nestedIn } from "./AcpExtensions.ts"
 import {
   isAction,
   offersAllowOnce,
@@ -30,14 +30,13 @@ import {
   toAcpApproval,
   toPermissionResponse
 } from "./Permission.ts"
-import { isReadOnlyMode } from "./ReadOnlyMode.ts"
+import { isReadOnlyMode } from "./SessionOpening.ts"
 import type { SessionUpdates } from "./SessionUpdates.ts"
-import { keepsSteps } from "./StepTools.ts"
+import { keepsSteps, type PlanFile } from "./AgentPlans.ts"
 import { type ToolCall, contentTextsOf } from "./ToolCall.ts"
-import type { UnverifiedFields } from "./UnverifiedFields.ts"
+import type { UnverifiedFields } from "./AcpSchema.ts"
 import { type OpenPermission, type OpenQuestion, WaitingRequests } from "./WaitingRequests.ts"
-import { planTitleOf } from "../form/PlanTitle.ts"
-import type { PlanFile } from "./PlanFile.ts"
+import { planTitleOf } from "../text/FirstLine.ts"
 import type { InputAnswers, Question } from "@corral/domain/input/InputRequest"
 
 // Questions and plans of Grok Build, which asks by its own extension methods.

@@ -6,14 +6,13 @@
 import type * as Acp from "@agentclientprotocol/sdk"
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
-import { pathsIn } from "../files/InputPaths.ts"
+import { endsOfMove, pathsIn } from "../files/InputPaths.ts"
 import { defined, isJsonObject, objectOf, textOf } from "../text/Json.ts"
 import type { Relative } from "../files/RelativePath.ts"
-import { endsOfMove } from "../files/KnownFields.ts"
 import { textLinesOf, unifiedDiff, type Hunk } from "../text/UnifiedDiff.ts"
 import type { DiffMeta, RawOutput } from "./AcpExtensions.ts"
 import { inputPathOf, type ToolCall } from "./ToolCall.ts"
-import type { UnverifiedFields } from "./UnverifiedFields.ts"
+import type { UnverifiedFields } from "./AcpSchema.ts"
 
 /** Change of one file. `before` is undefined for a new file, or if unknown. */
 interface Change {

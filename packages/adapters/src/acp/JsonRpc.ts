@@ -1,10 +1,15 @@
 /**
  * JSON-RPC 2.0 as the Agent Client Protocol uses it: one object per line, requests in both directions, separate ids for each side. Also the methods
- * that an agent receives, with the params that the protocol's schema demands.
+ * that an agent receives, with the params that the protocol's schema demands, and the report of a call whose line is over the limit: its reader
+ * would wait for the result otherwise.
+ *
+ * Does not: read an incomplete list of steps, or a part of a message.
  */
-import type * as Acp from "@agentclientprotocol/sdk"
-import { type JsonObject, isJsonObject, objectOf } from "../text/Json.ts"
+import { LOST_RESULT } from "../text/JsonLines.ts"
+import { isJsonObject, type JsonObject, objectOf } from "../text/Json.ts"
 import type { SetSessionModelRequest } from "./AcpExtensions.ts"
+import type { UnverifiedFields } from "./AcpSchema.ts"
+import type * as Acp from "@agentclientprotocol/sdk"
 
 // Requests to an agent: each method with the params that the protocol's schema demands.
 
@@ -88,4 +93,19 @@ export const readRpc = ({ error, id, method, params, result }: JsonObject): RpcM
   if (isJsonObject(error)) return { _tag: "Error", id, error }
   // Some responses have `result: null`.
   return result === undefined ? invalid : { _tag: "Result", id, result: objectOf(result) }
+}
+
+const content = [{ type: "content", content: { type: "text", text: LOST_RESULT } }]
+
+/** The report with the fields that are whole; `undefined` if it is not about a call. */
+export const lostReport = (params: JsonObject): JsonObject | undefined => {
+  const { update }: UnverifiedFields<Acp.SessionNotification> = params
+  const { rawOutput: _, ...report } = objectOf(update)
+  switch (report["sessionUpdate"]) {
+    case "tool_call":
+    case "tool_call_update":
+      return { ...params, update: { ...report, content } }
+    default:
+      return undefined
+  }
 }

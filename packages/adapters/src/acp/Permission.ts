@@ -12,15 +12,19 @@ import type {
   DecisionScope,
   Risk
 } from "@corral/domain/approval/Approval"
-import { folderOfPattern } from "../files/InputPaths.ts"
+import {
+  endsOfMove,
+  folderOfPattern,
+  hasOnlyKnownReadFields,
+  hasOnlyKnownWriteFields
+} from "../files/InputPaths.ts"
 import { arrayOf, defined, objectOf, textOf } from "../text/Json.ts"
 import type { Relative } from "../files/RelativePath.ts"
-import { endsOfMove, hasOnlyKnownReadFields, hasOnlyKnownWriteFields } from "../files/KnownFields.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import { filesNamedBy, patchOf, hasOnlyPlainDiffs, hasChanges } from "./Changes.ts"
 import { acpCallLabel } from "./ToolCalls.ts"
 import { readShellCommand, inputPathOf, reasonOf, shownTextOf, type ToolCall } from "./ToolCall.ts"
-import type { UnverifiedFields } from "./UnverifiedFields.ts"
+import type { UnverifiedFields } from "./AcpSchema.ts"
 
 /** The options of a kind, in the agent's order. */
 export const optionsOfKind = (

@@ -11,7 +11,7 @@ import { arrayOf, defined, isJsonObject, objectOf, textOf } from "../text/Json.t
 import type { AgentQuestion, AnsweredPermission, QuestionMeta } from "./AcpExtensions.ts"
 import { optionsOfKind, toPermissionResponse } from "./Permission.ts"
 import { type ToolCall, shownTextOf } from "./ToolCall.ts"
-import type { UnverifiedFields } from "./UnverifiedFields.ts"
+import type { UnverifiedFields } from "./AcpSchema.ts"
 import { readElicitation } from "../form/Elicitation.ts"
 import type { OpenQuestion } from "./WaitingRequests.ts"
 

@@ -3,15 +3,18 @@
  *
  * Does not: send anything. `AcpProtocol` sends one request after the other and passes the responses in.
  */
-import type * as Acp from "@agentclientprotocol/sdk"
-import type { PayloadOf } from "@corral/domain/run/RunEvent"
-import type { RunStart } from "@corral/domain/run/RuntimeAdapter"
-import { type JsonObject, arrayOf, defined, isJsonObject, objectOf, textOf, textsIn } from "../text/Json.ts"
+import { arrayOf, defined, isJsonObject, type JsonObject, objectOf, textOf, textsIn } from "../text/Json.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import type { SessionModelState, SessionResponse } from "./AcpExtensions.ts"
+import type { UnverifiedFields } from "./AcpSchema.ts"
 import type { AcpRequest } from "./JsonRpc.ts"
-import { isReadOnlyMode } from "./ReadOnlyMode.ts"
-import type { UnverifiedFields } from "./UnverifiedFields.ts"
+import type * as Acp from "@agentclientprotocol/sdk"
+import type { RunMode } from "@corral/domain/approval/RunMode"
+import type { PayloadOf } from "@corral/domain/run/RunEvent"
+import type { RunStart } from "@corral/domain/run/RuntimeAdapter"
+
+/** Whether the agent only reads in a mode of a run, and its own read-only mode is used. */
+export const isReadOnlyMode = (mode: RunMode): boolean => mode === "read_only" || mode === "plan"
 
 // Mode and model that a session offers, in either of the two forms that agents use: a field for each, or `configOptions`.
 

@@ -7,28 +7,28 @@
 import { firstCharacters } from "@corral/domain/text/Cut"
 import type * as Acp from "@agentclientprotocol/sdk"
 import type { Usage } from "@corral/domain/run/Run"
-import { toCodexRetry } from "../codex/Retries.ts"
+import { toCodexRetry } from "../codex/CodexFailure.ts"
 import { type JsonObject, objectOf, textOf } from "../text/Json.ts"
 import type { Relative } from "../files/RelativePath.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
-import type { AsyncTask, PromptResponse, StatusMeta, SubAgent } from "./AcpExtensions.ts"
-import { MAX_UNKNOWN_NAME, isUpdateKind } from "./AcpNames.ts"
-import type { PromptProgress } from "./AcpOutcome.ts"
-import { AcpMessages } from "./AcpMessages.ts"
+import {
+  type AsyncTask,
+  parentCallIn,
+  type PromptResponse,
+  type StatusMeta,
+  type SubAgent
+} from "./AcpExtensions.ts"
+import { isUpdateKind, MAX_UNKNOWN_NAME, type UnverifiedFields } from "./AcpSchema.ts"
+import { type PromptProgress, TurnProgress } from "./AcpOutcome.ts"
+import { AcpMessages, ChunkReports } from "./AcpMessages.ts"
 import { AcpUsage } from "./AcpUsage.ts"
-import { ChunkReports } from "./ChunkReports.ts"
-import type { AcpWork } from "./AcpWork.ts"
+import { type AcpWork, AgentSessions } from "./AcpWork.ts"
 import { readBlock } from "../output/ContentBlocks.ts"
-import { PlanFile } from "./PlanFile.ts"
-import { parentCallIn } from "./Nesting.ts"
-import { stepsIn } from "./StepTools.ts"
-import { AgentSessions } from "./AgentSessions.ts"
+import { PlanFile, stepsIn } from "./AgentPlans.ts"
 import type { ToolCall } from "./ToolCall.ts"
 import { ToolCalls } from "./ToolCalls.ts"
-import { TurnProgress } from "./TurnProgress.ts"
-import type { UnverifiedFields } from "./UnverifiedFields.ts"
-import type { Step } from "@corral/domain/run/Steps"
+import type { Step } from "@corral/domain/run/Work"
 import { stepsOfList } from "../output/StepLists.ts"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 

@@ -18,11 +18,15 @@ import {
   type JsonObject
 } from "../text/Json.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
-import type { AgentToolMeta, RawOutput, ShellExit, ToolCallMeta } from "./AcpExtensions.ts"
-import { isToolCallStatus, isToolKind } from "./AcpNames.ts"
+import {
+  type AgentToolMeta,
+  parentCallIn,
+  type RawOutput,
+  type ShellExit,
+  type ToolCallMeta
+} from "./AcpExtensions.ts"
+import { isToolCallStatus, isToolKind, type UnverifiedFields } from "./AcpSchema.ts"
 import { readBlock, type BlockFile } from "../output/ContentBlocks.ts"
-import { parentCallIn } from "./Nesting.ts"
-import type { UnverifiedFields } from "./UnverifiedFields.ts"
 
 /** A `tool_call`, a `tool_call_update`, or the call of a permission request. */
 export type ToolCallReport = UnverifiedFields<Acp.ToolCall | Acp.ToolCallUpdate>

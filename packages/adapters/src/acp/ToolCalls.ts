@@ -21,7 +21,7 @@ import {
   readFailedStatus,
   readShellCommand
 } from "./ToolCall.ts"
-import type { UnverifiedFields } from "./UnverifiedFields.ts"
+import type { UnverifiedFields } from "./AcpSchema.ts"
 import { titleLine } from "../text/FirstLine.ts"
 
 // One-line label of a tool call, and whether the reports so far are enough for one.

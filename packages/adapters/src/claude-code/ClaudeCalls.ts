@@ -4,18 +4,18 @@
  * Holds the inputs of open calls that later lines need, and no others: the input of a write is as long as its file.
  */
 import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
-import { LOST_RESULT } from "../output/LostOutput.ts"
+import { LOST_RESULT } from "../text/JsonLines.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import type { Relative } from "../files/RelativePath.ts"
 import { type JsonObject, arrayOf, countOf, defined, isJsonObject, objectOf, textOf } from "../text/Json.ts"
 import type { ClaudeInputs } from "./ClaudeInputs.ts"
-import type { ClaudeTimers } from "./ClaudeTimers.ts"
+import type { ClaudeTimers } from "./ClaudeWork.ts"
 import { claudeCallLabel } from "./ToolUse.ts"
 import { type PayloadOf, draft } from "@corral/domain/run/RunEvent"
 import { type Hunk, replacement, unifiedDiff } from "../text/UnifiedDiff.ts"
 import { Buffer } from "node:buffer"
 import { extensionOf } from "../output/ContentBlocks.ts"
-import type { Step } from "@corral/domain/run/Steps"
+import type { Step } from "@corral/domain/run/Work"
 
 // Lists of steps that Claude Code keeps with its to-do and task tools, for the agent and for each of its sub-agents.
 

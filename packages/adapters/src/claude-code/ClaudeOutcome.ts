@@ -4,7 +4,7 @@
  * `is_error`, `api_error_status` and `terminal_reason` count. A `subtype` counts only if it names an error: it is "success" without a sign-in.
  * Exit codes differ between versions.
  */
-import { reasonOfStatus } from "../output/ServiceStatus.ts"
+import { reasonOfStatus } from "../output/ServiceFailure.ts"
 import type { RunFailure, Usage } from "@corral/domain/run/Run"
 import type { Outcome, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { endingOf } from "../text/FirstLine.ts"

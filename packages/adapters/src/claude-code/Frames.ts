@@ -2,7 +2,7 @@
  * Lines that Claude Code reads: user messages, our requests, our responses. Also what a line over the limit still allows.
  */
 import type { RunImage } from "@corral/domain/run/RuntimeAdapter"
-import { LOST_REQUEST } from "../output/LostOutput.ts"
+import { LOST_REQUEST } from "../text/JsonLines.ts"
 import { type JsonObject, arrayOf, isJsonObject, objectOf, textOf } from "../text/Json.ts"
 import { declined } from "../form/Elicitation.ts"
 

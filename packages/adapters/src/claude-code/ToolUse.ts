@@ -3,10 +3,14 @@
  */
 import type { ActionClass, ApprovalRequest, DecisionScope, Risk } from "@corral/domain/approval/Approval"
 import { arrayOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
-import { folderOfPattern, pathsIn } from "../files/InputPaths.ts"
+import {
+  folderOfPattern,
+  hasOnlyKnownReadFields,
+  hasOnlyKnownWriteFields,
+  pathsIn
+} from "../files/InputPaths.ts"
 import { titleLine } from "../text/FirstLine.ts"
 import type { Relative } from "../files/RelativePath.ts"
-import { hasOnlyKnownReadFields, hasOnlyKnownWriteFields } from "../files/KnownFields.ts"
 import { replacement, unifiedDiff, type Hunk } from "../text/UnifiedDiff.ts"
 
 /** Input field with the file of a tool, if it is not `file_path`. */

@@ -10,23 +10,22 @@ import { type JsonObject, countOf, defined, isJsonObject, objectOf, textOf } fro
 import { type JsonLine, JsonLines } from "../text/JsonLines.ts"
 import { type Relative, relativeTo } from "../files/RelativePath.ts"
 import { OutputCollector } from "../output/OutputCollector.ts"
-import { ClientRequests } from "./ClientRequests.ts"
-import { codexFailureAtExit, toRequestFailure } from "./CodexFailure.ts"
 import {
-  type CodexRequestId,
+  ClientRequests,
   codexNotification,
+  type CodexRequestId,
   isRequestId,
   lostItem,
   readCodexSessionId
 } from "./Frames.ts"
+import { codexFailureAtExit, toRequestFailure } from "./CodexFailure.ts"
 import { type ItemOrigin, Items, codexSteps } from "./Items.ts"
-import { type CodexNotice, isNotice, noticeOf, noticeOfItem } from "./Notices.ts"
-import { isIgnored } from "./Notifications.ts"
+import { type CodexNotice, isIgnored, isNotice, noticeOf, noticeOfItem } from "./Notifications.ts"
 import { Requests } from "./Requests.ts"
 import { SubAgents, Threads } from "./Threads.ts"
 import { CodexTurns } from "./CodexTurns.ts"
 import { CodexUsage } from "./CodexUsage.ts"
-import type { WorkOutput } from "../output/OutstandingWork.ts"
+import type { WorkOutput } from "../output/OpenOutputs.ts"
 import { titleLine } from "../text/FirstLine.ts"
 
 // Notices of one run, each once: threads repeat their warnings. A compaction is repeated in other turns.

@@ -1,17 +1,17 @@
 /**
- * Failure of a run of Codex, from its typed error, from the error's text, or from stderr at the exit. Also the variables of the environment that
- * every Codex adapter passes on.
+ * Failure of a run of Codex, from its typed error, from the error's text, or from stderr at the exit. Also failed model calls that Codex retries
+ * ("Reconnecting... 1/5"), and the variables of the environment that every Codex adapter passes on.
  *
  * `app-server` reports a type and a text, `exec` only the text. Exit codes are ignored: the app-server always exits with 0.
  */
-import { reasonOfStatus } from "../output/ServiceStatus.ts"
-import { capped } from "@corral/domain/text/CappedPattern"
-import type { RunFailure } from "@corral/domain/run/Run"
-import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
-import { beginningOf } from "../text/FirstLine.ts"
-import { type JsonObject, countOf, isJsonObject, objectOf, parseObject, textOf } from "../text/Json.ts"
-import { missingVariable } from "../output/MissingVariable.ts"
+import { missingVariable, reasonOfStatus, toRetryEvent } from "../output/ServiceFailure.ts"
 import { runtimeFailure } from "../output/OutputCollector.ts"
+import { beginningOf } from "../text/FirstLine.ts"
+import { countOf, isJsonObject, type JsonObject, objectOf, parseObject, textOf } from "../text/Json.ts"
+import type { RunFailure } from "@corral/domain/run/Run"
+import type { DraftOf } from "@corral/domain/run/RunEvent"
+import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
+import { capped } from "@corral/domain/text/CappedPattern"
 
 // Variables of the Edge's environment that every Codex adapter passes on: settings of Codex, keys of model services, proxies.
 
@@ -154,4 +154,32 @@ export const codexFailureAtExit = ({ code, signal, stderr }: ProcessEnd): RunFai
   }
   const reason = exitPatterns.find(([pattern]) => pattern.test(stderr))?.[1]
   return reason === undefined ? undefined : failure(reason, trimStderr(stderr))
+}
+
+const ATTEMPT = capped(8_000, /^Reconnecting\.{3}(?: (\d+)\/(\d+))?(?: waiting for network)?(?: \((.*)\)$)?/s)
+
+const numberIn = (text: string | undefined): number | undefined =>
+  text === undefined ? undefined : Number(text)
+
+/** Retry from a typed error of the app-server. */
+export const toCodexRetry = (error: JsonObject): DraftOf<"runtime.retrying"> => {
+  const message = textOf(error["message"]) ?? ""
+  const [, attempt, maxAttempts] = ATTEMPT.exec(message) ?? []
+  const text = textOf(error["additionalDetails"]) ?? message
+  // The type says only that the stream ended. The details say why.
+  const fromText = parseFailure(text)
+  const isVague = fromText.details?.["reason"] === "runtime_error"
+  return toRetryEvent({
+    attempt: numberIn(attempt),
+    maxAttempts: numberIn(maxAttempts),
+    failure: isVague ? toCodexFailure({ ...error, message: text }) : fromText
+  })
+}
+
+/** Retry from an error line of `exec`; `undefined` for other errors. */
+export const parseRetry = (message: string): DraftOf<"runtime.retrying"> | undefined => {
+  const [match, attempt, maxAttempts, text = ""] = ATTEMPT.exec(message) ?? []
+  if (match === undefined) return undefined
+  const failure = parseFailure(text)
+  return toRetryEvent({ attempt: numberIn(attempt), maxAttempts: numberIn(maxAttempts), failure })
 }

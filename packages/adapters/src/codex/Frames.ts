@@ -1,13 +1,15 @@
 /**
- * Lines that the Codex app-server reads: JSON-RPC without the version field, one object per line. Also conversation ids in them, and what a line over
- * the limit still allows.
+ * Lines that the Codex app-server reads: JSON-RPC without the version field, one object per line. Corral's requests with what each waits for, its
+ * responses, conversation ids in lines, and what a line over the limit still allows.
  *
  * Ids of each side count from 0: ours and Codex's are never compared.
  */
-import type { RunImage } from "@corral/domain/run/RuntimeAdapter"
-import { LOST_REQUEST, LOST_RESULT } from "../output/LostOutput.ts"
-import type { JsonObject } from "../text/Json.ts"
+import { LOST_REQUEST, LOST_RESULT } from "../text/JsonLines.ts"
+import { defined, type JsonObject } from "../text/Json.ts"
+import { approvalPolicyOf, collaborationOf, sandboxOf } from "./Modes.ts"
 import { unansweredResult } from "./Questions.ts"
+import type { Threads } from "./Threads.ts"
+import type { RunImage, RunStart } from "@corral/domain/run/RuntimeAdapter"
 
 // A conversation id that is safe in a command line: not an option and not a path.
 
@@ -40,7 +42,7 @@ const line = (value: object): string => `${JSON.stringify(value)}\n`
 export const isRequestId = (id: unknown): id is CodexRequestId =>
   typeof id === "string" || typeof id === "number"
 
-export const codexRequest = (id: CodexRequestId, method: string, params: object): string =>
+const codexRequest = (id: CodexRequestId, method: string, params: object): string =>
   line({ method, id, params })
 
 export const codexNotification = (method: string): string => line({ method })
@@ -54,7 +56,104 @@ export const codexRefusal = (id: CodexRequestId, message: string): string =>
   line({ id, error: { code: METHOD_NOT_FOUND, message } })
 
 /** A user message as the input of a turn. Codex reads the images itself. */
-export const turnInput = (text: string, images: ReadonlyArray<RunImage> = []): ReadonlyArray<object> => [
+const turnInput = (text: string, images: ReadonlyArray<RunImage> = []): ReadonlyArray<object> => [
   { type: "text", text, text_elements: [] },
   ...images.map(({ path }) => ({ type: "localImage", path }))
 ]
+
+const clientInfo = { name: "corral", title: "Corral", version: "1" }
+/** The collaboration modes are experimental, and so is the plan mode. */
+const capabilities = { experimentalApi: true, requestAttestation: false }
+
+/** Purpose of a request. `end`: how the turn of a thread ended, whose end was not reported; `status` is the thread's. */
+export type RequestPurpose =
+  | { readonly _tag: "initialize" | "thread" | "turn" }
+  | { readonly _tag: "end"; readonly thread: string; readonly turn: string; readonly status: unknown }
+
+/** Corral's requests to the app-server: their lines, and what each waits for. */
+export class ClientRequests {
+  readonly #start: RunStart
+  readonly #threads: Threads
+  /** Requests without a response. */
+  readonly #pending = new Map<CodexRequestId, RequestPurpose>()
+  #nextId = 0
+  #opened: JsonObject = {}
+
+  constructor(start: RunStart, threads: Threads) {
+    this.#start = start
+    this.#threads = threads
+  }
+
+  /** Takes the purpose of a request that has its response. */
+  take(id: CodexRequestId): RequestPurpose | undefined {
+    const purpose = this.#pending.get(id)
+    this.#pending.delete(id)
+    return purpose
+  }
+
+  initialize(): string {
+    return this.#request("initialize", { clientInfo, capabilities }, { _tag: "initialize" })
+  }
+
+  openThread(): string {
+    const { isConfined, mode, model, resumeSessionId, workspacePath } = this.#start
+    const settings = {
+      cwd: workspacePath,
+      approvalPolicy: approvalPolicyOf(mode),
+      // A user, regardless of the configuration, which can set a model of Codex to decide.
+      approvalsReviewer: "user",
+      sandbox: sandboxOf(mode, isConfined),
+      ...defined({ model })
+    }
+    return resumeSessionId === undefined
+      ? this.#request("thread/start", settings, { _tag: "thread" })
+      : this.#request("thread/resume", { threadId: resumeSessionId, ...settings }, { _tag: "thread" })
+  }
+
+  /** Starts the first turn. `opened`: the result of the start of the thread. */
+  startFirstTurn(opened: JsonObject): string {
+    this.#opened = opened
+    return this.startTurn(this.#start.prompt, this.#start.images)
+  }
+
+  /** Starts a turn with a user message. */
+  startTurn(text: string, images?: RunStart["images"]): string {
+    const collaborationMode = collaborationOf(this.#start, this.#opened)
+    const params = { input: turnInput(text, images), ...defined({ collaborationMode }) }
+    return this.#request(
+      "turn/start",
+      { threadId: this.#threads.agentThread ?? "", ...params },
+      { _tag: "turn" }
+    )
+  }
+
+  /** Adds a message to the active turn of a thread; empty without such a turn. */
+  steer(threadId: string, text: string): string {
+    const expectedTurnId = this.#threads.turnOf(threadId)
+    if (expectedTurnId === undefined) return ""
+    return this.#request("turn/steer", { threadId, expectedTurnId, input: turnInput(text) })
+  }
+
+  /** Interrupts all active turns; `undefined` without one. */
+  interrupt(): string | undefined {
+    const requests = [...this.#threads.active].map(([threadId, turnId]) =>
+      this.#request("turn/interrupt", { threadId, turnId })
+    )
+    return requests.length === 0 ? undefined : requests.join("")
+  }
+
+  /** Asks how the active turn of a thread ended; `undefined` without such a turn, or if that was asked. */
+  askForEnd(thread: string, status: unknown): string | undefined {
+    const turn = this.#threads.turnOf(thread)
+    const id = `end-of-${turn}`
+    if (turn === undefined || this.#pending.has(id)) return undefined
+    this.#pending.set(id, { _tag: "end", thread, turn, status })
+    return codexRequest(id, "thread/turns/list", { threadId: thread, limit: 1, itemsView: "notLoaded" })
+  }
+
+  #request(method: string, params: object, purpose?: RequestPurpose): string {
+    const id = this.#nextId++
+    if (purpose !== undefined) this.#pending.set(id, purpose)
+    return codexRequest(id, method, params)
+  }
+}

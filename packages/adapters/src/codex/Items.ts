@@ -13,7 +13,7 @@ import type { SubAgents } from "./Threads.ts"
 import { type FileChange, appliedEvents, areChangesComplete, changesOf } from "./FileChanges.ts"
 import { type CodexCall, isCall, readCodexCall } from "./Tools.ts"
 import { type BlockFile, readBlock } from "../output/ContentBlocks.ts"
-import type { Step } from "@corral/domain/run/Steps"
+import type { Step } from "@corral/domain/run/Work"
 
 // The agent's list of steps: its plan at the app-server, its to-do list in `exec`.
 

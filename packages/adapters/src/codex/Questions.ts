@@ -8,8 +8,7 @@
 import type { AnswerValue, InputAnswers, Question, RequestedInput } from "@corral/domain/input/InputRequest"
 import type { InputResponse } from "@corral/domain/run/RuntimeAdapter"
 import { readElicitation } from "../form/Elicitation.ts"
-import { planTitleOf } from "../form/PlanTitle.ts"
-import { titleLine } from "../text/FirstLine.ts"
+import { planTitleOf, titleLine } from "../text/FirstLine.ts"
 import { arrayOf, defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
 
 /** A question of Codex that waits for a response, and the result of the response. */

@@ -7,7 +7,7 @@
  */
 import { type JsonObject, defined, objectOf, textOf } from "../text/Json.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
-import type { WorkEnding } from "../output/OutstandingWork.ts"
+import type { WorkEnding } from "../output/OpenOutputs.ts"
 import { titleLine } from "../text/FirstLine.ts"
 
 // Sub-agents of one run: threads that a call of the agent, or of another sub-agent, started. Each turn of a sub-agent is work in the background.

@@ -4,7 +4,7 @@
  * These programs report the response of a model service as text, most with the HTTP status at a known position. Only these positions are
  * searched for a status.
  */
-import { reasonOfStatus } from "../output/ServiceStatus.ts"
+import { reasonOfStatus } from "../output/ServiceFailure.ts"
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { stripVTControlCharacters } from "node:util"

@@ -1,20 +1,222 @@
-/** Reader of lines that a `JsonMap` describes. */
-import type { Usage } from "@corral/domain/run/Run"
-import { type PayloadOf, draft } from "@corral/domain/run/RunEvent"
-import type { ProcessEnd, RunStart } from "@corral/domain/run/RuntimeAdapter"
+/**
+ * Lines of any program, read as a `JsonMap` describes them: the field with the type of a line, the meaning of each type, and the fields with text,
+ * ids and paths. The meanings are compiled to actions on a run, once for all runs.
+ *
+ * A line may have more than one meaning. Lines of other types are counted as unknown and have none.
+ */
 import { exitFailure } from "../CommandLine.ts"
 import { type OutputCollector, runtimeFailure } from "../output/OutputCollector.ts"
-import { type JsonObject, defined } from "../text/Json.ts"
-import { Calls } from "./Calls.ts"
-import type { MappedRun, Meanings } from "./LineMeanings.ts"
+import { countOf, defined, type JsonObject, textOf } from "../text/Json.ts"
+import { Calls } from "./Tools.ts"
 import type { Reader } from "./OneShot.ts"
 import { StreamedText } from "./StreamedText.ts"
-import type { FieldPath, JsonMap } from "./JsonMap.ts"
+import type { Usage } from "@corral/domain/run/Run"
+import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
+import type { ProcessEnd, RunStart } from "@corral/domain/run/RuntimeAdapter"
+
+/** Names of fields with dots between them, from the outermost: `data.item.text`. A number is an index of a list. */
+type FieldPath = string
+
+/** Types of lines with this meaning. */
+interface When {
+  readonly when: ReadonlyArray<string>
+}
+
+/** Meanings of a program's lines. Meanings that it never prints are left out. */
+export interface JsonMap {
+  /** Field with the type of a line. For several fields, the type is their values with `/` between them, without missing ones. */
+  readonly type: FieldPath | ReadonlyArray<FieldPath>
+  /** Piece of a message. The message ends at the next line with another meaning. */
+  readonly delta?: (When & { readonly text: FieldPath }) | undefined
+  /** Piece of the model's reasoning. */
+  readonly reasoning?: (When & { readonly text: FieldPath }) | undefined
+  /** Whole message. After pieces with the same text it completes them. */
+  readonly message?: (When & { readonly text: FieldPath }) | undefined
+  readonly toolCall?:
+    | (When & { readonly id: FieldPath; readonly name: FieldPath; readonly input?: FieldPath | undefined })
+    | undefined
+  readonly toolResult?:
+    | (When & {
+        readonly id: FieldPath
+        readonly output?: FieldPath | undefined
+        readonly exitCode?: FieldPath | undefined
+        /** The call failed if this field is neither false nor empty; with `failedWhen`, if it has one of these values. */
+        readonly failed?: FieldPath | undefined
+        /** Values of `failed` that mean a failure, as text: `error`, `1`. */
+        readonly failedWhen?: ReadonlyArray<string> | undefined
+      })
+    | undefined
+  readonly fileChange?:
+    | (When & {
+        readonly path: FieldPath
+        /** `created`, `modified` or `deleted`; anything else counts as modified. */
+        readonly change?: FieldPath | undefined
+        /** Unified diff of the file. */
+        readonly patch?: FieldPath | undefined
+      })
+    | undefined
+  /** Usage so far. */
+  readonly usage?:
+    | (When & {
+        readonly inputTokens?: FieldPath | undefined
+        readonly outputTokens?: FieldPath | undefined
+        readonly costUsd?: FieldPath | undefined
+      })
+    | undefined
+  /** Success of the run. Without this entry, exit code 0 is a success. */
+  readonly completed?: (When & { readonly text?: FieldPath | undefined }) | undefined
+  readonly failed?: (When & { readonly message?: FieldPath | undefined }) | undefined
+  /** Types without a meaning that are not counted as unknown. */
+  readonly ignore?: ReadonlyArray<string> | undefined
+}
+
+/** The run that a line acts on. */
+interface MappedRun {
+  readonly text: StreamedText
+  readonly calls: Calls
+  readonly changeFile: (file: string, change: PayloadOf<"run.file.changed">["change"], patch?: string) => void
+  readonly addUsage: (usage: Usage) => void
+  readonly complete: (text: string | undefined) => void
+  readonly fail: (message: string) => void
+}
+
+/** One effect of a line on a run. `shared`: lines of this type have other meanings too, so this one may not apply. */
+type Meaning = (run: MappedRun, line: JsonObject, shared: boolean) => void
+
+interface Meanings {
+  readonly typeOf: ReadField
+  /** The meanings of each type, in the order in which they apply. */
+  readonly byType: ReadonlyMap<string, ReadonlyArray<Meaning>>
+  /** Exit code 0 completes the run. */
+  readonly endsByExit: boolean
+}
+
+type Entry<K extends keyof JsonMap> = NonNullable<JsonMap[K]>
+
+const compilePiece =
+  (channel: "text" | "reasoning") =>
+  (entry: { readonly text: FieldPath }): Meaning => {
+    const text = compileField(entry.text)
+    return (run, line) => run.text.piece(channel, textOf(text(line)) ?? "")
+  }
+
+const compileMessage = (entry: Entry<"message">): Meaning => {
+  const text = compileField(entry.text)
+  return (run, line) => {
+    const whole = textOf(text(line))
+    // A model that only calls a tool sends an empty message.
+    if (whole !== undefined && whole !== "") run.text.whole("text", whole)
+  }
+}
+
+const compileToolCall = (entry: Entry<"toolCall">): Meaning => {
+  const [id, name, input] = [compileField(entry.id), compileField(entry.name), compileField(entry.input)]
+  return (run, line, shared) => {
+    const [callId, tool] = [toText(id(line)), textOf(name(line))]
+    // Lines of one type may be pieces of text or calls. A line without the name of a call is not a call.
+    if (shared && (callId === undefined || tool === undefined)) return
+    run.text.close()
+    run.calls.call(callId, tool, input(line))
+  }
+}
+
+const compileFileChange = (entry: Entry<"fileChange">): Meaning => {
+  const [path, change] = [compileField(entry.path), compileField(entry.change)]
+  const patch = compileField(entry.patch)
+  return (run, line) => {
+    const file = textOf(path(line))
+    if (file === undefined) return
+    const value = change(line)
+    const diff = textOf(patch(line))
+    run.changeFile(
+      file,
+      value === "created" || value === "deleted" ? value : "modified",
+      diff === "" ? undefined : diff
+    )
+  }
+}
+
+const compileToolResult = (entry: Entry<"toolResult">): Meaning => {
+  const [id, output] = [compileField(entry.id), compileField(entry.output)]
+  const [exitCode, failed] = [compileField(entry.exitCode), compileField(entry.failed)]
+  const failures = entry.failedWhen === undefined ? undefined : new Set(entry.failedWhen)
+  const isFailure = (value: unknown): boolean =>
+    failures === undefined ? isTruthy(value) : failures.has(toText(value) ?? "")
+  return (run, line, shared) => {
+    const callId = toText(id(line))
+    if (shared && callId === undefined) return
+    run.text.close()
+    const status = isFailure(failed(line)) ? "failed" : "completed"
+    const result = { status, output: toText(output(line)), exitCode: countOf(exitCode(line)) } as const
+    // Files come from the map only, regardless of the tools' names.
+    run.calls.result(callId, result, [])
+  }
+}
+
+const compileUsage = (entry: Entry<"usage">): Meaning => {
+  const [input, output] = [compileField(entry.inputTokens), compileField(entry.outputTokens)]
+  const costUsd = compileField(entry.costUsd)
+  return (run, line) => {
+    const cost = costUsd(line)
+    run.addUsage(
+      defined({
+        inputTokens: countOf(input(line)),
+        outputTokens: countOf(output(line)),
+        costUsd: typeof cost === "number" && Number.isFinite(cost) ? cost : undefined
+      })
+    )
+  }
+}
+
+const compileFailed =
+  (label: string, needsReason: boolean) =>
+  (entry: Entry<"failed">): Meaning => {
+    const message = compileField(entry.message)
+    return (run, line) => {
+      const reason = message(line)
+      if (!needsReason || isTruthy(reason)) run.fail(textOf(reason) ?? `${label} failed.`)
+    }
+  }
+
+const compileCompleted = (entry: Entry<"completed">): Meaning => {
+  const text = compileField(entry.text)
+  return (run, line) => run.complete(textOf(text(line)))
+}
+
+/** Meanings of lines, compiled from a `JsonMap` once for all runs. */
+export const compileMeanings = (map: JsonMap, label: string): Meanings => {
+  const byType = new Map<string, Array<Meaning>>(map.ignore?.map((type) => [type, []]))
+  const add = <M extends When>(entry: M | undefined, compile: (entry: M) => Meaning): void => {
+    if (entry === undefined) return
+    const meaning = compile(entry)
+    for (const type of new Set(entry.when)) byType.set(type, [...(byType.get(type) ?? []), meaning])
+  }
+  // If one type ends a run either way, a line without a reason is a success.
+  const endsBothWays = (type: string) =>
+    map.failed?.message !== undefined && map.completed?.when.includes(type) === true
+  const failedWhere = (isWanted: (type: string) => boolean) =>
+    map.failed && { ...map.failed, when: map.failed.when.filter(isWanted) }
+
+  add(map.delta, compilePiece("text"))
+  add(map.reasoning, compilePiece("reasoning"))
+  add(map.message, compileMessage)
+  add(map.toolCall, compileToolCall)
+  add(map.fileChange, compileFileChange)
+  add(map.toolResult, compileToolResult)
+  add(map.usage, compileUsage)
+  add(failedWhere(endsBothWays), compileFailed(label, true))
+  add(
+    failedWhere((type) => !endsBothWays(type)),
+    compileFailed(label, false)
+  )
+  add(map.completed, compileCompleted)
+  return { typeOf: compileTypeField(map.type), byType, endsByExit: map.completed === undefined }
+}
 
 // Access to the fields that a `JsonMap` names. Only printed fields are found, never inherited ones.
 
 /** Reads one field of a line. */
-export type ReadField = (line: JsonObject) => unknown
+type ReadField = (line: JsonObject) => unknown
 
 /** JSON has no functions, so a function is an inherited property. `hasOwn` costs more than all other steps together. */
 const readOwn = (value: unknown, name: string): unknown => {
@@ -23,7 +225,7 @@ const readOwn = (value: unknown, name: string): unknown => {
   return typeof found === "function" || name === "__proto__" ? undefined : found
 }
 
-export const compileField = (path: FieldPath | undefined): ReadField => {
+const compileField = (path: FieldPath | undefined): ReadField => {
   if (path === undefined) return () => undefined
   const [first = "", second, ...deeper] = path.split(".")
   if (second === undefined) return (line) => readOwn(line, first)
@@ -32,11 +234,11 @@ export const compileField = (path: FieldPath | undefined): ReadField => {
 }
 
 /** The name of a type; `undefined` unless the value is a string or a number. */
-export const typeName = (value: unknown): string | undefined =>
+const typeName = (value: unknown): string | undefined =>
   typeof value === "string" ? value : typeof value === "number" ? String(value) : undefined
 
 /** The type of a line, from one field or from several: `item.completed/agent_message`. */
-export const compileTypeField = (paths: JsonMap["type"]): ReadField => {
+const compileTypeField = (paths: JsonMap["type"]): ReadField => {
   if (typeof paths === "string") return compileField(paths)
   const fields = paths.map(compileField)
   return (line) => {
@@ -45,11 +247,11 @@ export const compileTypeField = (paths: JsonMap["type"]): ReadField => {
   }
 }
 
-export const isTruthy = (value: unknown): boolean =>
+const isTruthy = (value: unknown): boolean =>
   value !== undefined && value !== null && value !== false && value !== 0 && value !== ""
 
 /** A string unchanged; any other value as JSON. */
-export const toText = (value: unknown): string | undefined =>
+const toText = (value: unknown): string | undefined =>
   value === undefined || value === null || typeof value === "string"
     ? (value ?? undefined)
     : JSON.stringify(value)

@@ -15,19 +15,15 @@ import type {
 } from "@corral/domain/run/RuntimeAdapter"
 import { toProgramFailure, serviceFailure, startFailure, type ProgramInfo } from "../one-shot/Failure.ts"
 import { readSessionId } from "../one-shot/OneShot.ts"
-import { LOST_REQUEST } from "../output/LostOutput.ts"
+import { type JsonLine, JsonLines, LOST_REQUEST } from "../text/JsonLines.ts"
 import { stepsOfList } from "../output/StepLists.ts"
 import { OutputCollector } from "../output/OutputCollector.ts"
-import { toRetryEvent } from "../output/RetryEvent.ts"
+import { toRetryEvent } from "../output/ServiceFailure.ts"
 import { countOf, defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
-import { JsonLines, type JsonLine } from "../text/JsonLines.ts"
 import * as Bridge from "./BridgeRequests.ts"
-import { toOpenCodeApproval } from "./OpenCodePermission.ts"
-import { toOpenCodeAnswers, toOpenCodeInput } from "./OpenCodeQuestion.ts"
-import { addStep } from "./OpenCodeUsage.ts"
+import { toOpenCodeAnswers, toOpenCodeApproval, toOpenCodeInput } from "./OpenCodeRequests.ts"
+import { addStep, TextParts, ToolParts } from "./MessageParts.ts"
 import { OpenCodeSessions } from "./OpenCodeSessions.ts"
-import { TextParts } from "./TextParts.ts"
-import { ToolParts } from "./ToolParts.ts"
 
 /** Events of the server that say nothing about the run, or that others repeat. */
 const silentGroups = new Set(

@@ -16,15 +16,20 @@ import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import type { RunFailure, Usage } from "@corral/domain/run/Run"
 import type { AdapterEvent, AdapterOutput, Outcome, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { SparseMap } from "@corral/domain/run/SparseMap"
-import { MAX_STEPS, type Step } from "@corral/domain/run/Steps"
+import { MAX_STEPS, type Step } from "@corral/domain/run/Work"
 import { beginningOf } from "../text/FirstLine.ts"
 import { defined, type JsonObject } from "../text/Json.ts"
 import type { InvalidLine, JsonLine } from "../text/JsonLines.ts"
 import { boundInput } from "./BoundedInput.ts"
-import { OpenCalls } from "./OpenCalls.ts"
-import { OpenMessages } from "./OpenMessages.ts"
-import { RequestKeys } from "./RequestKeys.ts"
-import { OutstandingWorks, type StartedWork, type WorkEnding, type WorkOutput } from "./OutstandingWork.ts"
+import {
+  OpenCalls,
+  OpenMessages,
+  OutstandingWorks,
+  RequestKeys,
+  type StartedWork,
+  type WorkEnding,
+  type WorkOutput
+} from "./OpenOutputs.ts"
 
 type ToolResult = Omit<PayloadOf<"run.tool.result">, "tool" | "parentCallId">
 

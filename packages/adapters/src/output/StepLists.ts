@@ -1,7 +1,7 @@
 /**
  * Lists of steps as runtimes print them: the whole list each time, with names of states that differ a little.
  */
-import type { Step } from "@corral/domain/run/Steps"
+import type { Step } from "@corral/domain/run/Work"
 import { arrayOf, objectOf, textOf } from "../text/Json.ts"
 
 const states: ReadonlyMap<unknown, Step["state"]> = new Map([

@@ -14,7 +14,7 @@ import type {
   Protocol,
   RunStart
 } from "@corral/domain/run/RuntimeAdapter"
-import type { Step } from "@corral/domain/run/Steps"
+import type { Step } from "@corral/domain/run/Work"
 import {
   controlRefusal,
   controlRequest,
@@ -22,10 +22,10 @@ import {
   readLostLine,
   userMessage
 } from "../claude-code/Frames.ts"
-import type { WorkEnding } from "../output/OutstandingWork.ts"
+import type { WorkEnding } from "../output/OpenOutputs.ts"
 import { arrayOf, countOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
-import { JsonLines, type JsonLine } from "../text/JsonLines.ts"
-import { Calls } from "../one-shot/Calls.ts"
+import { type JsonLine, JsonLines, LOST_RESULT } from "../text/JsonLines.ts"
+import { Calls, fileEventsOfCall } from "../one-shot/Tools.ts"
 import {
   toProgramFailure,
   serviceFailure,
@@ -34,13 +34,10 @@ import {
   type Reason
 } from "../one-shot/Failure.ts"
 import { readSessionId } from "../one-shot/OneShot.ts"
-import { fileEventsOfCall } from "../one-shot/Tools.ts"
-import { LOST_RESULT } from "../output/LostOutput.ts"
-import { toRetryEvent } from "../output/RetryEvent.ts"
+import { toRetryEvent } from "../output/ServiceFailure.ts"
 import { stepStateOf } from "../output/StepLists.ts"
 import { OutputCollector } from "../output/OutputCollector.ts"
-import { toQwenApproval } from "./Approval.ts"
-import { QwenInputs } from "./QwenInputs.ts"
+import { QwenInputs, toQwenApproval } from "./QwenRequests.ts"
 
 /** The message that is streamed now, and the number of its blocks so far. */
 interface Streaming {

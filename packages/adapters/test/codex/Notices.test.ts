@@ -1,7 +1,6 @@
 import type { AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
-import { isNotice } from "../../src/codex/Notices.ts"
-import { isIgnored } from "../../src/codex/Notifications.ts"
+import { isIgnored, isNotice } from "../../src/codex/Notifications.ts"
 import { codex } from "../../src/Codex.ts"
 import { events, item, send, start, startProtocol, turnStarted } from "./Conversation.ts"
 import { notifications } from "./Notifications.ts"

@@ -6,7 +6,7 @@ import { firstReport } from "../../src/acp/ToolCall.ts"
 import { acpAgents } from "../../src/acp/AcpAgents.ts"
 import { toClaudeApproval as ofClaude } from "../../src/claude-code/ToolUse.ts"
 import { folderOfPattern, pathsIn } from "../../src/files/InputPaths.ts"
-import { toQwenApproval as ofQwen } from "../../src/qwen/Approval.ts"
+import { toQwenApproval as ofQwen } from "../../src/qwen/QwenRequests.ts"
 import { relativeTo } from "../../src/files/RelativePath.ts"
 
 const relative = relativeTo("/workspace")

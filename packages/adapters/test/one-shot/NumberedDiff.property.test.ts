@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { patchOfNumbered } from "../../src/one-shot/PiLines.ts"
+import { patchOfNumbered } from "../../src/Pi.ts"
 import { tries } from "@corral/testing/time/Effort"
 
 const Line = Schema.Struct({

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { OpenMessages } from "../../src/output/OpenMessages.ts"
+import { OpenMessages } from "../../src/output/OpenOutputs.ts"
 
 const delta = (messageId: string, text: string) => ({ messageId, channel: "text", text }) as const
 

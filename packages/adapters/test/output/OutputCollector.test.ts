@@ -1,7 +1,7 @@
 import { MAX_OPTIONS, MAX_QUESTIONS, MAX_INPUT_TEXT } from "@corral/domain/input/InputRequest"
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
-import { MAX_STEPS } from "@corral/domain/run/Steps"
+import { MAX_STEPS } from "@corral/domain/run/Work"
 import { countOperations } from "@corral/testing/time/CountedOperations"
 import { assert, describe, it } from "@effect/vitest"
 import { OutputCollector, runtimeFailure } from "../../src/output/OutputCollector.ts"

@@ -2,8 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
 import * as fc from "fast-check"
 import { cut } from "@corral/conformance/Replay"
-import { JsonLines, type JsonLine } from "../../src/text/JsonLines.ts"
-import { fieldsOfHead } from "../../src/text/LineHead.ts"
+import { fieldsOfHead, type JsonLine, JsonLines } from "../../src/text/JsonLines.ts"
 
 const read = (text: string, limit?: number, size = 1_000): ReadonlyArray<JsonLine> => {
   const lines = new JsonLines(limit)

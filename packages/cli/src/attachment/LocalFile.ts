@@ -5,7 +5,7 @@
  */
 import { type Attachment, type AttachmentMediaType, AttachmentName } from "@corral/domain/session/Attachment"
 import { MAX_ATTACHMENT_BYTES } from "@corral/domain/session/AttachmentRules"
-import { fileMediaType } from "@corral/domain/session/FileMediaType"
+import { fileMediaType } from "@corral/domain/session/ContentCheck"
 import { fileReason } from "@corral/edge/store/FileReason"
 import { Effect, Schema } from "effect"
 import { readFile, stat } from "node:fs/promises"

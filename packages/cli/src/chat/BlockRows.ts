@@ -28,7 +28,7 @@ import {
   unknownChangesLine
 } from "../run/EventLines.ts"
 import { fitColumns } from "../terminal/FitColumns.ts"
-import { ENDS_WITH_EDGE } from "@corral/domain/run/LifeText"
+import { ENDS_WITH_EDGE } from "@corral/domain/run/RunEnd"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 
 type Rows = ReadonlyArray<Row>

@@ -14,7 +14,7 @@ import type {
   StartBlock
 } from "@corral/domain/run/RunBlock"
 import type { RunEvent } from "@corral/domain/run/RunEvent"
-import type { Step } from "@corral/domain/run/Steps"
+import type { Step } from "@corral/domain/run/Work"
 import { RunView } from "@corral/domain/run/RunView"
 import { hasEnded } from "../run/RunServer.ts"
 import { fitColumns } from "../terminal/FitColumns.ts"

@@ -1,5 +1,5 @@
 /** `corral device` and `corral devices`: this machine as a device of a Hub, and the devices at a Hub with their state. */
-import { hubUrlOf } from "@corral/edge/config/HubAddress"
+import { hubUrlOf } from "@corral/edge/config/EdgeConfig"
 import {
   type DeviceFile,
   newPrivateKey,

@@ -1,5 +1,5 @@
 /** Connection to a Hub: to the one that the user is signed in to, or to another. */
-import { hubUrlOf } from "@corral/edge/config/HubAddress"
+import { hubUrlOf } from "@corral/edge/config/EdgeConfig"
 import { Effect, Option, type Redacted } from "effect"
 import { type CommandFailed, refused } from "../CommandFailed.ts"
 import { readSignIn } from "./SignInFile.ts"

@@ -3,10 +3,8 @@
  * changes that are unknown, artifacts of a result, and why a run failed. The same in every output of the command line.
  */
 import { unknownChangesText } from "@corral/domain/changes/UnknownChanges"
-import { confinedHintOf, lastWordsOf } from "@corral/domain/run/ConfinedFailure"
-import { confinedFailureText } from "@corral/domain/run/ConfinementText"
-import type { ProtectedChanges } from "@corral/domain/run/ProtectedChange"
-import type { RepositoryChanged } from "@corral/domain/run/RepositoryChange"
+import { confinedFailureText, confinedHintOf, lastWordsOf } from "@corral/domain/run/ConfinementText"
+import type { ProtectedChanges, RepositoryChanged } from "@corral/domain/run/ProtectedChange"
 import type { ApprovalResolution } from "@corral/domain/run/Resolution"
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { PauseBlock } from "@corral/domain/run/RunBlock"

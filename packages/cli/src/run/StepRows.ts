@@ -1,5 +1,5 @@
 /** An agent's list of steps: one row each, with its state. */
-import type { Step } from "@corral/domain/run/Steps"
+import type { Step } from "@corral/domain/run/Work"
 import { escapeLine } from "../terminal/VisibleText.ts"
 import type { Row } from "../terminal/WrapText.ts"
 

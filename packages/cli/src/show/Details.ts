@@ -1,7 +1,7 @@
 /** Text of one run: state, place, prompt, result, and what it needs; and of one session: its agents and its latest messages. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { confinementText } from "@corral/domain/run/ConfinementText"
-import { ENDS_WITH_EDGE } from "@corral/domain/run/LifeText"
+import { ENDS_WITH_EDGE } from "@corral/domain/run/RunEnd"
 import type { Run } from "@corral/domain/run/Run"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { cpuMillisOf } from "@corral/testing/time/CpuTime"
+import { cpuMillisOf } from "@corral/testing/process/ProcessCosts"
 import { MarkdownRows } from "../../src/chat/MarkdownRows.ts"
 import { makePaint } from "../../src/terminal/Paint.ts"
 import { escapeControls } from "../../src/terminal/VisibleText.ts"

@@ -1,6 +1,6 @@
 /** An editor that opens sessions without end: one answer for each, in bounded memory of `corral acp` and of the Edge, which serves the others. */
 import { type EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
-import { residentMemory } from "@corral/testing/process/ResidentMemory"
+import { residentMemory } from "@corral/testing/process/ProcessCosts"
 import { until } from "@corral/testing/time/Until"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { spawn } from "node:child_process"

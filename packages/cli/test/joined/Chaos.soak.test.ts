@@ -2,7 +2,7 @@
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { setTimeout as pause } from "node:timers/promises"
 import { openPostgres } from "@corral/testing/postgres/OutsidePostgres"
-import { residentMemory } from "@corral/testing/process/ResidentMemory"
+import { residentMemory } from "@corral/testing/process/ProcessCosts"
 import { chanceOf, type Chance, duringRun, duringTasks, restartEdge, restartHub, resync } from "./Chaos.ts"
 import { openJoined } from "@corral/testing/stack/Joined"
 

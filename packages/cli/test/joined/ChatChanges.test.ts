@@ -1,7 +1,7 @@
 /** Messages that their authors edit, delete or recall in the chat, over real processes: a waiting one is changed or withdrawn, a later one is noted. */
 import type { Message } from "@corral/domain/session/Message"
 import type { SessionItem } from "@corral/domain/session/Session"
-import { deleted, edited } from "@corral/testing/gateway/SlackRequests"
+import { deleted, edited } from "@corral/testing/gateway/FakeSlack"
 import { until } from "@corral/testing/time/Until"
 import { afterAll, beforeAll, describe, it } from "@effect/vitest"
 import { Chats } from "./Chats.ts"

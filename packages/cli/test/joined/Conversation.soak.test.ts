@@ -4,7 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import type { Message } from "@corral/domain/session/Message"
-import { makeSession } from "@corral/testing/hub/Teams"
+import { makeSession } from "@corral/testing/hub/People"
 import { type Joined, openJoined } from "@corral/testing/stack/Joined"
 import { until } from "@corral/testing/time/Until"
 import { existsSync, readFileSync } from "node:fs"

@@ -1,6 +1,6 @@
 /** Decisions that an editor, the console, a terminal and a chat make at the same time. */
 import type { FakeMessage } from "@corral/testing/gateway/FakeMessages"
-import type { BrowserClient } from "@corral/testing/hub/BrowserClient"
+import type { BrowserClient } from "@corral/testing/hub/Browser"
 import { HubClient } from "@corral/testing/hub/HubClient"
 import { until } from "@corral/testing/time/Until"
 import { assert } from "@effect/vitest"

@@ -1,17 +1,18 @@
 /** A user who writes to the bot on a fake Slack, in the direct chat and in threads of a channel, through the Gateway of `Chats`. */
 import { assert } from "@effect/vitest"
-import { FakeSlack, type SlackMessage } from "@corral/testing/gateway/FakeSlack"
 import {
   BOT_TOKEN,
   callback,
   CHANNEL,
   direct,
+  FakeSlack,
   mention,
   pushedEvent,
   SLACK_APP,
   SLACK_SECRET,
+  type SlackMessage,
   TEAM
-} from "@corral/testing/gateway/SlackRequests"
+} from "@corral/testing/gateway/FakeSlack"
 import { Person } from "@corral/testing/hub/Chats"
 import { until } from "@corral/testing/time/Until"
 import type { Chats } from "./Chats.ts"

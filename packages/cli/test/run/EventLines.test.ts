@@ -1,5 +1,5 @@
 import { UnknownChangesReason } from "@corral/domain/changes/UnknownChanges"
-import { confinedHints } from "@corral/domain/run/ConfinedFailure"
+import { confinedHints } from "@corral/domain/run/ConfinementText"
 import { assert, describe, it } from "@effect/vitest"
 import { blockRows } from "../../src/chat/BlockRows.ts"
 import { failureLines, leftOutText, protectedLine, unknownChangesLine } from "../../src/run/EventLines.ts"

@@ -1,7 +1,7 @@
 /** What a file is to a message, and which files a paste has. */
 import type { AttachmentMediaType } from "@corral/domain/session/Attachment"
 import { MAX_ATTACHMENT_BYTES } from "@corral/domain/session/AttachmentRules"
-import { fileMediaType } from "@corral/domain/session/FileMediaType"
+import { fileMediaType } from "@corral/domain/session/ContentCheck"
 
 /** Why a file is not uploaded. */
 export type FileRefusal = "empty" | "tooLarge" | "type"

@@ -5,7 +5,7 @@
  * Guarantees: changes of this page are sent one after the other, in their order; a change that fails is not shown.
  */
 import { CorralError } from "@corral/client/http/CorralError"
-import { mergedFields } from "@corral/domain/preference/MergedFields"
+import { mergedFields } from "@corral/domain/preference/ChangedPreferences"
 import type { PreferenceChanges, Preferences } from "@corral/domain/preference/Preferences"
 import { notifyManager, queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { useMemo, useSyncExternalStore } from "react"

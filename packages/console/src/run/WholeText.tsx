@@ -1,6 +1,6 @@
 /** Whole text of a clipped block: read from the Hub on request, dropped when hidden. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import type { BoundedText } from "@corral/domain/run/BoundedText"
+import type { BoundedText } from "@corral/domain/run/RunBlock"
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import { firstCharacters } from "@corral/domain/text/Cut"
 import { useQuery } from "@tanstack/react-query"

@@ -3,7 +3,7 @@
  * offered first.
  */
 import type { ProjectId } from "@corral/domain/identity/Ids"
-import { withChoice } from "@corral/domain/preference/LastChoices"
+import { withChoice } from "@corral/domain/preference/ChangedPreferences"
 import type { LastChoice } from "@corral/domain/preference/Preferences"
 import { skipToken, useQuery } from "@tanstack/react-query"
 import { useState } from "react"

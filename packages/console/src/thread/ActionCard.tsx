@@ -2,9 +2,14 @@
  * One action of an agent: what it does and its state on one line, who decided it, and on request its changes, its input, with the one that ran
  * instead if a person edited it, and its output, with the colours of the terminal.
  */
-import { type BoundedText, isClipped } from "@corral/domain/run/BoundedText"
+import {
+  type ApprovalBlock,
+  type BoundedText,
+  isClipped,
+  type PatchBlock,
+  type ToolBlock
+} from "@corral/domain/run/RunBlock"
 import { targetOfInput } from "@corral/domain/run/EditedLabel"
-import type { ApprovalBlock, PatchBlock, ToolBlock } from "@corral/domain/run/RunBlock"
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import { splitEnds } from "@corral/domain/text/Cut"
 import { Link } from "@tanstack/react-router"

@@ -3,7 +3,7 @@
  * note of the runtime. The table has a view for each kind.
  */
 import type { Question } from "@corral/domain/input/InputRequest"
-import type { RepositoryChanged } from "@corral/domain/run/RepositoryChange"
+import type { RepositoryChanged } from "@corral/domain/run/ProtectedChange"
 import type { InputBlock } from "@corral/domain/run/RunBlock"
 import { Fragment, type ReactNode, memo, useState } from "react"
 import { UserName } from "../approval/UserName.tsx"

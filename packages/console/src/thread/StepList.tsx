@@ -1,6 +1,6 @@
 /** Steps of an agent as a list that changes in place. A long list shows the steps around the current one. */
 import type { StepsBlock } from "@corral/domain/run/RunBlock"
-import type { Step } from "@corral/domain/run/Steps"
+import type { Step } from "@corral/domain/run/Work"
 import { useState } from "react"
 import { visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"

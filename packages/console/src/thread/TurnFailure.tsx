@@ -1,6 +1,6 @@
 /** Why a turn failed or was stopped, what to do next, and the code for support in a fold. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import { confinedHintOf, lastWordsOf } from "@corral/domain/run/ConfinedFailure"
+import { confinedHintOf, lastWordsOf } from "@corral/domain/run/ConfinementText"
 import type { RunFailure } from "@corral/domain/run/Run"
 import { runtimeRemedyOf } from "@corral/domain/run/RuntimeRemedy"
 import { UserName } from "../approval/UserName.tsx"

@@ -1,6 +1,6 @@
 /** UI text of shared components, with advice for each error code. */
 import type { CorralError } from "@corral/client/http/CorralError"
-import type { PauseRefusalReason } from "@corral/domain/run/RunPause"
+import type { PauseRefusalReason } from "@corral/domain/run/RunRefusals"
 import type { RuntimeRemedy } from "@corral/domain/run/RuntimeRemedy"
 import { bilingual } from "../text/Language.tsx"
 

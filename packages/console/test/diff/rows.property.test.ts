@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { DiffHunk } from "@corral/domain/edge-api/Diff"
 import * as fc from "fast-check"
-import { cpuMillisOf } from "@corral/testing/time/CpuTime"
+import { cpuMillisOf } from "@corral/testing/process/ProcessCosts"
 import { languageOfFile } from "../../src/diff/languageOfFile.ts"
 import { parsePatch } from "@corral/domain/edge-api/ParsedPatch"
 import { type DiffEntry, rowsOf } from "../../src/diff/rows.ts"

@@ -2,7 +2,7 @@
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Session } from "@corral/domain/session/Session"
 import type { BrowserContextOptions, Page } from "playwright-core"
-import { makeSession } from "@corral/testing/hub/Teams"
+import { makeSession } from "@corral/testing/hub/People"
 import type { Joined } from "@corral/testing/stack/Joined"
 import { until } from "@corral/testing/time/Until"
 import { type ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"

@@ -1,6 +1,6 @@
 /** Pausing and resuming in a real browser, with a real Hub and a real Edge: buttons, badges and lists, in the thread and elsewhere. */
 import { assert, describe, it } from "@effect/vitest"
-import { groupsHere } from "@corral/testing/edge/ControlGroups"
+import { groupsHere } from "@corral/testing/edge/Survivors"
 import type { Joined } from "@corral/testing/stack/Joined"
 import type { Page } from "playwright-core"
 import { type ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"

@@ -8,7 +8,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import type { Page } from "playwright-core"
-import { makeSession } from "@corral/testing/hub/Teams"
+import { makeSession } from "@corral/testing/hub/People"
 import type { Joined } from "@corral/testing/stack/Joined"
 import { type ConsoleBrowser, hasChromium } from "../harness/ConsoleBrowser.ts"
 import { withJoinedConsole } from "../harness/JoinedConsole.ts"

@@ -3,7 +3,7 @@
  * directions. The addresses are for tests that open all pages.
  */
 import { assert } from "@effect/vitest"
-import { makeSession } from "@corral/testing/hub/Teams"
+import { makeSession } from "@corral/testing/hub/People"
 import type { Joined } from "@corral/testing/stack/Joined"
 import type { Page } from "playwright-core"
 import { sendMessage, sessionWithAgent, turnWith } from "./SessionFixtures.ts"

@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import type { HubApproval, HubRun } from "@corral/domain/hub-api/HubRun"
 import type { SessionId } from "@corral/domain/identity/Ids"
-import { makeSession } from "@corral/testing/hub/Teams"
+import { makeSession } from "@corral/testing/hub/People"
 import { Joined } from "@corral/testing/stack/Joined"
 import { until } from "@corral/testing/time/Until"
 import { execFileSync } from "node:child_process"

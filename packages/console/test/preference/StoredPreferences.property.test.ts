@@ -1,7 +1,6 @@
 import { CorralError } from "@corral/client/http/CorralError"
 import type { ProjectId } from "@corral/domain/identity/Ids"
-import { withChoice } from "@corral/domain/preference/LastChoices"
-import { mergedFields } from "@corral/domain/preference/MergedFields"
+import { mergedFields, withChoice } from "@corral/domain/preference/ChangedPreferences"
 import type { Preferences } from "@corral/domain/preference/Preferences"
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"

@@ -1,7 +1,7 @@
 /** Items of the list of changes. */
 import { assert, describe, it } from "@effect/vitest"
 import type { FileDiff } from "@corral/domain/edge-api/Diff"
-import { cpuMillisOf } from "@corral/testing/time/CpuTime"
+import { cpuMillisOf } from "@corral/testing/process/ProcessCosts"
 import type { LineComment, PlacedComment } from "../../src/review/LineComment.ts"
 import { NEW_COMMENT, type ReviewItem, reviewItems, type ReviewState } from "../../src/review/ReviewItem.ts"
 import type { ReviewFile } from "../../src/review/useChanges.ts"

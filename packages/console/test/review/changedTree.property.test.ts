@@ -1,7 +1,7 @@
 /** Rows of the tree of changed files. */
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { cpuMillisOf } from "@corral/testing/time/CpuTime"
+import { cpuMillisOf } from "@corral/testing/process/ProcessCosts"
 import { changedTree, type TreeRow } from "../../src/review/changedTree.ts"
 import { changedFile } from "./files.ts"
 

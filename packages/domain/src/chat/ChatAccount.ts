@@ -1,10 +1,15 @@
 /**
- * Chat accounts on a platform, and their bindings to users of the Hub. A Gateway names accounts. Only the Hub knows their users.
+ * Chat accounts on a platform, their bindings to users of the Hub, and the updates of these bindings, made by the Hub for the Gateway of an
+ * account: `identity.binding.updated`. A Gateway names accounts. Only the Hub knows their users, and an update names none.
+ *
+ * An update says the state at its time. A reader that missed some receives the newest one of each binding. It can come more than once, with the
+ * same `key`.
  */
-import { Option, Schema } from "effect"
-import { ChatBindingId } from "../identity/Ids.ts"
+import { ChatBindingId, EventId } from "../identity/Ids.ts"
 import { Language } from "../preference/Preferences.ts"
-import { oneLine } from "../text/OneLine.ts"
+import { PAYLOAD_VERSION } from "../run/RunEvent.ts"
+import { oneLine } from "../text/Text.ts"
+import { Option, Schema } from "effect"
 
 /** An id that the chat platform assigned. */
 const platformId = Schema.String.check(
@@ -102,3 +107,38 @@ export const IntegrationReceipt = Schema.Struct({
   link: Schema.optionalKey(Schema.Struct({ url: Schema.String, expiresAt: Schema.String }))
 }).annotate({ identifier: "IntegrationReceipt" })
 export type IntegrationReceipt = typeof IntegrationReceipt.Type
+
+/** `suspended`: the user has not signed in for too long. The account acts again after the next sign-in, which is an update to `linked`. */
+export const BindingState = Schema.Literals(["linked", "unlinked", "suspended"])
+export type BindingState = typeof BindingState.Type
+
+/** Update of the binding of a chat account, by the Hub for the Gateway of that account. */
+export const BindingUpdated = Schema.Struct({
+  id: EventId,
+  type: Schema.Literal("identity.binding.updated"),
+  /** Idempotency key. */
+  key: Schema.String,
+  createdAt: Schema.String,
+  payload: Schema.Struct({ v: Schema.Literal(PAYLOAD_VERSION), account: ChatAccount, state: BindingState })
+}).annotate({ identifier: "BindingUpdated" })
+export type BindingUpdated = typeof BindingUpdated.Type
+
+/** Updates of one answer. */
+export const MAX_BINDING_UPDATES = 100
+
+/** A binding in a state that the Gateway has received. */
+const DeliveredUpdate = Schema.Struct({ bindingId: ChatBindingId, state: BindingState })
+
+/** Body of POST /integrations/bindings/updates: the bot, and what its Gateway has received. */
+export const NextBindingUpdates = Schema.Struct({
+  platform: ChatAccount.fields.platform,
+  app: ChatAccount.fields.app,
+  delivered: Schema.Array(DeliveredUpdate).check(Schema.isMaxLength(MAX_BINDING_UPDATES))
+}).annotate({ identifier: "NextBindingUpdates" })
+export type NextBindingUpdates = typeof NextBindingUpdates.Type
+
+/** Updates that the Gateway has not received, oldest first. */
+export const BindingUpdates = Schema.Struct({
+  items: Schema.Array(Schema.Struct({ bindingId: ChatBindingId, event: BindingUpdated }))
+}).annotate({ identifier: "BindingUpdates" })
+export type BindingUpdates = typeof BindingUpdates.Type

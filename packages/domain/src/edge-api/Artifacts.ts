@@ -4,8 +4,7 @@ import { responses } from "../errors/ErrorTable.ts"
 import { listQuery, page } from "../http/Page.ts"
 import { BearerAuthority, RequestIds, SchemaErrors } from "../http/RequestContext.ts"
 import { ArtifactId, RunId } from "../identity/Ids.ts"
-import { createdWithLocation } from "../http/Created.ts"
-import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
+import { createdWithLocation, idempotencyHeaders } from "../http/Writes.ts"
 import { Artifact, PublishArtifact } from "../run/Artifact.ts"
 
 export class EdgeArtifacts extends HttpApiGroup.make("artifacts")

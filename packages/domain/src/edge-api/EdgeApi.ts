@@ -1,23 +1,47 @@
 /**
- * HTTP contract of an Edge, with one module per group. The event stream `/v1/events` is separate (`EventStream`).
+ * HTTP contract of an Edge, with one module per resource. The groups about the Edge as a whole are here: its health, and its link to its Hub. The
+ * event stream `/v1/events` is separate (`EventStream`).
  *
  * Handlers fail with error objects, which `withErrorObject` creates from failures. An invalid request is refused with all of its issues.
  */
-import { HttpApi, OpenApi } from "effect/http-api"
-import { EdgeAgents } from "./Agents.ts"
+import { responses } from "../errors/ErrorTable.ts"
+import { EdgeNotReady, EdgeReadiness, LinkReadiness, Liveness } from "../http/Health.ts"
+import { BearerAuthority, RequestIds, SchemaErrors } from "../http/RequestContext.ts"
+import { EdgeAgents, EdgePresets } from "./Agents.ts"
 import { EdgeArtifacts } from "./Artifacts.ts"
 import { EdgeDiffs } from "./Diffs.ts"
-import { EdgeFiles } from "./Files.ts"
-import { EdgeGrants } from "./Grants.ts"
-import { EdgeHealth } from "./Health.ts"
-import { EdgeHubLink } from "./HubLink.ts"
 import { EdgeInputs } from "./Inputs.ts"
-import { EdgePermissions } from "./Permissions.ts"
-import { EdgePresets } from "./Presets.ts"
+import { EdgeGrants, EdgePermissions } from "./Permissions.ts"
 import { EdgePreviews } from "./Previews.ts"
 import { EdgeRuns } from "./Runs.ts"
-import { EdgeWorkspaces } from "./Workspaces.ts"
+import { EdgeFiles, EdgeWorkspaces } from "./Workspaces.ts"
 import { EdgeWorktrees } from "./Worktrees.ts"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+
+/** Readiness and liveness. */
+export class EdgeHealth extends HttpApiGroup.make("health")
+  .add(
+    HttpApiEndpoint.get("health", "/health", { success: EdgeReadiness, error: EdgeNotReady }),
+    HttpApiEndpoint.get("v1Health", "/v1/health", { success: EdgeReadiness, error: EdgeNotReady }),
+    HttpApiEndpoint.get("live", "/health/live", { success: Liveness })
+  )
+  .middleware(SchemaErrors)
+  .middleware(RequestIds) {}
+
+/** The link of this Edge to its Hub. */
+export class EdgeHubLink extends HttpApiGroup.make("link")
+  .add(
+    HttpApiEndpoint.post("rotate", "/v1/link/rotate", {
+      success: LinkReadiness,
+      error: responses("conflict", "overloaded")
+    }).annotate(
+      OpenApi.Description,
+      "Replaces the key of this device at its Hub. The old key is no longer valid. `conflict` if the Edge is not linked to a Hub."
+    )
+  )
+  .middleware(SchemaErrors)
+  .middleware(BearerAuthority)
+  .middleware(RequestIds) {}
 
 export class EdgeApi extends HttpApi.make("edge")
   .add(

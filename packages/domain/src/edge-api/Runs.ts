@@ -1,17 +1,29 @@
 /** Runs of an Edge: start, input, cancellation, result and log. */
-import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { responses } from "../errors/ErrorTable.ts"
-import { createdWithLocation } from "../http/Created.ts"
+import { createdWithLocation, idempotencyHeaders } from "../http/Writes.ts"
 import { After } from "../http/EventStream.ts"
-import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
 import { Limit, listQuery, page } from "../http/Page.ts"
 import { BearerAuthority, RequestIds, SchemaErrors } from "../http/RequestContext.ts"
 import { RunId } from "../identity/Ids.ts"
-import { PAUSE_TEXT, RESUME_TEXT } from "../run/RunPause.ts"
-import { FINISH_TEXT } from "../run/RunFinish.ts"
 import { CreateRun, Run, RunInput, RunStatus } from "../run/Run.ts"
-import { EventPage, RunPending, RunResult } from "./RunViews.ts"
+import { Envelope } from "../run/RunEvent.ts"
+import { FINISH_TEXT, PAUSE_TEXT, RESUME_TEXT } from "../run/RunRefusals.ts"
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+
+/** Body of 200: a completed run with its final text. */
+export const RunResult = Schema.Struct({ run: Run, text: Schema.String }).annotate({
+  identifier: "RunResult"
+})
+export type RunResult = typeof RunResult.Type
+
+/** Body of 202: the run was still in progress at the end of the wait. Send the request again. */
+export const RunPending = Schema.Struct({ run: Run }).annotate({ identifier: "RunPending" })
+export type RunPending = typeof RunPending.Type
+
+/** One page of a log. `nextCursor` is the next `after` as decimal text, null at the current end of the log. */
+export const EventPage = page(Envelope).annotate({ identifier: "EventPage" })
+export type EventPage = typeof EventPage.Type
 
 const run = { id: RunId }
 

@@ -1,11 +1,36 @@
 /**
- * Health responses. `/health` is readiness: 200 if the service can do its work, 503 if it cannot. `/health/live` is liveness: 200 while the
- * process responds. Every caller may read the status. Details require authorization.
+ * Health responses. `/health` is readiness: 200 if the service can do its work, 503 if it cannot. `/health/live` is liveness: 200 while the process
+ * responds. Every caller may read the status. Details require authorization.
+ *
+ * Also the status of each layer of the contract, the same in its documents, in the documentation and in the public health. Clients of a layer in
+ * development ignore fields and values that they do not have.
  */
-import { Schema } from "effect"
 import { DeviceId } from "../identity/Ids.ts"
 import { ConfinementKind } from "../run/Confinement.ts"
-import { LayerStatus } from "./LayerStatus.ts"
+import { Schema } from "effect"
+
+/** `in development`: paths and fields can change. `contract shaped`: the shape of the events is settled, their vocabulary can grow. */
+export const LayerStatus = Schema.Literals(["in development", "contract shaped"])
+export type LayerStatus = typeof LayerStatus.Type
+
+/** By layer. */
+export const layerStatus = {
+  hubApi: "in development",
+  edgeApi: "in development",
+  eventStreams: "in development",
+  runtimeEvents: "contract shaped",
+  chatEvents: "in development"
+} as const satisfies Readonly<Record<string, LayerStatus>>
+export type Layer = keyof typeof layerStatus
+
+/** Names of the layers, for people. */
+export const layerNames: { readonly [L in Layer]: string } = {
+  hubApi: "Hub API",
+  edgeApi: "Edge API",
+  eventStreams: "WebSocket events",
+  runtimeEvents: "Runtime adapter events",
+  chatEvents: "Chat-platform integration events"
+}
 
 /** Status of a service. `degraded`: a part does not work. With 503, the service cannot work without that part. */
 export const HealthStatus = Schema.Literals(["ok", "degraded"])

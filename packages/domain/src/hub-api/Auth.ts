@@ -6,11 +6,11 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { ApiKey, CreateApiKey, IssuedApiKey } from "../identity/ApiKey.ts"
 import { responses } from "../errors/ErrorTable.ts"
-import { createdResponse } from "../http/Created.ts"
+import { createdResponse } from "../http/Writes.ts"
 import { ApiKeyId, SignInId } from "../identity/Ids.ts"
 import { listQuery, page } from "../http/Page.ts"
 import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
-import { oneLine } from "../text/OneLine.ts"
+import { oneLine } from "../text/Text.ts"
 import { OpenSignIn, SignedIn, SignInKind } from "../identity/User.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 

@@ -1,13 +1,13 @@
 /**
- * Hints of the change feed: the id and the current state of a changed device, approval, question, task, run or message, without its content, and
- * that the reader's preferences have changed.
+ * Change feed: hints about all resources that the caller may see. A hint is the id and the current state of a changed device, approval, question,
+ * task, run or message, without its content, or says that the reader's preferences have changed.
  *
  * A reader that receives a hint reads the resource again. Later versions of the contract can add kinds, so readers ignore unknown kinds.
  */
-import { Schema } from "effect"
+import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { ApprovalState } from "../approval/Approval.ts"
 import { DeviceState } from "../device/Device.ts"
-import { HubRunStatus } from "./HubRun.ts"
+import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
 import {
   ApprovalId,
   DeviceId,
@@ -22,6 +22,10 @@ import {
 import { InputState } from "../input/InputRequest.ts"
 import { DeliveryState } from "../session/Message.ts"
 import { TaskState } from "../task/Task.ts"
+import { HubRunStatus } from "./HubRun.ts"
+import { SessionAuthority } from "./SessionAuthority.ts"
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 
 /** One hint of the change feed. */
 export const ChangeHint = Schema.Union([
@@ -63,3 +67,24 @@ export type ChangeHint = typeof ChangeHint.Type
 
 /** Largest number of devices, of pending approvals and of pending questions that a new reader receives. */
 export const MAX_INITIAL_HINTS = 1_000
+
+/** Live change feed: hints about all resources that the caller may see. */
+export class HubChangeFeed extends HttpApiGroup.make("news")
+  .add(
+    HttpApiEndpoint.get("follow", "/client/news", {
+      success: HttpApiSchema.StreamSse({ data: ChangeHint })
+    })
+      .annotate(RequiredAuthority, "session.open")
+      .annotate(KeyScope, "read")
+      .annotate(
+        OpenApi.Description,
+        "Stream (`text/event-stream`) of hints about devices, approvals, questions, tasks, runs and messages that the caller may see. Each `data:` is " +
+          "a hint as JSON, without the content of the resource. The stream starts with the current state of devices, with pending approvals and " +
+          "with pending questions, up to 1,000 each. Changes follow; of several waiting changes to one resource only the last is sent. A stream cannot be resumed: each " +
+          "connection starts with the current state. The stream ends if the sign-in ends, if the reader stalls for 30 s, or if changes may " +
+          "have been missed."
+      )
+  )
+  .middleware(SchemaErrors)
+  .middleware(SessionAuthority)
+  .middleware(RequestIds) {}

@@ -1,29 +1,52 @@
 /**
- * Chat: integration events from a Gateway, and the binding of chat accounts to users.
+ * Chat: authentication of Gateways, their integration events, and the binding of chat accounts to users.
  *
- * For everything else a Gateway calls the same endpoints as other clients, with its own token and the header `X-Corral-Chat-Account`. On each
- * request the Hub looks up the user of that account. It refuses with `binding_required` if the account is not linked.
+ * A Gateway has its own token. It names chat accounts, never users. For everything but its events it calls the same endpoints as other clients,
+ * with its token and the header `X-Corral-Chat-Account`. On each request the Hub looks up the user of that account. It refuses with
+ * `binding_required` if the account is not linked.
+ *
+ * Does not: implement the middleware. The Hub does.
  */
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { BindingUpdates, NextBindingUpdates } from "../chat/BindingUpdate.ts"
+import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import {
   BindChatAccount,
+  BindingUpdates,
   ChatAccount,
   ChatBinding,
   ChatLink,
   ChatLinkCode,
   ConfirmedChatLink,
-  IntegrationReceipt
+  IntegrationReceipt,
+  NextBindingUpdates
 } from "../chat/ChatAccount.ts"
-import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
-import { responses } from "../errors/ErrorTable.ts"
-import { createdResponse } from "../http/Created.ts"
-import { ChatBindingId } from "../identity/Ids.ts"
 import { IntegrationEvent } from "../chat/Integration.ts"
+import { responses } from "../errors/ErrorTable.ts"
+import { createdResponse } from "../http/Writes.ts"
 import { listQuery, page } from "../http/Page.ts"
-import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
-import { GatewayAuthority } from "./GatewayAuthority.ts"
+import { type CurrentRequestId, RequestIds, SchemaErrors } from "../http/RequestContext.ts"
+import { ChatBindingId } from "../identity/Ids.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
+import {
+  HttpApiEndpoint,
+  HttpApiGroup,
+  HttpApiMiddleware,
+  HttpApiSchema,
+  HttpApiSecurity,
+  OpenApi
+} from "effect/http-api"
+
+/**
+ * Middleware of endpoints that only a Gateway may call.
+ *
+ * @effect-expect-leaking CurrentRequestId | HttpServerRequest | ParsedSearchParams | RouteContext
+ */
+export class GatewayAuthority extends HttpApiMiddleware.Service<
+  GatewayAuthority,
+  { requires: CurrentRequestId }
+>()("corral/domain/GatewayAuthority", {
+  security: { gateway: HttpApiSecurity.bearer },
+  error: responses("unauthorized")
+}) {}
 
 /** Endpoints for Gateways only. */
 export class HubIntegrations extends HttpApiGroup.make("integrations")

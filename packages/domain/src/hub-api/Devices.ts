@@ -1,8 +1,10 @@
 /**
- * Devices, and the devices that the caller may send tasks to (targets).
+ * Devices, the devices that the caller may send tasks to (targets), and profiles and runners of a device, as its Edge has them.
+ *
+ * A device's owner reads its presets, and changes them soon after a sign-in. The Edge decides: from a Hub it takes only profiles that narrow,
+ * unless its configuration file allows more.
  */
-import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import {
   CreateJoinToken,
   Device,
@@ -12,14 +14,15 @@ import {
   Target,
   UpdateDevice
 } from "../device/Device.ts"
-import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { responses } from "../errors/ErrorTable.ts"
-import { createdResponse } from "../http/Created.ts"
-import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
-import { DeviceId, ProjectId } from "../identity/Ids.ts"
 import { listQuery, page } from "../http/Page.ts"
 import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
+import { createdResponse, idempotencyHeaders } from "../http/Writes.ts"
+import { AgentId, DeviceId, ProjectId } from "../identity/Ids.ts"
+import { CreatePreset, Preset, UpdatePreset } from "../run/Preset.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 
 const params = { id: DeviceId }
 const denied = responses("permission_denied")
@@ -85,6 +88,80 @@ export class HubDevices extends HttpApiGroup.make("devices")
       .annotate(RequiredAuthority, "session.open")
       .annotate(KeyScope, "read")
       .annotate(OpenApi.Description, "Devices that the caller may send tasks to.")
+  )
+  .middleware(SchemaErrors)
+  .middleware(SessionAuthority)
+  .middleware(RequestIds) {}
+
+const presetParams = { id: DeviceId, presetId: AgentId }
+
+/** Profiles and runners of a device, as its Edge has them. */
+export class HubPresets extends HttpApiGroup.make("presets")
+  .add(
+    HttpApiEndpoint.get("list", "/client/devices/:id/presets", {
+      params: { id: DeviceId },
+      query: listQuery,
+      success: page(Preset),
+      error: responses(
+        "permission_denied",
+        "target_offline",
+        "conflict",
+        "overloaded",
+        "schema_validation_failed"
+      )
+    })
+      .annotate(RequiredAuthority, "device.own")
+      .annotate(
+        OpenApi.Description,
+        "Reads the presets from the device. Of presets that do more than narrow an adapter, it shows the name only. Fails with `conflict` if its Edge " +
+          "is too old."
+      ),
+    HttpApiEndpoint.post("create", "/client/devices/:id/presets", {
+      params: { id: DeviceId },
+      headers: idempotencyHeaders,
+      payload: CreatePreset,
+      success: Preset.pipe(createdResponse),
+      error: responses(
+        "permission_denied",
+        "target_offline",
+        "conflict",
+        "overloaded",
+        "schema_validation_failed",
+        "idempotency_conflict",
+        "idempotency_in_flight"
+      )
+    })
+      .annotate(RequiredAuthority, "device.own")
+      .annotate(
+        OpenApi.Description,
+        "Adds a profile to the device, for the next run. For its owner, in a browser with a sign-in of the last 15 minutes. Settings that start " +
+          "programs, pass variables or allow actions are `permission_denied`, unless the device's configuration file has `remotePresets`."
+      ),
+    HttpApiEndpoint.patch("update", "/client/devices/:id/presets/:presetId", {
+      params: presetParams,
+      payload: UpdatePreset,
+      success: Preset,
+      error: responses(
+        "permission_denied",
+        "not_found",
+        "target_offline",
+        "conflict",
+        "overloaded",
+        "schema_validation_failed"
+      )
+    })
+      .annotate(RequiredAuthority, "device.own")
+      .annotate(
+        OpenApi.Description,
+        "Changes settings; `null` removes one. The rules of its creation apply."
+      ),
+    HttpApiEndpoint.delete("remove", "/client/devices/:id/presets/:presetId", {
+      params: presetParams,
+      success: HttpApiSchema.NoContent,
+      error: responses("permission_denied", "not_found", "target_offline", "conflict", "overloaded")
+    })
+      .annotate(RequiredAuthority, "device.own")
+      .annotate(OpenApi.Description, "Removes the preset. The rules of its creation apply.")
   )
   .middleware(SchemaErrors)
   .middleware(SessionAuthority)

@@ -1,27 +1,57 @@
 /**
- * HTTP contract of a Hub, with one module per group. The event stream `/client/events` is separate (`EventStream`).
+ * HTTP contract of a Hub, with one module per resource. The public endpoints are here: readiness, liveness, the status of each layer, and counts.
+ * The event stream `/client/events` is separate (`EventStream`).
  *
  * Missing and forbidden resources are indistinguishable: both are `permission_denied`.
  */
-import { HttpApi, OpenApi } from "effect/http-api"
+import { RequiredAuthority } from "../access/EndpointAuthority.ts"
+import {
+  Liveness,
+  PublicHealth,
+  PublicNotReady,
+  PublicStats,
+  PublicStatus,
+  PublicStatusNotReady
+} from "../http/Health.ts"
+import { RequestIds } from "../http/RequestContext.ts"
 import { HubApprovals } from "./Approvals.ts"
 import { HubAudit } from "./AuditTrail.ts"
 import { HubApiKeys, HubAuth, HubSignIn } from "./Auth.ts"
+import { HubChangeFeed } from "./ChangeHint.ts"
 import { HubChatBindings, HubIntegrations } from "./Chat.ts"
-import { HubConversations } from "./Conversations.ts"
-import { HubDeviceRegistration, HubDevices } from "./Devices.ts"
+import { HubConversations, HubSessions } from "./Sessions.ts"
+import { HubDeviceRegistration, HubDevices, HubPresets } from "./Devices.ts"
 import { HubFiles } from "./Files.ts"
-import { HubChangeFeed } from "./ChangeFeed.ts"
 import { HubInputs } from "./Inputs.ts"
-import { HubPresets } from "./Presets.ts"
 import { HubPreferences } from "./Preferences.ts"
 import { HubProjects } from "./Projects.ts"
-import { HubPublic } from "./Public.ts"
 import { HubRuns } from "./Runs.ts"
 import { HubSearch } from "./Search.ts"
-import { HubSessions } from "./Sessions.ts"
 import { HubTasks } from "./Tasks.ts"
 import { HubUploads } from "./Uploads.ts"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+
+/** Public endpoints of a Hub: readiness, liveness, the status of each layer, and counts. */
+export class HubPublic extends HttpApiGroup.make("public")
+  .add(
+    HttpApiEndpoint.get("health", "/health", { success: PublicHealth, error: PublicNotReady }).annotate(
+      RequiredAuthority,
+      "public.read"
+    ),
+    HttpApiEndpoint.get("live", "/health/live", { success: Liveness }).annotate(
+      RequiredAuthority,
+      "public.read"
+    ),
+    HttpApiEndpoint.get("publicHealth", "/api/public/health", {
+      success: PublicStatus,
+      error: PublicStatusNotReady
+    }).annotate(RequiredAuthority, "public.read"),
+    HttpApiEndpoint.get("publicStats", "/api/public/stats", { success: PublicStats }).annotate(
+      RequiredAuthority,
+      "public.read"
+    )
+  )
+  .middleware(RequestIds) {}
 
 export class HubApi extends HttpApi.make("hub")
   .add(

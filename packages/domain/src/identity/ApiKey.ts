@@ -4,7 +4,7 @@
  */
 import { Effect, Schema } from "effect"
 import { ApiKeyId } from "./Ids.ts"
-import { oneLine } from "../text/OneLine.ts"
+import { oneLine } from "../text/Text.ts"
 
 /** Scope of an API key. `read` allows reads, `write` allows changes. */
 export const ApiKeyScope = Schema.Literals(["read", "write"])

@@ -1,5 +1,5 @@
 /** Clock of a time zone, and whether a time is in quiet hours. Without schemas: browsers load it. */
-import type { QuietHours } from "./QuietHours.ts"
+import type { QuietHours } from "./Preferences.ts"
 
 /** The time of day, such as `07:30`. Throws for a name that is not a time zone. `undefined`: the time zone of the reader. `at` is in Unix milliseconds. */
 export const timeOfDayIn = (timeZone: string | undefined, at: number): string =>

@@ -1,14 +1,38 @@
 /**
- * Preferences of a user: one small document at the Hub, the same in every browser, chat and terminal of the user.
+ * Preferences of a user: one small document at the Hub, the same in every browser, chat and terminal of the user. Quiet hours are a time of each
+ * day, in a time zone, in which no notification is sent.
  *
  * Does not: contain anything that a project, a run or another user depends on.
  */
-import { Schema } from "effect"
 import { RunMode } from "../approval/RunMode.ts"
 import { AgentId, DeviceId, ProjectId, WorkspaceId } from "../identity/Ids.ts"
 import { isStorableText } from "../text/Text.ts"
-import { MAX_LAST_CHOICES } from "./LastChoices.ts"
-import { QuietHours } from "./QuietHours.ts"
+import { MAX_LAST_CHOICES } from "./ChangedPreferences.ts"
+import { timeOfDayIn } from "./ClockOfZone.ts"
+import { Schema } from "effect"
+
+const timeOfDay = Schema.String.check(
+  Schema.isPattern(/^(?:[01]\d|2[0-3]):[0-5]\d$/, { expected: "a time of day such as 22:00" })
+)
+
+const isTimeZone = (name: string): boolean => {
+  try {
+    return timeOfDayIn(name, 0) !== ""
+  } catch {
+    return false
+  }
+}
+
+const timeZone = Schema.String.check(
+  Schema.isMaxLength(64),
+  Schema.makeFilter(isTimeZone, { expected: "a time zone such as Europe/Berlin" })
+)
+
+/** From `from` to before `to`, over midnight if `to` is the earlier one. */
+export const QuietHours = Schema.Struct({ from: timeOfDay, to: timeOfDay, timeZone })
+  .check(Schema.makeFilter(({ from, to }) => from !== to, { expected: "two different times" }))
+  .annotate({ identifier: "QuietHours" })
+export type QuietHours = typeof QuietHours.Type
 
 /** Largest document, as JSON in UTF-8. */
 export const MAX_PREFERENCES_BYTES = 16_384

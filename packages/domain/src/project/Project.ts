@@ -5,8 +5,7 @@ import { Schema } from "effect"
 import { DeviceId, ProjectId, UserId, WorkspaceId } from "../identity/Ids.ts"
 import { RunDuration } from "../run/Budget.ts"
 import { CreateRun } from "../run/Run.ts"
-import { oneLine } from "../text/OneLine.ts"
-import { isStorableText } from "../text/Text.ts"
+import { isStorableText, oneLine } from "../text/Text.ts"
 
 /** Role of a member, weakest first. A role includes the rights of the weaker ones. `Authorization` has the rights. */
 export const ProjectRole = Schema.Literals(["viewer", "member", "admin", "owner"])

@@ -4,8 +4,7 @@
  * Guarantees: at most `MAX_BLOCKS` blocks and `MAX_TEXT` characters in all. The oldest blocks are shortened first, then dropped; pending
  * approvals and the last block stay whole. A block that changes is replaced, so that a renderer can compare blocks by identity.
  */
-import { excerptOf, excerptOfEnd } from "./BoundedText.ts"
-import type { RunBlock } from "./RunBlock.ts"
+import { excerptOf, excerptOfEnd, type RunBlock } from "./RunBlock.ts"
 
 /** Characters of all blocks together. */
 export const MAX_TEXT = 16_777_216

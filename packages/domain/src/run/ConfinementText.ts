@@ -1,9 +1,27 @@
 /**
- * Confinement of a run in words, for terminals and programs without their own texts. Imports no runtime code, so that it fits a browser.
+ * Confinement of a run in words, for terminals and programs without their own texts. Also the hint, by the words that a program printed, what the
+ * confinement may have to do with its end without a result: `confined` in the details of the error. Imports no runtime code, so that it fits a
+ * browser.
  */
-import type { ConfinedHint } from "./ConfinedFailure.ts"
 import type { KernelRefusal, RunConfinement } from "./Confinement.ts"
-import type { RunMode } from "./Run.ts"
+import type { RunFailure, RunMode } from "./Run.ts"
+
+/**
+ * `temporary`: a file in `/tmp`, of which a run has its own. `hidden`: a file that the run does not see. `refused`: a file or a system call.
+ * `network`: a host that is not allowed. `unknown`: the program gave no reason.
+ */
+export const confinedHints = ["temporary", "hidden", "refused", "network", "unknown"] as const
+export type ConfinedHint = (typeof confinedHints)[number]
+
+/** The hint of a failure; `undefined` if it has none. */
+export const confinedHintOf = ({ details }: Pick<RunFailure, "details">): ConfinedHint | undefined =>
+  confinedHints.find((hint) => hint === details?.["confined"])
+
+/** The last lines that the program printed to stderr; `undefined` if there are none. */
+export const lastWordsOf = ({ details }: Pick<RunFailure, "details">): string | undefined => {
+  const words = details?.["said"]
+  return typeof words === "string" && words.trim() !== "" ? words : undefined
+}
 
 /** Why a run is not confined, as a sentence. `undefined` if it is confined, or if its mode says that it is not. */
 export const confinementFailure = ({ kind, reason }: RunConfinement, mode: RunMode): string | undefined =>

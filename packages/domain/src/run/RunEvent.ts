@@ -20,11 +20,9 @@ import {
 import { answerRecord, InputState, RequestedInput } from "../input/InputRequest.ts"
 import { KernelRefusal, RunConfinement } from "./Confinement.ts"
 import { ProjectSettingsReport } from "./ProjectSettings.ts"
-import { protectedChangesFields } from "./ProtectedChange.ts"
-import { repositoryChangedFields } from "./RepositoryChange.ts"
+import { protectedChangesFields, repositoryChangedFields } from "./ProtectedChange.ts"
 import { RunFailure, RunInput, RunMode, Usage } from "./Run.ts"
-import { Step } from "./Steps.ts"
-import { WorkEnd, WorkKind } from "./Work.ts"
+import { Step, WorkEnd, WorkKind } from "./Work.ts"
 import { unknownChangesFields } from "../changes/UnknownChanges.ts"
 import { LeftOut, WorktreeStart } from "./Worktree.ts"
 

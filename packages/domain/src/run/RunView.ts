@@ -10,11 +10,20 @@ import { firstCharacters } from "../text/Cut.ts"
 import { BlockList } from "./BlockList.ts"
 import { confinementFailure } from "./ConfinementText.ts"
 import { editedLabel } from "./EditedLabel.ts"
-import { appendText, boundText, boundTextEnd, boundTextEnds, type BoundedText } from "./BoundedText.ts"
+import {
+  appendText,
+  type BoundedText,
+  boundText,
+  boundTextEnd,
+  boundTextEnds,
+  type EndBlock,
+  type MessageBlock,
+  type PauseBlock,
+  type RunBlock
+} from "./RunBlock.ts"
 import { envelopeOf, type MissingEvents, type SequencedEvent } from "./EventSequence.ts"
 import { type EventHandlers, handleEvent } from "./EventTable.ts"
 import { approvalResolution, inputResolution } from "./Resolution.ts"
-import type { EndBlock, MessageBlock, PauseBlock, RunBlock } from "./RunBlock.ts"
 import type { RunStatus } from "./Run.ts"
 import type { Envelope, EventOf, PayloadOf, RunEvent } from "./RunEvent.ts"
 import type { TerminalType } from "./RunEnd.ts"

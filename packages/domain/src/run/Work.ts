@@ -1,5 +1,6 @@
 /**
- * Work: what a runtime does in the background, next to or after its turns. A run does not complete while work is outstanding.
+ * Steps and work: the list of what an agent intends to do, as it keeps it, and what a runtime does in the background, next to or after its turns. A
+ * run does not complete while work is outstanding.
  *
  * Imports no schema of a run, so that the event table can use it.
  */
@@ -24,3 +25,14 @@ export const MAX_OUTSTANDING = 1_000
 
 /** Longest title of work, in characters. */
 export const MAX_WORK_TITLE = 200
+
+/** One step. A list is always sent whole. */
+export const Step = Schema.Struct({
+  id: Schema.String,
+  text: Schema.String,
+  state: Schema.Literals(["pending", "in_progress", "completed", "cancelled"])
+}).annotate({ identifier: "Step" })
+export type Step = typeof Step.Type
+
+/** Longest list of steps. */
+export const MAX_STEPS = 200

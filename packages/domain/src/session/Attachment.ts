@@ -5,7 +5,7 @@
  */
 import { Schema } from "effect"
 import { AttachmentId } from "../identity/Ids.ts"
-import { oneLine } from "../text/OneLine.ts"
+import { oneLine } from "../text/Text.ts"
 import { attachmentMediaTypes, MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS } from "./AttachmentRules.ts"
 
 /** Accepted media types. Send other kinds of text as `text/plain`. */

@@ -1,5 +1,6 @@
 /**
- * Check that the bytes of a file are of its declared media type, piece by piece.
+ * Media types of files by their content: the check, piece by piece, that bytes are of their declared type, and the type of a whole file. Announced
+ * types and names of images say nothing.
  *
  * Guarantees: an image or a PDF document begins with the signature of its type, and a text is UTF-8 without U+0000.
  * Does not: decode images or documents.
@@ -65,4 +66,27 @@ const textCheck = (): ContentCheck => {
 export const contentCheck = (mediaType: AttachmentMediaType): ContentCheck => {
   const alternatives = signatures[mediaType]
   return alternatives === undefined ? textCheck() : signatureCheck(alternatives)
+}
+
+const signedTypes = ["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"] as const
+
+/** Kinds of text, by the end of the name. */
+const textTypes = new Map<string, AttachmentMediaType>([
+  [".md", "text/markdown"],
+  [".markdown", "text/markdown"],
+  [".csv", "text/csv"],
+  [".json", "application/json"]
+])
+
+const isOfType = (content: Uint8Array, mediaType: AttachmentMediaType): boolean => {
+  const check = contentCheck(mediaType)
+  return check.accepts(content) && check.isComplete()
+}
+
+/** `undefined` if it is neither an accepted image, nor a PDF document, nor text. */
+export const fileMediaType = (name: string, content: Uint8Array): AttachmentMediaType | undefined => {
+  const dot = name.lastIndexOf(".")
+  // A name that begins with its only dot has no ending.
+  const textType = (dot > 0 ? textTypes.get(name.slice(dot).toLowerCase()) : undefined) ?? "text/plain"
+  return [...signedTypes, textType].find((mediaType) => isOfType(content, mediaType))
 }

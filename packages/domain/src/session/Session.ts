@@ -1,10 +1,8 @@
-/**
- * Sessions: conversations of users and agents in a project. Not sign-ins, which are in `User`.
- */
-import { Schema } from "effect"
+/** Sessions: conversations of users and agents in a project, with reading marks, exports and forks. Not sign-ins, which are in `User`. */
+import { AgentInstanceId, MessageId, ProjectId, RunId, SessionId, UserId } from "../identity/Ids.ts"
 import { AgentInstance } from "../run/AgentProfile.ts"
-import { AgentInstanceId, ProjectId, RunId, SessionId, UserId } from "../identity/Ids.ts"
 import { isStorableText } from "../text/Text.ts"
+import { Schema } from "effect"
 
 /** State of a session. `archived` and `closed` sessions are read-only. An archived session can be reopened, a closed one cannot. */
 export const SessionState = Schema.Literals(["active", "archived", "closed"])
@@ -72,3 +70,26 @@ export const titleFrom = (message: string): string | undefined => {
         .join("")
         .trimEnd()}…`
 }
+
+/** Unread messages are counted up to this number. */
+export const MAX_UNREAD = 100
+
+/** Body of POST /client/sessions/{id}/read: the last message that the caller has read. */
+export const MarkRead = Schema.Struct({ messageId: MessageId }).annotate({ identifier: "MarkRead" })
+export type MarkRead = typeof MarkRead.Type
+
+/** The caller's place in a session. `unread` counts later messages of others, up to 100. */
+export const ReadPosition = Schema.Struct({
+  sessionId: SessionId,
+  messageId: MessageId,
+  unread: Schema.Int
+}).annotate({ identifier: "ReadPosition" })
+export type ReadPosition = typeof ReadPosition.Type
+
+/** Body of POST /client/sessions/{id}/fork: the last message of the new session's history. */
+export const ForkSession = Schema.Struct({ messageId: MessageId }).annotate({ identifier: "ForkSession" })
+export type ForkSession = typeof ForkSession.Type
+
+/** Format of an export. */
+export const ExportFormat = Schema.Literals(["markdown", "json"])
+export type ExportFormat = typeof ExportFormat.Type

@@ -1,4 +1,4 @@
-/** Cuts of text that fits somewhere. Guarantees: none ends or begins with half of a surrogate pair that it has cut. */
+/** Cuts of text that fits somewhere, and of trailing characters. Guarantees: none ends or begins with half of a surrogate pair that it has cut. */
 
 const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff
 const isLow = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff
@@ -59,4 +59,11 @@ export const splitEnds = (text: string): SplitEnds | undefined => {
   return count === "" || !Number.isSafeInteger(missing)
     ? undefined
     : { start: text.slice(0, at), missing, end: text.slice(to + AFTER_COUNT.length) }
+}
+
+/** The text without trailing repetitions of `character`. */
+export const withoutTrailing = (text: string, character: string): string => {
+  let end = text.length
+  while (end > 0 && text.charAt(end - 1) === character) end--
+  return text.slice(0, end)
 }

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { beyondEnd, startAfter } from "../../src/http/EventPosition.ts"
+import { beyondEnd, startAfter } from "../../src/http/EventStream.ts"
 import { SchemaValidationFailed } from "../../src/errors/Failures.ts"
 
 /** The issue of a refused position. */

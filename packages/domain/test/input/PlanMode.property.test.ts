@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { effort } from "@corral/testing/time/Effort"
 import { endsWithPlan, RunMode } from "../../src/approval/RunMode.ts"
-import { planModeIssues } from "../../src/input/PlanMode.ts"
+import { planModeIssues } from "../../src/input/AnswerCheck.ts"
 
 const mode = fc.constantFrom(...RunMode.literals)
 const offered = fc.subarray([...RunMode.literals])

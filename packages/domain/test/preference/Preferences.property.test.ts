@@ -2,8 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import * as fc from "fast-check"
 import type { ProjectId } from "../../src/identity/Ids.ts"
-import { MAX_LAST_CHOICES, withChoice } from "../../src/preference/LastChoices.ts"
-import { mergedFields } from "../../src/preference/MergedFields.ts"
+import { MAX_LAST_CHOICES, mergedFields, withChoice } from "../../src/preference/ChangedPreferences.ts"
 import { type PreferenceChanges, Preferences, readableFields } from "../../src/preference/Preferences.ts"
 
 const nullable = <A>(value: fc.Arbitrary<A>) => fc.option(value, { freq: 3 })

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import * as fc from "fast-check"
 import { isQuiet } from "../../src/preference/ClockOfZone.ts"
-import { QuietHours } from "../../src/preference/QuietHours.ts"
+import { QuietHours } from "../../src/preference/Preferences.ts"
 
 const minutesOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3))
 const timeOf = (minutes: number): string =>

@@ -1,9 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import { Decision, DecisionScope } from "../../src/approval/Approval.ts"
-import { isTerminal } from "../../src/run/RunEnd.ts"
+import { isTerminal, isTerminalType } from "../../src/run/RunEnd.ts"
 import type { EventDraft } from "../../src/run/RunEvent.ts"
-import { isTerminalType } from "../../src/run/RunEnd.ts"
 import {
   isSettling,
   transition,

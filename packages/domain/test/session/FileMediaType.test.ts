@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { fileMediaType } from "../../src/session/FileMediaType.ts"
+import { fileMediaType } from "../../src/session/ContentCheck.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { appendText, boundText, excerptOf, MAX_KEPT_TEXT } from "../../src/run/BoundedText.ts"
+import { appendText, boundText, excerptOf, MAX_KEPT_TEXT } from "../../src/run/RunBlock.ts"
 import { charactersFrom, firstCharacters } from "../../src/text/Cut.ts"
 
 /** Text of characters of one and two UTF-16 units, without halves. */

@@ -7,8 +7,14 @@
  * `-O`, `--show-signature`), read another repository, or open an editor.
  */
 import { grantabilityOf, interpreters, shells } from "./Interpreters.ts"
-import { type OptionList, optionList, readWords } from "./KnownOptions.ts"
-import { isPlainForScript, type ToolWords, toolWords } from "./KnownTools.ts"
+import {
+  isPlainForScript,
+  optionList,
+  type OptionList,
+  readWords,
+  toolWords,
+  type ToolWords
+} from "./KnownTools.ts"
 import { systemProgramOf } from "./ProgramName.ts"
 
 const commits =

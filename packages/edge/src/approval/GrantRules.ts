@@ -19,7 +19,7 @@ import type { Need } from "./Needs.ts"
 import { operandAnswer } from "./OrdinaryFiles.ts"
 import type { PathTarget, WorkspacePaths } from "./PathTarget.ts"
 import { operandUseOf } from "./PrefixPrograms.ts"
-import { isAssignment, unwrapCommand } from "./Wrappers.ts"
+import { isAssignment, unwrapCommand } from "./ProgramName.ts"
 
 /** Whether `items` match `pattern`. A part with `isMany(part)` matches any number of items that `mayFill`. */
 const fits = <P, I>(

@@ -4,9 +4,8 @@
  *
  * In doubt, the user is asked: an unknown subcommand of Git may be an alias for any program. This module knows names; `CarriedCommand` recognizes arguments with a command or code.
  */
-import { carriesCommand, runsByScript } from "./CarriedCommand.ts"
+import { carriesCommand, changesTextOnly, runsByScript } from "./CarriedCommand.ts"
 import { programOf } from "./ProgramName.ts"
-import { changesTextOnly } from "./SedScript.ts"
 
 const subcommands = new Set(
   (

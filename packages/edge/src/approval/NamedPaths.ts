@@ -5,9 +5,8 @@
  */
 import { basename } from "node:path"
 import { isGrantableTarget, type WorkspacePaths } from "./PathTarget.ts"
-import { withoutSedScripts } from "./SedScript.ts"
-import { isOfSystem, programOf } from "./ProgramName.ts"
-import { isAssignment, unwrapCommand } from "./Wrappers.ts"
+import { withoutSedScripts } from "./CarriedCommand.ts"
+import { isAssignment, isOfSystem, programOf, unwrapCommand } from "./ProgramName.ts"
 
 /** Maximum number of lookups per command. */
 const MAX_PATHS = 1_024

@@ -8,7 +8,7 @@
 import type { Command, Redirect, Redirection } from "unbash"
 import { MAX_WORDS } from "./RiskyWords.ts"
 import { isLiteral, isPlainText, isPlainVariable } from "./ShellWord.ts"
-import { unwrapCommand } from "./Wrappers.ts"
+import { unwrapCommand } from "./ProgramName.ts"
 
 /** A file that a redirection writes, relative to the folder of its segment. If not `exact`, its text is as written. */
 interface WrittenFile {

@@ -1,24 +1,137 @@
 /**
- * Artifacts of runs. The content is a file named by its hash; its description is a row.
+ * Artifacts of runs. The content is a file named by its hash, `ab/<sha256>` in one folder, mode 0600, each content once; its description is a row.
  *
- * Guarantees: a content is on disk before its row, so a row always has its content. A crash may leave a content without a row; it is
- * removed after the next start.
+ * Guarantees: a content is written under a temporary name, made durable, then renamed: a name has its whole content or does not exist. A content is
+ * on disk before its row, so a row always has its content. A crash may leave a content without a row; it is removed after the next start.
  *
  * Does not: interpret the content.
  */
-import { firstCharacters } from "@corral/domain/text/Cut"
-import { capped } from "@corral/domain/text/CappedPattern"
-import { NodeStream } from "@effect/platform-node"
-import type { Artifact } from "@corral/domain/run/Artifact"
+import { Store, type StoreFailed, type Write } from "../store/Store.ts"
+import { parseStored } from "../store/StoreDamage.ts"
 import { NotFound } from "@corral/domain/errors/Failures"
 import type { ArtifactId, RunId } from "@corral/domain/identity/Ids"
-import { Clock, Context, Data, Effect, Layer, Stream } from "effect"
-import { createReadStream, statSync } from "node:fs"
-import { join } from "node:path"
+import type { Artifact } from "@corral/domain/run/Artifact"
+import { capped } from "@corral/domain/text/CappedPattern"
+import { firstCharacters } from "@corral/domain/text/Cut"
 import { mint } from "@corral/service/Identifiers"
-import { Store, type StoreFailed, type Write } from "../store/Store.ts"
-import { ContentFiles } from "./ContentFiles.ts"
-import { parseStored } from "../store/StoreDamage.ts"
+import { makeFolder } from "@corral/service/MakeFolder"
+import { NodeStream } from "@effect/platform-node"
+import { Clock, Context, Data, Effect, Layer, Stream } from "effect"
+import { createHash, randomUUID } from "node:crypto"
+import { createReadStream, readdirSync, rmSync, statSync, unlinkSync, utimesSync } from "node:fs"
+import { open, rename, rm, statfs } from "node:fs/promises"
+import { dirname, join } from "node:path"
+
+interface StoredContent {
+  readonly sha256: string
+  readonly size: number
+}
+
+/** Chunk that is hashed and written at a time, so that the event loop is not blocked for longer. */
+const PIECE = 1_048_576
+
+const contentName = /^[0-9a-f]{64}$/
+
+/** Contents as files named by their hash. */
+class ContentFiles {
+  readonly #folder: string
+  readonly #now: () => number
+
+  constructor(folder: string, now: () => number) {
+    this.#folder = folder
+    this.#now = now
+    // Temporary files of an earlier process.
+    rmSync(this.#incoming, { recursive: true, force: true })
+    makeFolder(this.#incoming)
+  }
+
+  get #incoming(): string {
+    return join(this.#folder, "incoming")
+  }
+
+  path(sha256: string): string {
+    return join(this.#folder, sha256.slice(0, 2), sha256)
+  }
+
+  /** Free space of the disk for an ordinary user, in bytes. */
+  async free(): Promise<number> {
+    const { bavail, bsize } = await statfs(this.#folder)
+    return bavail * bsize
+  }
+
+  /** Succeeds when the content is durable under its hash. */
+  async write(bytes: Uint8Array): Promise<StoredContent> {
+    const incoming = join(this.#incoming, randomUUID())
+    try {
+      const content = { sha256: await this.#writeTo(incoming, bytes), size: bytes.length }
+      if (!this.#touch(content)) await this.#settle(incoming, this.path(content.sha256))
+      return content
+    } finally {
+      await rm(incoming, { force: true })
+    }
+  }
+
+  /** Deletes a content unless rows name it, or it was written at `since` (Unix milliseconds) or later. */
+  removeUnnamed(sha256: string, since: number, isNamed: (sha256: string) => boolean): void {
+    const path = this.path(sha256)
+    const stats = statSync(path, { throwIfNoEntry: false })
+    // Check and removal are synchronous: no write can reuse the content in between.
+    if (stats !== undefined && stats.mtimeMs < since && !isNamed(sha256)) unlinkSync(path)
+  }
+
+  /** The first two digits of the stored contents' hashes. */
+  prefixes(): ReadonlyArray<string> {
+    return readdirSync(this.#folder).filter((name) => /^[0-9a-f]{2}$/.test(name))
+  }
+
+  contents(prefix: string): ReadonlyArray<string> {
+    return readdirSync(join(this.#folder, prefix)).filter((name) => contentName.test(name))
+  }
+
+  async #writeTo(path: string, bytes: Uint8Array): Promise<string> {
+    const hash = createHash("sha256")
+    const file = await open(path, "wx", 0o600)
+    try {
+      for (let at = 0; at < bytes.length; at += PIECE) {
+        const piece = bytes.subarray(at, at + PIECE)
+        hash.update(piece)
+        await file.writeFile(piece)
+      }
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    return hash.digest("hex")
+  }
+
+  /** Updates the time of a stored content; false if it is not stored completely. */
+  #touch({ sha256, size }: StoredContent): boolean {
+    const path = this.path(sha256)
+    if (statSync(path, { throwIfNoEntry: false })?.size !== size) return false
+    const now = new Date(this.#now())
+    utimesSync(path, now, now)
+    return true
+  }
+
+  async #settle(incoming: string, path: string): Promise<void> {
+    makeFolder(dirname(path))
+    const now = new Date(this.#now())
+    utimesSync(incoming, now, now)
+    await rename(incoming, path)
+    // Makes the name durable too: in its folder, and the folder in its parent.
+    await syncFolder(dirname(path))
+    await syncFolder(this.#folder)
+  }
+}
+
+const syncFolder = async (path: string): Promise<void> => {
+  const folder = await open(path, "r")
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
 
 // Rows of artifacts: their descriptions without the content. Written in the transaction of the events that name them.
 

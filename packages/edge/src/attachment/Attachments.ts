@@ -1,27 +1,31 @@
 /**
- * Files of messages on this machine: in a folder for each conversation, in the Edge's home and outside every workspace. They stay as long as a run of their session has a log, so that
- * later turns can read them.
+ * Files of messages on this machine: in a folder for each conversation, in the Edge's home and outside every workspace. They stay as long as a run
+ * of their session has a log, so that later turns can read them. A runtime receives images where it takes them, and a sentence in the prompt with
+ * the paths of all files.
  *
- * Guarantees: folders have the mode 0700 and files 0600. No file is deleted between its receipt and the start of the run that needs it. Names of different attachments differ, on file
- * systems that fold case too. A name has only letters, digits, `.`, `_` and `-`, begins with the attachment's id, and is at most 200 bytes long. So no tool reads a file by its name as
- * settings or instructions, and no program reads the name as an option, a pattern or a path.
+ * Guarantees: folders have the mode 0700 and files 0600. No file is deleted between its receipt and the start of the run that needs it. Names of
+ * different attachments differ, on file systems that fold case too. A name has only letters, digits, `.`, `_` and `-`, begins with the attachment's
+ * id, and is at most 200 bytes long. So no tool reads a file by its name as settings or instructions, and no program reads the name as an option, a
+ * pattern or a path.
  *
  * Does not: know a Hub. The caller reads the bytes.
  */
-import { Internal, Overloaded } from "@corral/domain/errors/Failures"
-import type { AttachmentId, RunId, SessionId } from "@corral/domain/identity/Ids"
-import type { CommandAttachments } from "@corral/domain/link/EdgeCommand"
-import type { Attachment } from "@corral/domain/session/Attachment"
-import { makeFolder } from "@corral/service/MakeFolder"
-import { Clock, Context, Effect, Layer } from "effect"
-import { createHash, type Hash } from "node:crypto"
-import { constants, realpathSync } from "node:fs"
-import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises"
-import { extname, join } from "node:path"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findRun, hasOtherLog, sessionsWithLogs } from "../log/Runs.ts"
 import { fileReason } from "../store/FileReason.ts"
 import { Store } from "../store/Store.ts"
+import { Internal, Overloaded } from "@corral/domain/errors/Failures"
+import type { AttachmentId, RunId, SessionId } from "@corral/domain/identity/Ids"
+import type { CommandAttachments } from "@corral/domain/link/EdgeCommand"
+import type { AnyRuntimeAdapter, RunImage } from "@corral/domain/run/RuntimeAdapter"
+import type { Attachment } from "@corral/domain/session/Attachment"
+import { isImage } from "@corral/domain/session/AttachmentRules"
+import { makeFolder } from "@corral/service/MakeFolder"
+import { Clock, Context, Effect, Layer } from "effect"
+import { createHash, type Hash } from "node:crypto"
+import { constants, realpathSync } from "node:fs"
+import { type FileHandle, open, readdir, readFile, rename, rm, stat } from "node:fs/promises"
+import { extname, join } from "node:path"
 
 /** Bytes of a name after the id. */
 const MAX_BYTES = 160
@@ -175,7 +179,7 @@ const stored = <A>({ name }: Attachment, operation: () => Promise<A>): Effect.Ef
   })
 
 /** A file of a message, with its absolute real path. */
-export interface PlacedAttachment extends Attachment {
+interface PlacedAttachment extends Attachment {
   readonly path: string
 }
 
@@ -187,7 +191,7 @@ export interface TurnAttachments {
 }
 
 /** Reads bytes of an attachment from an offset. */
-export type ReadAttachment<E> = (id: AttachmentId, offset: number) => Effect.Effect<Uint8Array, E>
+type ReadAttachment<E> = (id: AttachmentId, offset: number) => Effect.Effect<Uint8Array, E>
 
 export class Attachments extends Context.Service<
   Attachments,
@@ -303,3 +307,43 @@ const foldersBefore = async (folder: string, before: number): Promise<ReadonlyAr
   }
   return old
 }
+
+/** Largest image that a model service accepts, and largest total of one turn. Larger images are named by their paths only. */
+const MAX_IMAGE_BYTES = 5 * 1_048_576
+const MAX_IMAGES_BYTES = 20 * 1_048_576
+
+const listOf = (introduction: string, files: ReadonlyArray<PlacedAttachment>): ReadonlyArray<string> =>
+  files.length === 0 ? [] : [introduction, ...files.map(({ path }) => `- ${path}`), ""]
+
+/** What the prompt says of the files, after the user's text; empty without files. */
+export const attachmentNote = ({ earlier, message }: TurnAttachments): string =>
+  [
+    ...listOf("Files that are attached to this message. Read them at these paths:", message),
+    ...listOf("Files that were attached to earlier messages:", earlier)
+  ]
+    .join("\n")
+    .trimEnd()
+
+/** A text with a note after it. */
+export const withNote = (text: string, note: string): string => (note === "" ? text : `${text}\n\n${note}`)
+
+/** The images that the model receives with the prompt. */
+export const imagesFor = Effect.fnUntraced(function* (
+  { images }: AnyRuntimeAdapter,
+  { message }: TurnAttachments
+): Effect.fn.Return<ReadonlyArray<RunImage>, Overloaded> {
+  if (images !== "native") return []
+  let left = MAX_IMAGES_BYTES
+  const chosen = message.filter((file) => {
+    if (!isImage(file) || file.bytes > Math.min(left, MAX_IMAGE_BYTES)) return false
+    left -= file.bytes
+    return true
+  })
+  return yield* Effect.forEach(chosen, ({ mediaType, name, path }) =>
+    Effect.tryPromise({
+      try: async (): Promise<RunImage> => ({ path, mediaType, base64: await readFile(path, "base64") }),
+      catch: (cause) =>
+        new Overloaded({ message: `The Edge can't read the attachment ${name}: ${fileReason(cause)}.` })
+    })
+  )
+})

@@ -1,24 +1,74 @@
 /**
- * Files that the program of one run puts into the folder that `CORRAL_ARTIFACTS` names, published as artifacts: after tool calls, and when its
- * processes have ended.
+ * Files of a run that become artifacts: those that its program puts into the folder that `CORRAL_ARTIFACTS` names, published after tool calls and
+ * when its processes have ended, and those that a tool of the owner publishes from the run's folder.
  *
  * Guarantees: a name with a content is published once, also by a later Edge. A file that changes while it is read is published when it no longer
- * changes, at the latest at the end. Only regular files with one name are read. What is not published is said in a notice.
+ * changes, at the latest at the end. Only regular files with one name are read. What is not published is said in a notice. A file that a tool
+ * publishes is read from one opened file inside the folder; files of git and files that hold credentials are refused.
  *
  * Does not: read below subfolders, delete files, or take secrets out of contents.
  */
-import type { RunId } from "@corral/domain/identity/Ids"
-import { MAX_PUBLISHED } from "@corral/domain/run/Artifact"
-import type { FailureOf } from "@corral/domain/errors/Failures"
-import { firstCharacters } from "@corral/domain/text/Cut"
-import { Effect, Latch, Semaphore } from "effect"
-import { type BigIntStats, lstatSync, realpathSync } from "node:fs"
-import { opendir } from "node:fs/promises"
-import { join } from "node:path"
-import type { Artifacts, StoredArtifact } from "../artifact/Artifacts.ts"
-import { artifactsFolderIn } from "../process/ArtifactsFolder.ts"
+import { type Artifacts, MAX_ARTIFACT_BYTES, type StoredArtifact } from "../artifact/Artifacts.ts"
+import { artifactsFolderIn } from "../process/ProgramFiles.ts"
 import { pathBytes, pathText } from "../workspace/PathText.ts"
-import { storeFile } from "./PublishedFile.ts"
+import { type FileFailure, fileMediaType, openInside } from "../workspace/WorkspaceFiles.ts"
+import { type FailureOf, NotFound, Overloaded, PayloadTooLarge } from "@corral/domain/errors/Failures"
+import type { RunId } from "@corral/domain/identity/Ids"
+import { MAX_PUBLISHED, type PublishArtifact } from "@corral/domain/run/Artifact"
+import { firstCharacters } from "@corral/domain/text/Cut"
+import { Clock, Effect, Latch, Semaphore } from "effect"
+import { type BigIntStats, lstatSync, read, realpathSync } from "node:fs"
+import { opendir } from "node:fs/promises"
+import { basename, join } from "node:path"
+import { promisify } from "node:util"
+
+const readInto = promisify(read)
+
+/** Reads as many bytes as the file had when it was opened, fewer if it has shrunk. */
+const readAll = async (descriptor: number, size: number): Promise<Buffer> => {
+  const bytes = Buffer.alloc(size)
+  let at = 0
+  while (at < size) {
+    const { bytesRead } = await readInto(descriptor, bytes, at, size - at, at)
+    if (bytesRead === 0) break
+    at += bytesRead
+  }
+  return bytes.subarray(0, at)
+}
+
+/** Stores the content. It is an artifact once the run has committed its row. `root`: real path of the run's folder. */
+export const storeFile = Effect.fn("ProgramArtifacts.storeFile")(function* (
+  artifacts: Artifacts["Service"],
+  runId: RunId,
+  root: string,
+  { mediaType, name, path }: PublishArtifact
+): Effect.fn.Return<StoredArtifact, FileFailure | PayloadTooLarge | Overloaded> {
+  const content = yield* openInside(root, path).pipe(
+    Effect.flatMap(({ descriptor, stats }): Effect.Effect<Buffer, NotFound | PayloadTooLarge> => {
+      if (!stats.isFile()) return Effect.fail(new NotFound({ message: "The path is not a file." }))
+      return stats.size > MAX_ARTIFACT_BYTES
+        ? Effect.fail(new PayloadTooLarge({ message: "The file is larger than 50 MiB." }))
+        : // A started read is completed: the file closes after it.
+          Effect.uninterruptible(
+            Effect.tryPromise({ try: () => readAll(descriptor, stats.size), catch: () => new NotFound() })
+          )
+    }),
+    Effect.scoped
+  )
+  const createdAt = new Date(yield* Clock.currentTimeMillis).toISOString()
+  const artifact = {
+    runId,
+    name: name ?? basename(path),
+    mediaType: mediaType ?? fileMediaType(path, content)
+  }
+  return yield* artifacts
+    .store({ ...artifact, content, createdAt })
+    .pipe(
+      Effect.mapError(({ message, reason }) =>
+        reason === "too_large" ? new PayloadTooLarge({ message }) : new Overloaded({ message })
+      )
+    )
+})
 
 /** What a look has found. */
 export interface FoundArtifacts {

@@ -1,13 +1,58 @@
 /**
- * Configuration of an Edge: a plain value, and the service by which layers receive it. Its parts are the time limits of a run and the
- * limits on stored events. `readEdgeConfig` reads it from variables; an embedding program writes it.
+ * Configuration of an Edge: a plain value, and the service by which layers receive it. `readEdgeConfig` reads it from variables; an embedding
+ * program writes it.
+ *
+ * Its parts are the time limits of a run, the limits on stored events, the address of a Hub (every connection to another machine needs TLS), and
+ * the keys: names of environment variables that settings may name, and the adapters whose runs have placeholders instead of the keys of model
+ * services (ADR 66).
  */
+import type { WorkspaceEntry } from "./WorkspaceEntries.ts"
+import { LINK_PATH } from "@corral/domain/link/EdgeLink"
+import { capped } from "@corral/domain/text/CappedPattern"
+import { firstCharacters, withoutTrailing } from "@corral/domain/text/Cut"
+import { isLoopback } from "@corral/service/Addresses"
 import type { StreamTimesOptions } from "@corral/service/stream/StreamTimes"
 import type { TelemetryConfig } from "@corral/service/telemetry/TelemetrySettings"
-import { Context } from "effect"
+import { Context, Schema } from "effect"
 import { join } from "node:path"
-import type { KeyEntry } from "./KeyEntries.ts"
-import type { WorkspaceEntry } from "./WorkspaceEntries.ts"
+
+/** A variable that may be set or passed for a run: none of Corral's own, and none by which a loader loads something else. */
+export const EnvName = Schema.String.check(
+  Schema.isPattern(capped(256, /^(?!CORRAL_|PATH$|LD_|DYLD_|NODE_OPTIONS$)[A-Za-z_][A-Za-z0-9_]*$/), {
+    expected: "the name of a variable, none of Corral's own or the loader's"
+  })
+)
+
+/** An address of a service, without a path: `https://models.example.com:8443`. */
+const ServiceAddress = Schema.String.check(
+  Schema.makeFilter(
+    (text) => {
+      if (!URL.canParse(text)) return false
+      const { hash, password, protocol, search, username } = new URL(text)
+      return (
+        ["http:", "https:"].includes(protocol) &&
+        [hash, password, search, username].every((part) => part === "")
+      )
+    },
+    { expected: "an address with http or https, without a sign-in or a query" }
+  )
+)
+
+/**
+ * `addresses`: services of a variable's key. They replace those that the adapter declares. `setting`: `required` refuses a run that would have
+ * the key, `preferred` starts it with the key.
+ */
+export const KeyEntry = Schema.Struct({
+  adapter: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(128)),
+  setting: Schema.optional(Schema.Literals(["required", "preferred"])),
+  addresses: Schema.optional(Schema.Record(EnvName, Schema.NonEmptyArray(ServiceAddress)))
+})
+export type KeyEntry = typeof KeyEntry.Type
+
+/** Adapters whose runs have placeholders instead of the keys of model services. */
+export const KeyEntries = Schema.Array(KeyEntry).check(
+  Schema.makeFilter((entries) => new Set(entries.map(({ adapter }) => adapter)).size === entries.length)
+)
 
 export interface RetentionLimits {
   /** Days after which the events of an ended run are deleted; 0 keeps them forever. */
@@ -132,3 +177,26 @@ export const makeEdgeConfig = (options: Partial<EdgeConfig> & Pick<EdgeConfig, "
   environment: {},
   ...options
 })
+
+/** The address as a URL without a slash at its end, `http` or `https`; a sentence where it cannot be used. */
+export const hubUrlOf = (text: string): { readonly url: string } | { readonly problem: string } => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const protocol = url?.protocol.replace(/^ws/, "http")
+  if (url === undefined || (protocol !== "http:" && protocol !== "https:") || url.host === "")
+    return {
+      problem: `"${firstCharacters(text, 200)}" is no address of a Hub such as https://corral.example`
+    }
+  // The message never repeats this part, because it may be a password.
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
+    return { problem: `the address of the Hub at ${url.host} may hold no sign-in and no query` }
+  if (protocol === "http:" && !isLoopback(url.hostname))
+    return { problem: `a Hub on another machine needs https, and ${url.host} was given without` }
+  return { url: `${protocol}//${url.host}${withoutTrailing(url.pathname, "/")}` }
+}
+
+/**
+ * Where that Hub takes links. `hub` is what `hubUrlOf` gave.
+ *
+ * @internal
+ */
+export const linkAddressOf = (hub: string): string => hub.replace(/^http/, "ws") + LINK_PATH

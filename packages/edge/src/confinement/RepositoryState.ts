@@ -5,13 +5,13 @@
  * Guarantees: no link is followed, nothing is waited for, and the work is bounded. Packed and loose refs are the same, and an index is compared by what a commit of it would contain and not
  * by its times, which git renews when it only reads.
  */
-import type { ChangeKind } from "@corral/domain/run/ProtectedChange"
 import {
+  type ChangeKind,
   MAX_LISTED_REFS,
   type RefChange,
   type RepositoryChanged,
   type RepositoryFileChange
-} from "@corral/domain/run/RepositoryChange"
+} from "@corral/domain/run/ProtectedChange"
 import { createHash, type Hash } from "node:crypto"
 import { lstatSync } from "node:fs"
 import { basename, dirname, join } from "node:path"

@@ -5,7 +5,7 @@
  * Does not: protect objects. A run in place can delete them; a run in a worktree cannot.
  */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
-import type { RepositoryChanged } from "@corral/domain/run/RepositoryChange"
+import type { RepositoryChanged } from "@corral/domain/run/ProtectedChange"
 import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { basename } from "node:path"
 import { segmentsOf } from "../approval/ShellCommand.ts"

@@ -4,7 +4,7 @@
  *
  * Does not: know why the program ended. The same words have other causes.
  */
-import type { ConfinedHint } from "@corral/domain/run/ConfinedFailure"
+import type { ConfinedHint } from "@corral/domain/run/ConfinementText"
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { refusalIn } from "./KernelRefusals.ts"

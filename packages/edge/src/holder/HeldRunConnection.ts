@@ -9,8 +9,7 @@ import { Effect } from "effect"
 import type { Socket } from "node:net"
 import { readFileSync } from "node:fs"
 import { HolderFailed, type HolderPlace, holderKeyFile } from "./HolderPlace.ts"
-import { frameOf, frameTypes, jsonFrame, textFrame } from "./HolderFrames.ts"
-import { connectSocket } from "./HolderSocket.ts"
+import { connectSocket, frameOf, frameTypes, jsonFrame, textFrame } from "./HolderFrames.ts"
 import type {
   HeldEnd,
   HeldExit,

@@ -7,7 +7,7 @@ import { VERSION } from "@corral/service/Version"
 import { Effect, Option } from "effect"
 import { readdirSync, readFileSync, rmSync } from "node:fs"
 import type { Socket } from "node:net"
-import { frameOf, frameTypes, HOLDER_FORMAT, jsonFrame } from "./HolderFrames.ts"
+import { connectSocket, frameOf, frameTypes, HOLDER_FORMAT, jsonFrame } from "./HolderFrames.ts"
 import type { HeldRunSummary, HolderHello, HolderWelcome } from "./HolderMessages.ts"
 import {
   HolderFailed,
@@ -16,7 +16,6 @@ import {
   type HolderPlace,
   holderPlaceOf
 } from "./HolderPlace.ts"
-import { connectSocket } from "./HolderSocket.ts"
 
 const ANSWER_LIMIT = "10 seconds"
 

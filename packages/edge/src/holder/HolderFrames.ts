@@ -1,15 +1,19 @@
 /**
- * Frames between an Edge and its holder: a type (1 byte), the length of the payload (4 bytes, big-endian), the payload. Payloads are JSON
- * in frames that control, and raw bytes in frames that carry data.
+ * Frames between an Edge and its holder: a type (1 byte), the length of the payload (4 bytes, big-endian), the payload. Payloads are JSON in frames
+ * that control, and raw bytes in frames that carry data.
+ *
+ * At the Edge's end all connections share one buffer, because each read is processed before the next one: a connection without data holds no memory
+ * for reads. Payloads are valid until their handler returns.
  *
  * Plain code without Effect, because the holder has none.
  */
+import { connect, type Socket } from "node:net"
 
 /** Version of the frames and their payloads. Holders and Edges of different formats do not work together. */
 export const HOLDER_FORMAT = 1
 
 const MAX_PAYLOAD = 16_777_216
-export const HEADER_BYTES = 5
+const HEADER_BYTES = 5
 /** Below this size, one write of a copy costs less than two writes. */
 const WORTH_TWO_WRITES = 16_384
 
@@ -72,7 +76,7 @@ export const textFrame = (type: number, text: string): Buffer => {
 
 export const jsonFrame = (type: number, value: object): Buffer => textFrame(type, JSON.stringify(value))
 
-export interface FrameSocket {
+interface FrameSocket {
   cork(): void
   uncork(): void
   write(bytes: Uint8Array): boolean
@@ -90,7 +94,7 @@ export const writeFrame = (socket: FrameSocket, type: number, payload: Uint8Arra
   return accepts
 }
 
-export interface FrameHandlers {
+interface FrameHandlers {
   /** `payload` is valid until the handler returns, if the reader's chunks are. */
   readonly onFrame: (type: number, payload: Buffer) => void
   /** A part of a frame of the type `streamed`, which is not collected. */
@@ -177,7 +181,55 @@ export class FrameReader {
   }
 }
 
-export interface FrameReaderOptions {
+interface FrameReaderOptions {
   readonly maxPayload?: number
   readonly streamed?: number | undefined
+}
+
+interface HolderSocketHandlers {
+  readonly onFrame: (type: number, payload: Buffer) => void
+  /** A part of the program's output. */
+  readonly onData?: (piece: Buffer) => void
+  /** Called once. */
+  readonly onClose: (reason: NodeJS.ErrnoException) => void
+}
+
+/** A reason that is not of the operating system. Without a code, the holder has ended. */
+const problem = (message: string): NodeJS.ErrnoException =>
+  Object.assign(new Error(message), { code: "PROTOCOL" })
+
+const READ_BYTES = 65_536
+let shared: Buffer | undefined
+
+export const connectSocket = (path: string, handlers: HolderSocketHandlers): Socket => {
+  shared ??= Buffer.allocUnsafeSlow(READ_BYTES)
+  // An error keeps what its stack has: none is made before there is a reason.
+  let reason: NodeJS.ErrnoException | undefined
+  const reader = new FrameReader(
+    {
+      onFrame: (type, payload) => {
+        if (type !== frameTypes.refused) return handlers.onFrame(type, payload)
+        reason = problem(`the holder refused: ${payload.toString("utf8")}`)
+      },
+      ...(handlers.onData === undefined ? {} : { onPiece: handlers.onData }),
+      onInvalid: (bytes) => socket.destroy(problem(`the holder sent ${bytes}`))
+    },
+    { streamed: frameTypes.data }
+  )
+  const socket = connect({
+    path,
+    onread: {
+      buffer: shared,
+      callback: (count, bytes) => {
+        reader.push(Buffer.from(bytes.buffer, bytes.byteOffset, count))
+        return true
+      }
+    }
+  })
+  socket.on("error", (error) => (reason = error))
+  socket.once("close", () => {
+    reader.stop()
+    handlers.onClose(reason ?? new Error("the holder closed the connection"))
+  })
+  return socket
 }

@@ -1,9 +1,16 @@
 /**
- * Files of the holder of one home. Also the failures of a connection to it.
+ * Files by which Edges find the holder of one home: its folder, its socket and its key. Also the failures of a connection to it.
+ *
+ * Another program may remove or damage the files while the holder lives.
+ *
+ * Guarantees: within a second, what is missing or wrong is made again. Another holder's socket is not replaced: the caller learns of it.
  */
-import { createHash } from "node:crypto"
-import { join } from "node:path"
+import { isOurFolder, keepFolderPrivate } from "../process/PrivateFolder.ts"
 import { Data } from "effect"
+import { createHash } from "node:crypto"
+import { chmodSync, lstatSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { createServer, type Server, type Socket } from "node:net"
+import { join } from "node:path"
 
 // Failures of the connection to a holder.
 
@@ -55,3 +62,103 @@ export const holderKeyFile = (folder: string): string => join(folder, "holder.ke
 
 /** Problems that the holder cannot report otherwise. */
 export const holderProblemFile = (folder: string): string => join(folder, "holder.log")
+
+/** Milliseconds between two looks. */
+const LOOK_EVERY = 1_000
+
+interface HolderFolderOptions {
+  readonly place: HolderPlace
+  readonly key: Buffer
+  /** Called for each connection. */
+  readonly onConnection: (connection: Socket) => void
+  /** Another holder listens at the place. No Edge finds this one again. */
+  readonly onReplaced: () => void
+  /** Records what was repaired. */
+  readonly report: (problem: string) => void
+}
+
+const inodeOf = (path: string): number | undefined => lstatSync(path, { throwIfNoEntry: false })?.ino
+
+const contentOf = (file: string): Buffer | undefined => {
+  try {
+    return readFileSync(file)
+  } catch {
+    return undefined
+  }
+}
+
+/** Files by which Edges find a holder: its folder, its socket and its key. */
+export class HolderFolder {
+  readonly #options: HolderFolderOptions
+  #server: Server
+  /** `undefined` until the server listens. */
+  #inode: number | undefined
+  readonly #looks: NodeJS.Timeout
+
+  /** `server` listens at the place. */
+  constructor(server: Server, options: HolderFolderOptions) {
+    this.#options = options
+    this.#server = server
+    this.#inode = inodeOf(options.place.socket)
+    this.#looks = setInterval(() => this.#look(), LOOK_EVERY).unref()
+  }
+
+  /** No further connection is accepted. */
+  close(): void {
+    clearInterval(this.#looks)
+    // A server that is closed removes what has the name of its socket.
+    if (inodeOf(this.#options.place.socket) === this.#inode) this.#server.close()
+  }
+
+  #look(): void {
+    const { onReplaced, place, report } = this.#options
+    try {
+      const inode = inodeOf(place.socket)
+      if (this.#inode === undefined) return
+      if (inode !== undefined && inode !== this.#inode) {
+        report("another holder has the socket: ends its runs")
+        clearInterval(this.#looks)
+        return onReplaced()
+      }
+      this.#repairFolders()
+      this.#repairKey()
+      if (inode === undefined) this.#listenAgain()
+    } catch (error) {
+      report(`failed to repair the folder of held runs: ${String(error)}`)
+    }
+  }
+
+  #repairFolders(): void {
+    const { folder, socketFolder } = this.#options.place
+    for (const each of new Set([folder, socketFolder])) {
+      if (isOurFolder(each)) continue
+      keepFolderPrivate(each)
+      this.#options.report("made the folder of held runs again, which was removed")
+    }
+  }
+
+  #repairKey(): void {
+    const { key, place, report } = this.#options
+    const file = holderKeyFile(place.folder)
+    if (contentOf(file)?.equals(key) === true) return
+    rmSync(file, { recursive: true, force: true })
+    writeFileSync(file, key, { mode: 0o600, flag: "wx" })
+    report("wrote the key of the holder again, which was missing or damaged")
+  }
+
+  #listenAgain(): void {
+    const { onConnection, place, report } = this.#options
+    this.#inode = undefined
+    const server = createServer(onConnection)
+    server.once("error", ({ message }) => {
+      report(`failed to listen again: ${message}`)
+      this.#inode = Number.NaN
+    })
+    server.listen(place.socket, () => {
+      chmodSync(place.socket, 0o600)
+      this.#inode = inodeOf(place.socket)
+      this.#server = server
+      report("listens again, because its socket was removed")
+    })
+  }
+}

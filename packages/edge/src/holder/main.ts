@@ -18,8 +18,7 @@ import { createServer, type Socket } from "node:net"
 import { join } from "node:path"
 import { keepFolderPrivate } from "../process/PrivateFolder.ts"
 import { HolderConnection } from "./HolderConnection.ts"
-import { HolderFolder } from "./HolderFolder.ts"
-import { holderKeyFile, holderPlaceOf, holderProblemFile } from "./HolderPlace.ts"
+import { HolderFolder, holderKeyFile, holderPlaceOf, holderProblemFile } from "./HolderPlace.ts"
 import { RunHolder } from "./RunHolder.ts"
 
 const READY = 3

@@ -1,18 +1,29 @@
 /**
- * What the Edge asks of every request and upgrade: its own Host, no foreign Origin, the token, and a JSON body of acceptable size. Only the
- * health pages, and preflights of allowed origins, are open without a token. Pure except for the token check.
+ * What the Edge asks of every request and upgrade: its own Host, no foreign Origin, the token, a JSON body of acceptable size, and a rate. Only the
+ * health pages, and preflights of allowed origins, are open without a token. Pure except for the token check and the rate.
+ *
+ * The guard compares the token before a route is found, together with the rest of its checks; endpoints verify it as their contract declares.
+ *
+ * The rate has one token bucket for the holder of the token and another for all other callers, so that a program without the token cannot use up
+ * the holder's requests. All callers come from loopback: addresses do not distinguish them. It counts requests and upgrades, not what an upgraded
+ * socket sends.
  */
+import { LocalToken } from "../LocalToken.ts"
+import { Unauthorized } from "@corral/domain/errors/Failures"
+import { BearerAuthority, withErrorObject } from "@corral/domain/http/RequestContext"
 import { isPreflight } from "@corral/service/http/CrossOrigin"
-import type { HttpRefusal } from "@corral/service/http/Refusal"
 import { isMetricsPage } from "@corral/service/http/MetricsPage"
+import type { HttpRefusal } from "@corral/service/http/Refusal"
 import {
   headerOf,
   pathOfTarget,
   type RequestHead,
   type RequestPolicy
 } from "@corral/service/http/RequestGuard"
+import { RequestRateLimit as Buckets } from "@corral/service/http/RequestRateLimit"
+import { Effect, Layer, Redacted } from "effect"
 
-export interface EdgePolicyOptions {
+interface EdgePolicyOptions {
   /** Values of Host under which the Edge is reached, with the port. */
   readonly hosts: ReadonlyArray<string>
   readonly allowedOrigins: ReadonlyArray<string>
@@ -63,3 +74,30 @@ export const edgeRequestPolicy = ({
   allowsCrossSite: (head) => headerOf(head, "origin") !== undefined,
   refusalOf: (head) => refusalOfToken(head, matchesToken)
 })
+
+/** Verification of a request's token by the endpoints, as a contract declares it. */
+export const authority = Layer.effect(
+  BearerAuthority,
+  Effect.map(LocalToken, (token) => ({
+    bearer: (handler, { credential }) =>
+      token.matches(Redacted.value(credential)) ? handler : withErrorObject(Effect.fail(new Unauthorized()))
+  }))
+)
+
+/** Request rate of an Edge, with one token bucket for the holder of the token and another for all other callers. */
+export class RateLimit {
+  private readonly buckets: Buckets
+
+  /** `now` in milliseconds. Allows all requests of a second together. */
+  constructor(perSecond: number, now: () => number) {
+    this.buckets = new Buckets(perSecond, now)
+  }
+
+  /** Whether one more request may be served; if so it is counted. */
+  take(holdsToken: boolean): boolean {
+    return this.buckets.take(holdsToken ? "holder" : "others")
+  }
+}
+
+/** Principal of requests to a local Edge: the holder of its token. */
+export const LOCAL_PRINCIPAL = "local"

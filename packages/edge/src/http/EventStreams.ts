@@ -1,6 +1,5 @@
 /** WebSockets at `/v1/events`: checks what a request asks to follow, and serves it. */
-import { beyondEnd } from "@corral/domain/http/EventPosition"
-import { decodeEdgeStreamQuery } from "@corral/domain/http/EventStream"
+import { beyondEnd, decodeEdgeStreamQuery } from "@corral/domain/http/EventStream"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { ValidationIssue } from "@corral/domain/errors/ErrorTable"
 import { issuesOf } from "@corral/domain/errors/ValidationIssues"

@@ -5,7 +5,7 @@ import { NotFound } from "@corral/domain/errors/Failures"
 import { withErrorObject } from "@corral/domain/http/RequestContext"
 import type { InputRequest } from "@corral/domain/input/InputRequest"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
-import { markReplayed } from "@corral/service/http/Replayed"
+import { markReplayed } from "@corral/service/http/IdempotentRequest"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { findInput, pageOfInputs } from "../store/EdgeRequestRows.ts"
@@ -13,7 +13,7 @@ import { withoutSecrets } from "../input/SecretAnswers.ts"
 import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
-import { LOCAL_PRINCIPAL } from "./Principal.ts"
+import { LOCAL_PRINCIPAL } from "./EdgeRequestPolicy.ts"
 
 export const edgeInputs = HttpApiBuilder.group(
   EdgeApi,

@@ -1,17 +1,18 @@
-/** `/v1/permissions`: the durable approvals, and the local bridge for decisions. */
-import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
-import { type Approval, ORIGIN_HEADER } from "@corral/domain/approval/Approval"
-import { NotFound } from "@corral/domain/errors/Failures"
-import { withErrorObject } from "@corral/domain/http/RequestContext"
-import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
-import { findApproval, pageOfApprovals } from "../store/EdgeRequestRows.ts"
+/** `/v1/permissions`: the durable approvals, and the local bridge for decisions. `/v1/grants`: what is remembered, to be seen and taken back. */
+import { Grants } from "../approval/Grants.ts"
 import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
+import { findApproval, pageOfApprovals } from "../store/EdgeRequestRows.ts"
 import { Store, type Write } from "../store/Store.ts"
+import { LOCAL_PRINCIPAL } from "./EdgeRequestPolicy.ts"
+import { type Approval, ORIGIN_HEADER } from "@corral/domain/approval/Approval"
+import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
+import { NotFound } from "@corral/domain/errors/Failures"
+import { withErrorObject } from "@corral/domain/http/RequestContext"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
-import { LOCAL_PRINCIPAL } from "./Principal.ts"
-import { markReplayed } from "@corral/service/http/Replayed"
+import { markReplayed } from "@corral/service/http/IdempotentRequest"
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
 
 /** Without a key there is no result to keep, and no transaction: the runtime's next event may find the store idle. */
 const keepResult = (store: Store["Service"], rows: ReadonlyArray<Write>): Effect.Effect<void> =>
@@ -53,6 +54,25 @@ export const permissions = HttpApiBuilder.group(
         const { body, replayed: again } = yield* idempotency.once(request, decide)
         return yield* markReplayed(body, again)
       }, withErrorObject)
+    })
+  })
+)
+
+/** `/v1/grants`: what is remembered, to be seen and taken back. */
+export const grants = HttpApiBuilder.group(
+  EdgeApi,
+  "grants",
+  Effect.fnUntraced(function* (handlers) {
+    const stored = yield* Grants
+    return handlers.handleAll({
+      list: ({ query: { cursor, limit, workspace } }) =>
+        pageOf(
+          { principal: LOCAL_PRINCIPAL, filter: `grants ${workspace ?? ""}`, cursor, limit },
+          idPosition,
+          (after, limit) => Effect.sync(() => stored.page({ after, workspace, limit }))
+        ).pipe(withErrorObject),
+
+      remove: ({ params }) => withErrorObject(stored.remove(params.id))
     })
   })
 )

@@ -16,14 +16,14 @@ import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { Confinement } from "../confinement/Confinement.ts"
 import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
-import type { PreviewedRun } from "../preview/PortPlaces.ts"
+import type { PreviewedRun } from "../preview/PortSource.ts"
 import { Previews } from "../preview/Previews.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
-import { LOCAL_PRINCIPAL } from "./Principal.ts"
-import { markReplayed } from "@corral/service/http/Replayed"
+import { LOCAL_PRINCIPAL } from "./EdgeRequestPolicy.ts"
+import { markReplayed } from "@corral/service/http/IdempotentRequest"
 
 export const previews = HttpApiBuilder.group(
   EdgeApi,

@@ -3,44 +3,48 @@
  *
  * Guarantees: a defect is answered as `internal` without its cause, a damaged store as `overloaded`.
  */
-import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
-import type { ConnectionHandlers } from "@corral/service/http/Connections"
-import { crossOrigin } from "@corral/service/http/CrossOrigin"
-import { DOCUMENT_PATHS, serviceDocuments } from "@corral/service/http/ServiceDocuments"
-import { endpointPaths } from "@corral/service/http/Unanswered"
-import { mountedLayer } from "@corral/service/http/Mounted"
-import { type HttpRefusal, refuseUpgrade } from "@corral/service/http/Refusal"
-import { RequestGuard, guardedRoutes, loopbackHosts } from "@corral/service/http/RequestGuard"
-import { ServiceAddress } from "@corral/service/http/Answering"
-import { serviceServerLayer } from "@corral/service/http/ServiceServer"
-import { Cause, Clock, Context, Effect, FiberSet, Layer } from "effect"
-import { HttpRouter, HttpServer } from "effect/http"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
+import { HubLink } from "../link/HubLink.ts"
 import { LocalToken } from "../LocalToken.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
-import { StoreDamaged, damageOptions } from "../store/StoreDamage.ts"
-import { carriesEdgeToken, edgeRequestPolicy } from "./EdgeRequestPolicy.ts"
-import { EventStreams } from "./EventStreams.ts"
-import { RateLimit } from "./RateLimit.ts"
-import { SchemaErrors } from "@corral/domain/http/RequestContext"
-import { requestIds } from "@corral/service/http/RequestIdLayer"
-import { HttpApiBuilder } from "effect/http-api"
-import { agents } from "./Agents.ts"
-import { authority } from "./Authority.ts"
-import { diffs } from "./Diffs.ts"
+import { damageOptions, StoreDamaged } from "../store/StoreDamage.ts"
+import { agents, presets } from "./Agents.ts"
 import { artifacts } from "./Artifacts.ts"
-import { edgeFiles } from "./Files.ts"
-import { grants } from "./Grants.ts"
+import { authority, carriesEdgeToken, edgeRequestPolicy, RateLimit } from "./EdgeRequestPolicy.ts"
+import { EventStreams } from "./EventStreams.ts"
 import { edgeHealth } from "./Health.ts"
 import { edgeInputs } from "./Inputs.ts"
-import { edgeLink } from "./Link.ts"
-import { permissions } from "./Permissions.ts"
-import { presets } from "./Presets.ts"
+import { grants, permissions } from "./Permissions.ts"
 import { previews } from "./Previews.ts"
 import { edgeRuns } from "./Runs.ts"
-import { workspaces } from "./Workspaces.ts"
-import { worktrees } from "./Worktrees.ts"
+import { edgeFiles, workspaces } from "./Workspaces.ts"
+import { diffs, worktrees } from "./Worktrees.ts"
+import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
+import { SchemaErrors, withErrorObject } from "@corral/domain/http/RequestContext"
+import { ServiceAddress } from "@corral/service/http/Answering"
+import type { ConnectionHandlers } from "@corral/service/http/Connections"
+import { crossOrigin } from "@corral/service/http/CrossOrigin"
+import { mountedLayer } from "@corral/service/http/Mounted"
+import { type HttpRefusal, refuseUpgrade } from "@corral/service/http/Refusal"
+import { guardedRoutes, loopbackHosts, RequestGuard } from "@corral/service/http/RequestGuard"
+import { requestIds } from "@corral/service/http/RequestIdLayer"
+import { DOCUMENT_PATHS, serviceDocuments } from "@corral/service/http/ServiceDocuments"
+import { serviceServerLayer } from "@corral/service/http/ServiceServer"
+import { endpointPaths } from "@corral/service/http/Unanswered"
+import { Cause, Clock, Context, Effect, FiberSet, Layer } from "effect"
+import { HttpRouter, HttpServer } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+
+/** `POST /v1/link/rotate`: a new key for this device, asked for by its owner. */
+const edgeLink = HttpApiBuilder.group(
+  EdgeApi,
+  "link",
+  Effect.fnUntraced(function* (handlers) {
+    const { rotate } = yield* HubLink
+    return handlers.handleAll({ rotate: () => withErrorObject(rotate) })
+  })
+)
 
 // All HTTP routes of the Edge, with their guard and their authentication.
 

@@ -1,19 +1,26 @@
-/** `GET /v1/worktrees`, `GET` and `DELETE /v1/runs/{id}/worktree`, its commits, and `POST /v1/runs/{id}/repository/restore`. */
-import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
-import type { RunId } from "@corral/domain/identity/Ids"
-import { Conflict, NotFound } from "@corral/domain/errors/Failures"
-import { withErrorObject } from "@corral/domain/http/RequestContext"
-import { isTerminal } from "@corral/domain/run/RunEnd"
-import type { Worktree } from "@corral/domain/run/Worktree"
-import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
+/**
+ * What a run left in files: `GET /v1/runs/{id}/diff`, `GET /v1/worktrees`, `GET` and `DELETE /v1/runs/{id}/worktree`, its commits, and `POST
+ * /v1/runs/{id}/repository/restore`.
+ */
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { RepositoryRecord } from "../confinement/RepositoryRecord.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
+import { diffFolder } from "../workspace/DiffFolder.ts"
+import { Snapshots } from "../workspace/Snapshots.ts"
+import { Workspaces } from "../workspace/Workspaces.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
-import { LOCAL_PRINCIPAL } from "./Principal.ts"
+import { LOCAL_PRINCIPAL } from "./EdgeRequestPolicy.ts"
+import type { FileDiff } from "@corral/domain/edge-api/Diff"
+import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
+import { Conflict, NotFound } from "@corral/domain/errors/Failures"
+import { withErrorObject } from "@corral/domain/http/RequestContext"
+import type { RunId } from "@corral/domain/identity/Ids"
+import { isTerminal } from "@corral/domain/run/RunEnd"
+import type { Worktree } from "@corral/domain/run/Worktree"
 import { pageOf } from "@corral/service/http/Paged"
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
 
 const MAX_COMMITS = 100
 
@@ -63,6 +70,35 @@ export const worktrees = HttpApiBuilder.group(
           Effect.flatMap((owner) => worktrees.remove(owner, query.force === "true")),
           withErrorObject
         )
+    })
+  })
+)
+
+const byPath = ({ path }: FileDiff): string => path
+
+/** `GET /v1/runs/{id}/diff`. */
+export const diffs = HttpApiBuilder.group(
+  EdgeApi,
+  "diffs",
+  Effect.fnUntraced(function* (handlers) {
+    const runs = yield* RunSupervisor
+    const snapshots = yield* Snapshots
+    const workspaces = yield* Workspaces
+    const worktrees = yield* Worktrees
+    return handlers.handleAll({
+      diff: Effect.fnUntraced(function* ({ params, query: { cursor, limit } }) {
+        const runId = params.id
+        const root = yield* diffFolder({ workspaces, worktrees }, yield* runs.get(runId))
+        const totals = { additions: 0, deletions: 0 }
+        const list = { principal: LOCAL_PRINCIPAL, filter: `diff ${runId}`, cursor, limit }
+        const page = yield* pageOf(list, byPath, (position, limit) =>
+          Effect.map(snapshots.diff(runId, root, position, limit), ({ items, ...rest }) => {
+            Object.assign(totals, rest)
+            return items
+          })
+        )
+        return { ...page, runId, ...totals }
+      }, withErrorObject)
     })
   })
 )

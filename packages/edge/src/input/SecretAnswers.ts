@@ -1,12 +1,15 @@
 /**
- * Secret answers of one request: their key pair, and the two forms of an answer.
+ * Open questions of a live run, with the key pairs for their secret answers, and the two forms of such an answer.
  *
  * Guarantees: what is stored has secret answers in their sealed form, whichever form was sent. Only the runtime receives the open form.
  */
+import { type PendingRequest, PendingRequests } from "../approval/PendingRequests.ts"
 import type { InputRequestId } from "@corral/domain/identity/Ids"
 import type { AnswerValue, InputAnswers, Question, RequestedInput } from "@corral/domain/input/InputRequest"
-import { openValue, sealValue, type SealingKeyPair } from "@corral/domain/input/Seal"
+import { openValue, type SealingKeyPair, sealValue } from "@corral/domain/input/Seal"
 import type { SealedValue } from "@corral/domain/input/SealedValue"
+import type { InputResponse } from "@corral/domain/run/RuntimeAdapter"
+import { Deferred } from "effect"
 import { createECDH } from "node:crypto"
 
 /** Bytes of a P-256 scalar. Node leaves out its leading zeros. */
@@ -109,3 +112,16 @@ export const withoutSecrets = <A extends object>(request: RequestedInput | undef
   request !== undefined && hasSecrets(request) && "answers" in answer
     ? { ...answer, answers: shownAnswers(request, answer.answers as InputAnswers) } // checked by the endpoint
     : answer
+
+export interface OpenInput extends PendingRequest<InputRequestId, InputResponse> {
+  readonly key: string
+  /** Present if a question is secret. */
+  readonly sealing: SealingKeyPair | undefined
+}
+
+/** Open questions of a live run: the runtime's key, and the key pair for secret answers. */
+export class OpenInputs extends PendingRequests<InputRequestId, InputResponse, OpenInput> {
+  add(request: Omit<OpenInput, "answer">): void {
+    this.put({ ...request, answer: Deferred.makeUnsafe<InputResponse>() })
+  }
+}

@@ -6,12 +6,19 @@
  *
  * Does not: outlive the run. Entries contain inputs of users as the runtime receives them, and are deleted with the last event.
  */
+import type { Store, Write } from "../store/Store.ts"
+import { parseStored } from "../store/StoreDamage.ts"
 import type { ApprovalId, InputRequestId, RunId } from "@corral/domain/identity/Ids"
 import type { RunState } from "@corral/domain/run/RunState"
 import type { ApprovalAnswer, InputResponse } from "@corral/domain/run/RuntimeAdapter"
-import type { Store, Write } from "../store/Store.ts"
-import { parseStored } from "../store/StoreDamage.ts"
-import type { OutputPosition } from "./OutputPosition.ts"
+
+/** How far a run has come. Changed in place: it is on the path of every output. */
+export class OutputPosition {
+  /** Bytes of stdout that the adapter has received. */
+  bytes = 0
+  /** Outputs that the run has applied, counted after their redaction. */
+  outputs = 0
+}
 
 /** A call of the adapter, whose result was written to stdin. */
 export type JournalCall =
@@ -41,16 +48,16 @@ export type JournaledRequest = { readonly _tag: "Request"; readonly approvalId: 
 )
 
 /** The runtime's key of a question. */
-export interface JournaledQuestion {
+interface JournaledQuestion {
   readonly _tag: "Question"
   readonly inputId: InputRequestId
   readonly key: string
 }
 
-export type JournalEntry = JournaledCall | JournaledRequest | JournaledQuestion
+type JournalEntry = JournaledCall | JournaledRequest | JournaledQuestion
 
 /** State of a run that its events do not show. */
-export interface UnloggedState extends Pick<
+interface UnloggedState extends Pick<
   RunState,
   "verdict" | "held" | "isTurnDue" | "rejection" | "cancelledBy" | "used"
 > {

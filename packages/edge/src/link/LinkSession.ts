@@ -30,7 +30,7 @@ import {
 } from "./LinkSocket.ts"
 import type { ClockSample } from "@corral/service/clock/ClockOffset"
 import type { RpcClientError } from "effect/rpc/RpcClientError"
-import { hubUrlOf } from "../config/HubAddress.ts"
+import { hubUrlOf } from "../config/EdgeConfig.ts"
 import { type DeviceFile, signText } from "./DeviceKey.ts"
 
 // Proof of identity over a link: the device signs the Hub's challenge at the start, and again before each access period ends.

@@ -1,21 +1,87 @@
 /**
  * Durable event log of the runs of an Edge: per run, events with `seq` dense from 1.
  *
- * Guarantees: an event is durable before it is visible. Its JSON is encoded once; that text is stored, replayed and sent. A log is kept
- * whole or not at all: `Retention` deletes from the first row on. Every batch that is read from the store is verified by its checksum, so
- * damaged events are never served; a read that reaches them throws `StoreDamaged`.
+ * Guarantees: an event is durable before it is visible. Its JSON is encoded once; that text is stored, replayed and sent. A log is kept whole or
+ * not at all: `Retention` deletes from the first row on. Every batch that is read from the store is verified by its checksum, so damaged events are
+ * never served; a read that reaches them throws `StoreDamaged`. Batches that one reader of a run has read are shared with the other readers that
+ * are behind, verified and encoded once: at most `LIMIT` characters for all runs, of which the first are dropped first.
  *
  * Does not: authorize readers. A reader is a cursor that reads at its own pace.
  */
-import type { RunId } from "@corral/domain/identity/Ids"
-import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
-import { Context, Effect, Layer } from "effect"
 import { edgeMetrics } from "../EdgeMetrics.ts"
 import { type Committed, committing, Store, type StoreFailed, type Write } from "../store/Store.ts"
 import { type BatchFollower, BatchFollowers, ReaderPace } from "./BatchFollowers.ts"
-import type { StoredBatch, NewEvents } from "./StoredBatch.ts"
-import { SharedReads } from "./SharedReads.ts"
+import type { NewEvents, StoredBatch } from "./StoredBatch.ts"
 import { insertBatchRow, StoredEvents } from "./StoredEvents.ts"
+import type { RunId } from "@corral/domain/identity/Ids"
+import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
+import { Context, Effect, Layer } from "effect"
+
+const LIMIT = 4 * 1024 * 1024
+
+/**
+ * Batches that one reader of a run has read from the store, for the other readers of the run that are behind.
+ *
+ * @internal
+ */
+export class SharedReads {
+  /** Batches of a run by the seq of their first event. */
+  readonly #byRun = new Map<RunId, Map<number, StoredBatch>>()
+  #characters = 0
+
+  /** Batches that follow `after`, about `budget` characters. Reads the store if the next one is not here. */
+  read(
+    runId: RunId,
+    after: number,
+    budget: number,
+    readStore: () => ReadonlyArray<StoredBatch>
+  ): ReadonlyArray<StoredBatch> {
+    const found = this.#find(runId, after, budget)
+    if (found.length > 0) return found
+    const batches = readStore()
+    this.#add(runId, batches)
+    return batches
+  }
+
+  drop(runId: RunId): void {
+    for (const { lines } of this.#byRun.get(runId)?.values() ?? []) this.#characters -= lines.length
+    this.#byRun.delete(runId)
+  }
+
+  #find(runId: RunId, after: number, budget: number): ReadonlyArray<StoredBatch> {
+    const shared = this.#byRun.get(runId)
+    const batches: Array<StoredBatch> = []
+    let next = shared?.get(after + 1)
+    for (let size = 0; next !== undefined && (size < budget || size === 0);) {
+      batches.push(next)
+      size += next.lines.length
+      next = shared?.get(next.lastSeq + 1)
+    }
+    return batches
+  }
+
+  #add(runId: RunId, batches: ReadonlyArray<StoredBatch>): void {
+    const shared = this.#byRun.get(runId) ?? new Map<number, StoredBatch>()
+    this.#byRun.set(runId, shared)
+    for (const batch of batches) {
+      if (shared.has(batch.firstSeq)) continue
+      shared.set(batch.firstSeq, batch)
+      this.#characters += batch.lines.length
+    }
+    this.#dropOldest()
+  }
+
+  #dropOldest(): void {
+    for (const [runId, shared] of this.#byRun) {
+      for (const [seq, { lines }] of shared) {
+        if (this.#characters <= LIMIT) return
+        shared.delete(seq)
+        this.#characters -= lines.length
+      }
+      this.#byRun.delete(runId)
+    }
+  }
+}
 
 export class EdgeEventLog extends Context.Service<
   EdgeEventLog,

@@ -4,7 +4,7 @@
  * Guarantees: the stored result is part of the write's commit. A crash leaves both or neither.
  */
 import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/errors/Failures"
-import { fingerprintOf } from "@corral/service/Fingerprint"
+import { fingerprintOf } from "@corral/service/http/IdempotentRequest"
 import { Clock, Context, Effect, Layer } from "effect"
 import { Store, type StoreFailed, type Write } from "../store/Store.ts"
 import { parseStored } from "../store/StoreDamage.ts"

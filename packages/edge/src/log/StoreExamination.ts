@@ -1,16 +1,21 @@
 /**
- * Examination of a store that no Edge has open, for a user whose Edge does not start. The checks of events, logs and documents are those of a running
- * Edge.
+ * Examination of a store: of one that no Edge has open, for a user whose Edge does not start, and of that of a running Edge, with the same checks
+ * of events, logs and documents.
+ *
+ * A running Edge checks the newest events at the start, everything in the background, and again every day. It works in slices of a few milliseconds
+ * on the reading connection, so that neither the writer nor requests wait for it, and reports damage to the store. Does not repair anything.
  */
-import Database from "better-sqlite3"
-import { type Stats, existsSync, statSync } from "node:fs"
-import { join } from "node:path"
 import { fileReason } from "../store/FileReason.ts"
-import { NEWEST_VERSION, missingTable, newerStore } from "../store/migrations.ts"
-import { folderAsStore, lostStore } from "../store/Store.ts"
+import { missingTable, newerStore, NEWEST_VERSION } from "../store/migrations.ts"
+import { folderAsStore, lostStore, Store } from "../store/Store.ts"
 import { RESTORE_HINT, StoreDamaged } from "../store/StoreDamage.ts"
 import { storeReader } from "../store/StoreReader.ts"
+import { EdgeEventLog } from "./EdgeEventLog.ts"
 import { type ReadableStore, StoredEvents } from "./StoredEvents.ts"
+import Database from "better-sqlite3"
+import { Effect, Layer } from "effect"
+import { existsSync, type Stats, statSync } from "node:fs"
+import { join } from "node:path"
 
 // Checks of everything that a store keeps: events by their checksums, the ends of logs, and documents.
 //
@@ -130,3 +135,36 @@ export const examineStore = (home: string): string | undefined => {
     return `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}. ${RESTORE_HINT}`
   }
 }
+
+/** Budget of the check at the start. */
+const START_BATCHES = 64
+const START_BUDGET = 1_048_576
+const PAUSE = "20 millis"
+
+/** Damage ends a check: the store has received it. */
+const untilDamage = Effect.catchDefect((defect) =>
+  defect instanceof StoreDamaged ? Effect.void : Effect.die(defect)
+)
+
+/** Runs a check, with a pause before each slice. */
+const inSlices = (check: StoredDataCheck) =>
+  Effect.gen(function* () {
+    for (const _ of check()) yield* Effect.sleep(PAUSE)
+  }).pipe(untilDamage)
+
+const make = Effect.gen(function* () {
+  const log = yield* EdgeEventLog
+  const store = yield* Store
+
+  // A crash or a full disk damages the newest events first.
+  yield* Effect.sync(() => {
+    const newest = store.get<{ readonly batch: number | null }>("SELECT max(batch) AS batch FROM events")
+    log.verify(Math.max((newest?.batch ?? 0) - START_BATCHES, 0), START_BUDGET)
+  }).pipe(untilDamage)
+
+  const whole = Effect.forEach(storedDataChecks(store), inSlices, { discard: true })
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(whole, Effect.sleep("1 day"))))
+})
+
+/** Integrity check of the store: the newest events at the start, everything in the background, and again every day. */
+export const integrityCheckLayer = Layer.effectDiscard(make)

@@ -9,8 +9,14 @@ import type { GrantRule } from "@corral/domain/approval/Grant"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
 import { isIP } from "node:net"
-import { addressKind, isLoopbackHost } from "./NetworkAddress.ts"
-import { canonicalHost, type NetworkTarget, portOf, splitPort } from "./NetworkTarget.ts"
+import {
+  addressKind,
+  canonicalHost,
+  isLoopbackHost,
+  type NetworkTarget,
+  portOf,
+  splitPort
+} from "./NetworkTarget.ts"
 
 // Rules for the hosts of one confined run: from its adapter, the Edge's settings, and the grants of its workspace. Pure.
 

@@ -13,16 +13,16 @@ import { type Duplex, Transform, type TransformCallback } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import { type SecureContext, TLSSocket, connect, createSecureContext, rootCertificates } from "node:tls"
 import { hopByHop, withoutHeaders } from "../preview/ProxyHeaders.ts"
-import { exchangeHttp } from "./HttpExchange.ts"
+import {
+  ConnectionRefused,
+  connectTarget,
+  exchangeHttp,
+  orRefused,
+  type ProxyConnectionOptions
+} from "./ProxyConnection.ts"
 import { isSameTarget, type KeyedService, keyHeaders } from "./KeyServices.ts"
 import { type RefusalReason, networkRefusal } from "./NetworkRefusal.ts"
 import { type NetworkTarget, showTarget, targetOfAuthority } from "./NetworkTarget.ts"
-import {
-  ConnectionRefused,
-  type ProxyConnectionOptions,
-  connectTarget,
-  orRefused
-} from "./ProxyConnection.ts"
 import type { SignedCertificate } from "./RunAuthority.ts"
 import { type Socket, isIP } from "node:net"
 

@@ -7,9 +7,8 @@
 import type { KeyHeader, RuntimeKey } from "@corral/domain/run/RuntimeNetwork"
 import { randomBytes } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
-import type { KeyEntry } from "../config/KeyEntries.ts"
-import { isLoopbackHost } from "./NetworkAddress.ts"
-import { canonicalHost, type NetworkTarget, portOf } from "./NetworkTarget.ts"
+import type { KeyEntry } from "../config/EdgeConfig.ts"
+import { canonicalHost, isLoopbackHost, type NetworkTarget, portOf } from "./NetworkTarget.ts"
 
 /** A server that accepts keys. */
 interface KeyService {

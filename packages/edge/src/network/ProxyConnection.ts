@@ -1,17 +1,24 @@
 /**
- * Connection of a run's proxy to a target, if the run may have one, to an address that was judged. Also the credentials of a run for its proxy.
+ * Connection of a run's proxy to a target, if the run may have one, to an address that was judged, and one request on a separate connection. Also
+ * the credentials of a run for its proxy.
  */
+import { hopByHop, withoutHeaders } from "../preview/ProxyHeaders.ts"
+import type { HostPermission } from "./HostDecisions.ts"
+import { reachableAddresses } from "./HostEntry.ts"
+import type { NetworkAccess } from "./NetworkAccess.ts"
+import { networkRefusal, type RefusalReason } from "./NetworkRefusal.ts"
+import type { NetworkTarget } from "./NetworkTarget.ts"
 import type { RequestId } from "@corral/domain/identity/Ids"
 import { refuseRequest } from "@corral/service/http/Refusal"
 import { Data, Effect, type Scope } from "effect"
-import type { IncomingHttpHeaders, ServerResponse } from "node:http"
-import { type Socket, isIP } from "node:net"
-import type { HostPermission } from "./HostDecisions.ts"
-import type { NetworkAccess } from "./NetworkAccess.ts"
-import { reachableAddresses } from "./HostEntry.ts"
-import { type RefusalReason, networkRefusal } from "./NetworkRefusal.ts"
-import type { NetworkTarget } from "./NetworkTarget.ts"
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
+import {
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse
+} from "node:http"
+import { isIP, type Socket } from "node:net"
 import type { Duplex } from "node:stream"
 
 // Credentials of one run for its proxy, where the proxy is on a port that other programs of this machine reach, too.
@@ -99,3 +106,45 @@ export const orRefused = (
     ),
     Effect.onInterrupt(() => Effect.sync(() => void response.destroy()))
   )
+
+/** One request of a run's proxy. */
+interface ForwardedRequest {
+  readonly path: string
+  /** Value of `host`. */
+  readonly authority: string
+  /** Headers that replace those of the client. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+const NOT_FORWARDED = ["expect", "host"]
+
+const headersFor = (client: IncomingHttpHeaders, { authority, headers = {} }: ForwardedRequest) => ({
+  ...withoutHeaders(client, hopByHop, NOT_FORWARDED),
+  ...headers,
+  // A body of unknown length has no other end.
+  ...(client["transfer-encoding"] === undefined ? {} : { "transfer-encoding": "chunked" }),
+  host: authority,
+  connection: "close"
+})
+
+/** Sends the request. Succeeds as soon as the response starts; with `undefined` if none does. */
+export const exchangeHttp = (
+  socket: Duplex,
+  request: IncomingMessage,
+  forwarded: ForwardedRequest
+): Effect.Effect<IncomingMessage | undefined> =>
+  Effect.callback((resume) => {
+    const upstream = httpRequest({
+      createConnection: () => socket,
+      method: request.method,
+      path: forwarded.path,
+      setHost: false,
+      headers: headersFor(request.headers, forwarded)
+    })
+    upstream.once("response", (answer) => resume(Effect.succeed(answer)))
+    upstream.once("upgrade", () => resume(Effect.undefined))
+    upstream.on("error", () => resume(Effect.undefined))
+    request.once("error", () => upstream.destroy())
+    request.pipe(upstream)
+    return Effect.sync(() => void upstream.destroy())
+  })

@@ -1,37 +1,56 @@
 /**
- * HTTP proxy of one confined run, on a unix socket that only this run sees, or on a port for which only this run has the credentials: CONNECT,
- * and requests with an `http` address.
+ * HTTP proxy of one confined run, on a unix socket that only this run sees, or on a port for which only this run has the credentials: CONNECT, and
+ * requests with an `http` address.
  *
  * Guarantees: each connection and each request is decided. The address that was judged is the one that is connected to. Both directions are
  * streamed at the pace of the slower side. A refusal is a response with an error object. Everything ends with the scope.
  *
  * Does not: read what a tunnel carries, except to the services of the run's keys (`KeyProxy`).
  */
-import type { RequestId } from "@corral/domain/identity/Ids"
-import { refuseUpgrade } from "@corral/service/http/Refusal"
-import { mint } from "@corral/service/Identifiers"
-import { Clock, Effect, FiberSet } from "effect"
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
-import type { ListenOptions, Socket } from "node:net"
-import type { Duplex } from "node:stream"
-import { pipeline } from "node:stream/promises"
-import { carryBytes } from "../preview/CarriedBytes.ts"
+import { carryBytes } from "../preview/Loopback.ts"
 import { hopByHop, withoutHeaders } from "../preview/ProxyHeaders.ts"
-import { exchangeHttp } from "./HttpExchange.ts"
+import {
+  ConnectionRefused,
+  connectTarget,
+  exchangeHttp,
+  orRefused,
+  type ProxyConnectionOptions,
+  type ProxyCredentials,
+  refuseStranger
+} from "./ProxyConnection.ts"
 import type { KeyProxy } from "./KeyProxy.ts"
 import { networkRefusal } from "./NetworkRefusal.ts"
 import { targetOfAuthority, targetOfUrl } from "./NetworkTarget.ts"
-import {
-  ConnectionRefused,
-  type ProxyConnectionOptions,
-  type ProxyCredentials,
-  connectTarget,
-  orRefused,
-  refuseStranger
-} from "./ProxyConnection.ts"
-import { listening } from "./UnixListener.ts"
+import type { RequestId } from "@corral/domain/identity/Ids"
+import { refuseUpgrade } from "@corral/service/http/Refusal"
+import { mint } from "@corral/service/Identifiers"
+import { Clock, Effect, FiberSet, type Scope } from "effect"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { ListenOptions, Server, Socket } from "node:net"
+import type { Duplex } from "node:stream"
+import { pipeline } from "node:stream/promises"
 
-export interface RunProxyOptions extends ProxyConnectionOptions {
+/** Listens until the scope closes. Fails with the system's message. */
+export const listening = (
+  server: Server,
+  at: string | ListenOptions
+): Effect.Effect<void, string, Scope.Scope> =>
+  Effect.asVoid(
+    Effect.acquireRelease(
+      Effect.callback<Server, string>((resume) => {
+        server.once("error", (error) => resume(Effect.fail(String(error))))
+        server.listen(typeof at === "string" ? { path: at } : at, () => resume(Effect.succeed(server)))
+      }),
+      (started) =>
+        Effect.sync(() => {
+          started.close()
+          if ("closeAllConnections" in started && typeof started.closeAllConnections === "function")
+            started.closeAllConnections()
+        })
+    )
+  )
+
+interface RunProxyOptions extends ProxyConnectionOptions {
   /** Connections that the proxy reads. */
   readonly keyed?: KeyProxy | undefined
   /** Of a proxy on a port, which other programs reach, too. */

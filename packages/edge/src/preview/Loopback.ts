@@ -1,6 +1,10 @@
-/** Connections to a port of this machine, over IPv4 or IPv6. No request can reach other hosts. */
+/**
+ * Connections to a port of this machine, over IPv4 or IPv6, and bytes carried between two sockets at the pace of the slower one. No request can
+ * reach other hosts.
+ */
 import { Data, Effect, type Scope } from "effect"
 import { connect, type Socket } from "node:net"
+import type { Duplex } from "node:stream"
 
 /** Port without a listener. */
 export class Unreachable extends Data.TaggedError("Unreachable")<{}> {}
@@ -30,4 +34,23 @@ export const connectLoopback = (port: number): Effect.Effect<Socket, Unreachable
   Effect.acquireRelease(
     connectTo("127.0.0.1", port).pipe(Effect.catch(() => connectTo("::1", port))),
     (socket) => Effect.sync(() => void socket.destroy())
+  )
+
+/** Connects two sockets. When one closes, the other closes too. */
+export const carryBytes = (client: Duplex, upstream: Duplex): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    const end = () => resume(Effect.void)
+    upstream.on("error", end)
+    upstream.once("close", end)
+    client.once("close", end)
+    client.pipe(upstream)
+    upstream.pipe(client)
+    return Effect.void
+  }).pipe(
+    Effect.ensuring(
+      Effect.sync(() => {
+        upstream.destroy()
+        client.destroy()
+      })
+    )
   )

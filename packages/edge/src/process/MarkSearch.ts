@@ -1,11 +1,35 @@
 /**
- * Search for the processes of runs in /proc. Every process of a run has two marks in its environment: the run's id and the Edge's.
+ * Search for the processes of runs in /proc. Every process of a run has two marks in its environment: the run's id and the Edge's. Two files are
+ * read for each process, with few system calls and one buffer for all.
  *
  * Guarantees: finds every process in the run's session, with its mark, or descended from one of these. One search serves any number of runs.
  * Does not: find a process that leaves the session, clears its environment and loses its parent.
  */
-import { existsSync, lstatSync, readdirSync } from "node:fs"
-import { readProc } from "./ProcFile.ts"
+import { closeSync, existsSync, lstatSync, openSync, readdirSync, readSync } from "node:fs"
+
+const buffer = Buffer.allocUnsafe(65_536)
+
+const readAll = (file: number): string => {
+  let text = ""
+  for (;;) {
+    const size = readSync(file, buffer)
+    if (size === 0) return text
+    text += buffer.toString("latin1", 0, size)
+  }
+}
+
+/** Text of a file, one character for each byte; `undefined` if the process has ended or belongs to another user. */
+export const readProc = (path: string): string | undefined => {
+  let file: number | undefined
+  try {
+    file = openSync(path, "r")
+    return readAll(file)
+  } catch {
+    return undefined
+  } finally {
+    if (file !== undefined) closeSync(file)
+  }
+}
 
 /** Whether /proc can be read. Without it, only the process group of a run is known. */
 export const hasProc = existsSync("/proc/self/environ")

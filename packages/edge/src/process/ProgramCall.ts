@@ -7,7 +7,7 @@
 import type { ProbeResult } from "@corral/domain/run/RuntimeAdapter"
 import { Effect, Option } from "effect"
 import { spawn, type ChildProcess } from "node:child_process"
-import { signalGroup } from "./MarkSweep.ts"
+import { signalGroup } from "./ProcessSweep.ts"
 
 const CALL_LIMIT = "10 seconds"
 const OUTPUT_CHARACTERS = 65_536

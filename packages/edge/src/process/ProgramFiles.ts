@@ -1,10 +1,30 @@
-/** Files of a run's program that exist before it starts: its temporary folder with settings files and the folder for artifacts, and its control group. */
-import type { SettingsFile } from "@corral/domain/run/RuntimeAdapter"
-import { accessSync, constants, mkdirSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
-import { artifactsFolderIn } from "./ArtifactsFolder.ts"
+/**
+ * Files of a run's program that exist before it starts: its temporary folder with settings files and the folder for files that it publishes as
+ * artifacts, and its control group.
+ */
 import { commandInGroup, makeGroup } from "./ControlGroup.ts"
 import { makeTemporary } from "./PrivateFolder.ts"
+import type { SettingsFile } from "@corral/domain/run/RuntimeAdapter"
+import { accessSync, constants, mkdirSync, opendirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+
+/** Variable of the run's program with the path of the folder. */
+export const ARTIFACTS_VARIABLE = "CORRAL_ARTIFACTS"
+
+/** Folder of a run for files that its program publishes as artifacts. */
+export const artifactsFolderIn = (temporary: string): string => join(temporary, "artifacts")
+
+/** Whether the folder has an entry. */
+export const hasArtifactFiles = (temporary: string): boolean => {
+  try {
+    const folder = opendirSync(artifactsFolderIn(temporary))
+    const first = folder.readSync()
+    folder.closeSync()
+    return first !== null
+  } catch {
+    return false
+  }
+}
 
 export interface ProgramFilesSpec {
   readonly file: string

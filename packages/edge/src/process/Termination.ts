@@ -5,7 +5,7 @@
  * delay the end of the run. What was printed before is in the pipe, and is read.
  */
 import { Deferred, Effect } from "effect"
-import { signalConfined, signalGroup } from "./MarkSweep.ts"
+import { signalConfined, signalGroup } from "./ProcessSweep.ts"
 import type { RunChild } from "./RunChild.ts"
 
 export interface TerminationOptions {

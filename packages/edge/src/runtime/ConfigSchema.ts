@@ -12,7 +12,7 @@ import { capped } from "@corral/domain/text/CappedPattern"
 import { Schema } from "effect"
 import { isAbsolute } from "node:path"
 import { unusableReason } from "../approval/GrantRules.ts"
-import { EnvName } from "../config/KeyEntries.ts"
+import { EnvName } from "../config/EdgeConfig.ts"
 
 // Schema of a program in a configuration.
 

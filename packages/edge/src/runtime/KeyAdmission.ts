@@ -3,8 +3,7 @@ import { PermissionDenied, RuntimeUnavailable } from "@corral/domain/errors/Fail
 import type { RunConfinement } from "@corral/domain/run/Confinement"
 import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Effect } from "effect"
-import type { EdgeConfig } from "../config/EdgeConfig.ts"
-import type { KeyEntry } from "../config/KeyEntries.ts"
+import type { EdgeConfig, KeyEntry } from "../config/EdgeConfig.ts"
 import { keysOfRun, keyVariables } from "../network/KeyServices.ts"
 import type { OfferedAgent } from "./OfferedAgent.ts"
 

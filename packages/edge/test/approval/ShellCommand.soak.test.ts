@@ -1,6 +1,6 @@
 /** Hostile command lines: each is classified in bounded parts, and within the time of a short line. */
 import { assert, describe, it } from "@effect/vitest"
-import { cpuMillisOf } from "@corral/testing/time/CpuTime"
+import { cpuMillisOf } from "@corral/testing/process/ProcessCosts"
 import { Seeded } from "../harness/Seeded.ts"
 import { policyOf, shell } from "./RunPolicies.ts"
 import { hostileLine } from "./ShellGrammar.ts"

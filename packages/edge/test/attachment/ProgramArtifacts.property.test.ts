@@ -8,7 +8,7 @@ import { linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs
 import { join } from "node:path"
 import { Artifacts } from "../../src/artifact/Artifacts.ts"
 import { type FoundArtifacts, ProgramArtifacts } from "../../src/attachment/ProgramArtifacts.ts"
-import { artifactsFolderIn } from "../../src/process/ArtifactsFolder.ts"
+import { artifactsFolderIn } from "../../src/process/ProgramFiles.ts"
 import { Store } from "../../src/store/Store.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { runIdOf } from "../Samples.ts"

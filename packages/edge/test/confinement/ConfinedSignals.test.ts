@@ -2,7 +2,7 @@
 import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { rmSync } from "node:fs"
-import { signalConfined, signalGroup } from "../../src/process/MarkSweep.ts"
+import { signalConfined, signalGroup } from "../../src/process/ProcessSweep.ts"
 import { Subprocess } from "../../src/process/Subprocess.ts"
 import { within } from "@corral/testing/time/Within"
 import { canConfine } from "./CanConfine.ts"

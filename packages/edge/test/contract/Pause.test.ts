@@ -1,7 +1,7 @@
 /** Pause and resume over real HTTP, of real processes in real control groups. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Envelope } from "@corral/domain/run/RunEvent"
-import { groupsHere } from "@corral/testing/edge/ControlGroups"
+import { groupsHere } from "@corral/testing/edge/Survivors"
 import { type Answer, codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
 import type { EventReader } from "@corral/testing/edge/EventReader"

@@ -1,6 +1,6 @@
 /** Runs that outlive their Edge: it is killed or stopped while they are under way, and the next one continues them. */
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
-import { groupsHere } from "@corral/testing/edge/ControlGroups"
+import { groupsHere } from "@corral/testing/edge/Survivors"
 import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import type { EventReader } from "@corral/testing/edge/EventReader"
 import { until } from "@corral/testing/time/Until"

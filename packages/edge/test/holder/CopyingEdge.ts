@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { readFileSync } from "node:fs"
 import { HeldProcess } from "../../src/holder/HeldProcess.ts"
 import { Holder } from "../../src/holder/Holder.ts"
-import { RUN_MARK } from "../../src/process/MarkSweep.ts"
+import { RUN_MARK } from "../../src/process/ProcessSweep.ts"
 
 const [, , home = "", run = "", file = ""] = process.argv
 const input = readFileSync(file, "latin1")

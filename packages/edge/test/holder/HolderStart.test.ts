@@ -11,7 +11,7 @@ import { FrameReader, frameTypes, HOLDER_FORMAT, jsonFrame } from "../../src/hol
 import { inquireHolder } from "../../src/holder/HolderControl.ts"
 import { fieldsOf } from "../../src/holder/HolderMessages.ts"
 import { startHolder } from "../../src/holder/Holder.ts"
-import { EDGE_MARK, RUN_MARK } from "../../src/process/MarkSweep.ts"
+import { EDGE_MARK, RUN_MARK } from "../../src/process/ProcessSweep.ts"
 import { openFolder } from "../Folder.ts"
 import { newRun, startShell } from "./HeldCase.ts"
 import { connectEdge, holdersOf, openHome, storedOutput, untilGone } from "./HolderHome.ts"

@@ -1,4 +1,4 @@
-import { groupsHere } from "@corral/testing/edge/ControlGroups"
+import { groupsHere } from "@corral/testing/edge/Survivors"
 import { until } from "@corral/testing/time/Until"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { RateLimit } from "../../src/http/RateLimit.ts"
+import { RateLimit } from "../../src/http/EdgeRequestPolicy.ts"
 
 /** Number of requests that pass, of a number of requests. */
 const taken = (limit: RateLimit, count: number, holdsToken = true): number =>

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { RunId } from "@corral/domain/identity/Ids"
-import { SharedReads } from "../../src/log/SharedReads.ts"
+import { SharedReads } from "../../src/log/EdgeEventLog.ts"
 import type { StoredBatch } from "../../src/log/StoredBatch.ts"
 import { newRunId } from "../Samples.ts"
 

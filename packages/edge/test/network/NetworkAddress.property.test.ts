@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { addressKind } from "../../src/network/NetworkAddress.ts"
+import { addressKind } from "../../src/network/NetworkTarget.ts"
 
 const Byte = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 255 }))
 const Address4 = Schema.Tuple([Byte, Byte, Byte, Byte])

@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto"
 import { once } from "node:events"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { removeAbandonedGroups } from "../../src/process/AbandonedGroups.ts"
+import { removeAbandonedGroups } from "../../src/process/GroupRecord.ts"
 import {
   edgeGroup,
   emptyGroup,
@@ -17,7 +17,7 @@ import {
   removeGroup
 } from "../../src/process/ControlGroup.ts"
 import { runSweep } from "../../src/process/Containment.ts"
-import { groupsHere } from "@corral/testing/edge/ControlGroups"
+import { groupsHere } from "@corral/testing/edge/Survivors"
 
 let counter = 0
 const newEdge = () => mint<string>("edge", Date.now())

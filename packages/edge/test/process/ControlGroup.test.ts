@@ -15,7 +15,7 @@ import {
   removeGroup
 } from "../../src/process/ControlGroup.ts"
 import { runSweep } from "../../src/process/Containment.ts"
-import { groupsHere } from "@corral/testing/edge/ControlGroups"
+import { groupsHere } from "@corral/testing/edge/Survivors"
 
 let counter = 0
 const newEdge = () => `edge_test${process.pid}x${++counter}`

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { groupsHere } from "@corral/testing/edge/ControlGroups"
+import { groupsHere } from "@corral/testing/edge/Survivors"
 import { Effect, Fiber } from "effect"
 import { spawn } from "node:child_process"
 import { tmpdir } from "node:os"

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync }
 import { join, resolve } from "node:path"
 import { edgeGroup, makeGroup, ownGroup } from "../../src/process/ControlGroup.ts"
 import { groupRecordPath, hasProof, leftGroups, recordGroups } from "../../src/process/GroupRecord.ts"
-import { groupsHere } from "@corral/testing/edge/ControlGroups"
+import { groupsHere } from "@corral/testing/edge/Survivors"
 import { temporaryFolder } from "../Folder.ts"
 
 let counter = 0

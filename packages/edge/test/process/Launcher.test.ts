@@ -1,4 +1,4 @@
-import { groupsHere } from "@corral/testing/edge/ControlGroups"
+import { groupsHere } from "@corral/testing/edge/Survivors"
 import { until } from "@corral/testing/time/Until"
 import { afterEach, assert, describe, it } from "@effect/vitest"
 import { randomUUID } from "node:crypto"

@@ -15,7 +15,7 @@ import {
   SeenProcesses,
   type Survivors
 } from "../../src/process/MarkSearch.ts"
-import { signalGroup, sweepMarked } from "../../src/process/MarkSweep.ts"
+import { signalGroup, sweepMarked } from "../../src/process/ProcessSweep.ts"
 import { within } from "@corral/testing/time/Within"
 import { temporaryFolder } from "../Folder.ts"
 

@@ -2,7 +2,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { readProc } from "../../src/process/ProcFile.ts"
+import { readProc } from "../../src/process/MarkSearch.ts"
 import { temporaryFolder } from "../Folder.ts"
 
 it.effect("reads a file that is longer than its buffer, byte by byte", () =>

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { tries } from "@corral/testing/time/Effort"
 import { Schema } from "effect"
 import type { Survivors } from "../../src/process/MarkSearch.ts"
-import { type ProcessTarget, sweepTarget } from "../../src/process/ProcessTarget.ts"
+import { type ProcessTarget, sweepTarget } from "../../src/process/ProcessSweep.ts"
 
 /** A number above the largest of a process: signals for it reach none. */
 const NO_PROCESS = 2 ** 22 + 1

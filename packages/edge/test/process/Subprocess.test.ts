@@ -4,10 +4,10 @@ import { Effect } from "effect"
 import { writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { signalGroup } from "../../src/process/MarkSweep.ts"
+import { signalGroup } from "../../src/process/ProcessSweep.ts"
 import { Subprocess, type SubprocessSpec } from "../../src/process/Subprocess.ts"
 import { temporaryFolder } from "../Folder.ts"
-import { groupsHere } from "@corral/testing/edge/ControlGroups"
+import { groupsHere } from "@corral/testing/edge/Survivors"
 
 type Ending =
   | { readonly _tag: "Ended"; readonly end: ProcessEnd; readonly output: Buffer }

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto"
 import { tmpdir } from "node:os"
 import { sweep } from "../../src/process/Containment.ts"
 import { findSurvivors } from "../../src/process/MarkSearch.ts"
-import { signalGroup } from "../../src/process/MarkSweep.ts"
+import { signalGroup } from "../../src/process/ProcessSweep.ts"
 import { Subprocess } from "../../src/process/Subprocess.ts"
 import { terminate, terminateAfterInput } from "../../src/process/Termination.ts"
 

@@ -17,8 +17,7 @@ import {
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { EdgeConfig, makeEdgeConfig } from "../../src/config/EdgeConfig.ts"
-import { MAX_RUN_BYTES, RawFile } from "../../src/raw/RawFile.ts"
-import { RawOutputs } from "../../src/raw/RawOutputs.ts"
+import { MAX_RUN_BYTES, RawFile, RawOutputs } from "../../src/raw/RawOutputs.ts"
 import type { RawRun } from "../../src/raw/RawRun.ts"
 
 const homeOf = (): string => {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { AnyProtocol, OutputDecoder } from "@corral/domain/run/RuntimeAdapter"
 import { Effect, Fiber, Stream } from "effect"
-import { OutputPosition } from "../../src/journal/OutputPosition.ts"
+import { OutputPosition } from "../../src/journal/RunJournal.ts"
 import { StdoutReader, decodeOutput } from "../../src/run/actor/RuntimeOutput.ts"
 import type { RunMessage } from "../../src/run/kernel/RunMessage.ts"
 

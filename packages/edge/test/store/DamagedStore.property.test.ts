@@ -14,13 +14,12 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
-import { makeEventEncoder } from "../../src/log/EventEncoder.ts"
-import { examineStore } from "../../src/log/StoreExamination.ts"
+import { makeEventEncoder } from "../../src/log/StoredBatch.ts"
+import { examineStore, integrityCheckLayer } from "../../src/log/StoreExamination.ts"
 import { edgeRunSource } from "../../src/log/EdgeLogSource.ts"
 import { findRun, insertRun, pageOfRuns, updateRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
 import { StoreDamaged } from "../../src/store/StoreDamage.ts"
-import * as IntegrityCheck from "../../src/log/IntegrityCheck.ts"
 import { at, runIdOf, runOf } from "../Samples.ts"
 
 /** The first page of a run. */
@@ -37,7 +36,7 @@ const folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-damage-"))
 const written = new Map<RunId, ReadonlyArray<string>>()
 
 const opened = (file: string) =>
-  IntegrityCheck.integrityCheckLayer.pipe(
+  integrityCheckLayer.pipe(
     Layer.provideMerge(EdgeEventLog.layer),
     Layer.provideMerge(Layer.fresh(Store.layer(file)))
   )

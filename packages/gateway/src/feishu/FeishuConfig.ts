@@ -1,9 +1,9 @@
 /** Configuration of a bot on Feishu or Lark. */
 import { Config, Effect, type Redacted } from "effect"
-import { secretSetting } from "@corral/service/settings/SecretSetting"
 import {
   invalidSetting,
   optionalSetting,
+  secretSetting,
   setting,
   settingGroup,
   switchSetting

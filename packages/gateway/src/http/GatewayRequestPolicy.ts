@@ -4,9 +4,8 @@
  * Does not: check who sent the request. Only the body says that; neither Host nor Origin identifies a platform.
  */
 import { isMetricsPage } from "@corral/service/http/MetricsPage"
-import { DISCOVERY_PATHS } from "@corral/service/http/DiscoveryFiles"
-import { acceptsPage } from "@corral/service/http/NotFoundPage"
-import { DOCUMENT_PATHS } from "@corral/service/http/ServiceDocuments"
+import { DISCOVERY_PATHS, DOCUMENT_PATHS } from "@corral/service/http/ServiceDocuments"
+import { acceptsPage } from "@corral/service/http/NotFound"
 import type { HttpRefusal } from "@corral/service/http/Refusal"
 import {
   type BodyKind,

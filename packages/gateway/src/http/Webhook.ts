@@ -5,10 +5,9 @@
  * platform sends it again, or shows the failed click to the person.
  */
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
-import { exitWithin } from "@corral/service/http/ExitWithin"
+import { exitWithin } from "@corral/service/http/RequestDeadline"
 import { type NodeExchange, nodeExchange } from "@corral/service/http/NodeExchange"
-import { type HttpRefusal, endLateBody } from "@corral/service/http/Refusal"
-import { refusalResponse, refuseUnread } from "@corral/service/http/RefusalResponse"
+import { endLateBody, type HttpRefusal, refusalResponse, refuseUnread } from "@corral/service/http/Refusal"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Effect, Exit, Fiber } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"

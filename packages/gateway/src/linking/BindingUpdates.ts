@@ -4,7 +4,7 @@
  *
  * Guarantees: an update stays at the Hub until it is handled. Does not: decide as whom an account acts; the Hub does, for each event.
  */
-import type { BindingUpdated, NextBindingUpdates } from "@corral/domain/chat/BindingUpdate"
+import type { BindingUpdated, NextBindingUpdates } from "@corral/domain/chat/ChatAccount"
 import { Effect, Layer } from "effect"
 import { sendKey } from "../answer/Responder.ts"
 import { Hub } from "../hub/Hub.ts"

@@ -3,10 +3,10 @@
  */
 import { Config, Effect, type Redacted } from "effect"
 import type { LocalizedText } from "../platform/Card.ts"
-import { secretSetting } from "@corral/service/settings/SecretSetting"
 import {
   invalidSetting,
   optionalSetting,
+  secretSetting,
   setting,
   settingGroup,
   switchSetting

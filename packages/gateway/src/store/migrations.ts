@@ -1,5 +1,5 @@
 /** Migrations of the Gateway's schema. Each runs once. A released migration is never changed; a new one follows it. */
-import { executeAll } from "@corral/service/SqlStatements"
+import { executeAll } from "@corral/service/DatabaseStart"
 import { Migrator } from "effect/sql"
 
 /** Tables of received events, in the order of their chats, and of dead letters. */

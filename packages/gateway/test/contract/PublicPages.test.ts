@@ -1,5 +1,5 @@
 /** Public pages and discovery files over a real Gateway. */
-import { layerStatus } from "@corral/domain/http/LayerStatus"
+import { layerStatus } from "@corral/domain/http/Health"
 import { GatewayProcess } from "@corral/testing/gateway/GatewayProcess"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"

@@ -3,24 +3,24 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { codeOf } from "@corral/testing/http/Answer"
 import { until } from "@corral/testing/time/Until"
 import type { SentBotMessage } from "@corral/testing/gateway/FakeFeishu"
-import { FakeSlack } from "@corral/testing/gateway/FakeSlack"
-import { EVENTS as FEISHU_EVENTS, GatewayProcess } from "@corral/testing/gateway/GatewayProcess"
 import {
-  SLACK_APP,
   BOT_TOKEN,
   callback,
-  slackClick,
   direct,
+  FakeSlack,
   FORM_TYPE,
   JSON_TYPE,
   mention,
-  pushedSlackClick,
   pushedEvent,
+  pushedSlackClick,
   pushedSlackMessage,
-  SLACK_SECRET,
   signedSlackRequest,
+  SLACK_APP,
+  SLACK_SECRET,
+  slackClick,
   TEAM
-} from "@corral/testing/gateway/SlackRequests"
+} from "@corral/testing/gateway/FakeSlack"
+import { EVENTS as FEISHU_EVENTS, GatewayProcess } from "@corral/testing/gateway/GatewayProcess"
 
 const EVENTS = "/integrations/slack/events"
 const CARDS = "/integrations/slack/card-actions"

@@ -1,4 +1,4 @@
-import { deleted, edited, SLACK_BOT } from "@corral/testing/gateway/SlackRequests"
+import { deleted, edited, SLACK_BOT } from "@corral/testing/gateway/FakeSlack"
 import { assert, describe, it } from "@effect/vitest"
 import { slackChange, slackChangeOf } from "../../src/slack/Changes.ts"
 

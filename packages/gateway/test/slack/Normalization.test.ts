@@ -4,15 +4,7 @@ import * as fc from "fast-check"
 import { type InboundKind, PlatformUnavailable } from "../../src/platform/ChatPlatform.ts"
 import { escapeMarkup, removeMarkup } from "../../src/slack/Markup.ts"
 import { normalizeSlackEvent } from "../../src/slack/Normalization.ts"
-import {
-  ADA,
-  SLACK_BOT,
-  CHANNEL,
-  slackClick,
-  direct,
-  mention,
-  TEAM
-} from "@corral/testing/gateway/SlackRequests"
+import { ADA, SLACK_BOT, CHANNEL, slackClick, direct, mention, TEAM } from "@corral/testing/gateway/FakeSlack"
 
 const inbound = (event: unknown, kind: InboundKind = "message") => ({
   platform: "slack",

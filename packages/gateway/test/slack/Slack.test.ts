@@ -5,17 +5,18 @@ import { TestClock } from "effect/testing"
 import { type Card, sameInAllLanguages } from "../../src/platform/Card.ts"
 import type { ChatPlatform, Inbound, Destination } from "../../src/platform/ChatPlatform.ts"
 import { slack } from "../../src/slack/Slack.ts"
-import { FakeSlack, type SlackFault } from "@corral/testing/gateway/FakeSlack"
 import {
   ADA,
-  SLACK_APP,
   BOT_TOKEN,
   CHANNEL,
-  slackClick,
+  FakeSlack,
   mention,
+  SLACK_APP,
   SLACK_SECRET,
+  slackClick,
+  type SlackFault,
   TEAM
-} from "@corral/testing/gateway/SlackRequests"
+} from "@corral/testing/gateway/FakeSlack"
 
 const inChannel: Destination = { _tag: "Chat", chatId: CHANNEL }
 const words = "the words of a text"

@@ -19,7 +19,7 @@ import {
   slackSeconds,
   signedSlackRequest,
   TEAM
-} from "@corral/testing/gateway/SlackRequests"
+} from "@corral/testing/gateway/FakeSlack"
 
 const NOW = 1_790_000_000_000
 const kinds: ReadonlyArray<WebhookKind> = ["events", "card-actions"]

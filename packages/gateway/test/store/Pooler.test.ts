@@ -1,5 +1,5 @@
 /** A Gateway whose database is behind a pooler. */
-import { openPooledPostgres } from "@corral/testing/postgres/PooledPostgres"
+import { openPooledPostgres } from "@corral/testing/postgres/FrontedPostgres"
 import { dropDatabase, makeDatabase, sharedServer } from "@corral/testing/postgres/SharedPostgres"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"

@@ -1,7 +1,7 @@
 /** A Gateway that starts while PostgreSQL recovers from a crash, or while another Gateway migrates the database. */
 import { holdTable } from "@corral/testing/postgres/HeldTable"
 import { dropDatabase, makeDatabase, sharedServer } from "@corral/testing/postgres/SharedPostgres"
-import { openStartingPostgres } from "@corral/testing/postgres/StartingPostgres"
+import { openStartingPostgres } from "@corral/testing/postgres/FrontedPostgres"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"

@@ -7,10 +7,10 @@
 import {
   BindingState,
   type BindingUpdates,
+  ChatAccount,
   MAX_BINDING_UPDATES,
   type NextBindingUpdates
-} from "@corral/domain/chat/BindingUpdate"
-import { ChatAccount } from "@corral/domain/chat/ChatAccount"
+} from "@corral/domain/chat/ChatAccount"
 import { ChatBindingId, type EventId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

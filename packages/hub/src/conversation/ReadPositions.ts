@@ -7,7 +7,7 @@
 import type { Proof } from "@corral/domain/access/Authorization"
 import { PermissionDenied } from "@corral/domain/errors/Failures"
 import { MessageId, type SessionId, type UserId } from "@corral/domain/identity/Ids"
-import type { ReadPosition } from "@corral/domain/session/Conversation"
+import type { ReadPosition } from "@corral/domain/session/Session"
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { unreadMessages } from "../session/SessionTable.ts"

@@ -4,7 +4,7 @@
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
 import type { CommandId, CommandName, CommandOutcome, CommandPayload } from "@corral/domain/link/EdgeCommand"
-import { fingerprintOf } from "@corral/service/Fingerprint"
+import { fingerprintOf } from "@corral/service/http/IdempotentRequest"
 import { Effect, Option } from "effect"
 
 // Result of a command to an Edge, as far as the Hub can tell.

@@ -21,9 +21,8 @@ import {
 import { ApprovalId, InputRequestId } from "@corral/domain/identity/Ids"
 import { InputState } from "@corral/domain/input/InputRequest"
 import type { RunFailure } from "@corral/domain/run/Run"
-import { finishRefusal } from "@corral/domain/run/RunFinish"
+import { finishRefusal, pauseRefusal } from "@corral/domain/run/RunRefusals"
 import { UnknownChanges } from "@corral/domain/changes/UnknownChanges"
-import { pauseRefusal } from "@corral/domain/run/RunPause"
 import { Data, Option, Schema } from "effect"
 
 /** Refusal to start a run, with any code of the error table. */

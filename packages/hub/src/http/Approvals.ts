@@ -7,7 +7,7 @@ import { type DecideHubApproval, HubApproval } from "@corral/domain/hub-api/HubR
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { inputChanges } from "@corral/domain/approval/InputEdit"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
-import { markReplayed } from "@corral/service/http/Replayed"
+import { markReplayed } from "@corral/service/http/IdempotentRequest"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Approvals } from "../approval/Approvals.ts"

@@ -3,7 +3,7 @@
  */
 import { Unauthorized } from "@corral/domain/errors/Failures"
 import { keyScopeOf } from "@corral/domain/hub-api/HubAuthorization"
-import { GatewayAuthority } from "@corral/domain/hub-api/GatewayAuthority"
+import { GatewayAuthority } from "@corral/domain/hub-api/Chat"
 import { CurrentPrincipal, SessionAuthority } from "@corral/domain/hub-api/SessionAuthority"
 import { withErrorObject } from "@corral/domain/http/RequestContext"
 import { Effect, Layer } from "effect"

@@ -5,8 +5,7 @@
  * The console's addresses are those of a Hub at the root of its origin, so a Hub below a path has the plain page, too. Its files are read once into
  * memory.
  */
-import { acceptsPage, notFoundPage } from "@corral/service/http/NotFoundPage"
-import { noRoute } from "@corral/service/http/NoRoute"
+import { acceptsPage, noRoute, notFoundPage } from "@corral/service/http/NotFound"
 import { StaticFile } from "@corral/service/http/StaticFile"
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"

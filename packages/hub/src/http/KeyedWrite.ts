@@ -5,7 +5,7 @@
  * Guarantees: a command to an Edge whose outcome is recorded continues if its client disconnects, so that what an Edge has done has
  * its record.
  */
-import { markReplayed } from "@corral/service/http/Replayed"
+import { markReplayed } from "@corral/service/http/IdempotentRequest"
 import { Effect, Fiber, type Schema } from "effect"
 import { HubIdempotency } from "../HubIdempotency.ts"
 

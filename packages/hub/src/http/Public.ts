@@ -5,10 +5,9 @@
  *
  * Callers share one probe of the database per second. A background probe checks the provider, so no answer waits for it.
  */
-import { type HealthProblem, livenessOk, type PublicHealth } from "@corral/domain/http/Health"
-import { layerStatus } from "@corral/domain/http/LayerStatus"
+import { type HealthProblem, layerStatus, livenessOk, type PublicHealth } from "@corral/domain/http/Health"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
-import { clockSkewProblem } from "@corral/service/clock/ClockSkew"
+import { clockSkewProblem } from "@corral/service/clock/ClockOffset"
 import { DatabaseClock } from "@corral/service/clock/DatabaseClock"
 import { slowCommitsProblem } from "@corral/service/CommitTimes"
 import { probeWrites } from "@corral/service/DatabaseStart"

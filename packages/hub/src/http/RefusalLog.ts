@@ -5,7 +5,7 @@
  * because paths can hold codes.
  */
 import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
-import { routeNames } from "@corral/service/telemetry/RouteNames"
+import { routeNames } from "@corral/service/http/RequestWatch"
 import { Clock, Effect } from "effect"
 import type { IncomingMessage } from "node:http"
 import { ClientAddress } from "./Callers.ts"

@@ -10,8 +10,12 @@ import { LINK_PATH } from "@corral/domain/link/EdgeLink"
 import { ServiceAddress } from "@corral/service/http/Answering"
 import { compressedJson } from "@corral/service/http/CompressedJson"
 import type { ConnectionHandlers, UpgradeHandler } from "@corral/service/http/Connections"
-import { DISCOVERY_PATHS, discoveryFiles } from "@corral/service/http/DiscoveryFiles"
-import { DOCUMENT_PATHS, serviceDocuments } from "@corral/service/http/ServiceDocuments"
+import {
+  DISCOVERY_PATHS,
+  discoveryFiles,
+  DOCUMENT_PATHS,
+  serviceDocuments
+} from "@corral/service/http/ServiceDocuments"
 import { endpointPaths } from "@corral/service/http/Unanswered"
 import { mountedLayer } from "@corral/service/http/Mounted"
 import { type HttpRefusal, refuseUpgrade } from "@corral/service/http/Refusal"

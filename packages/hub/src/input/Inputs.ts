@@ -4,9 +4,8 @@
  * Does not answer: the first valid answer wins at the Edge, and an event reports it. The Edge checks the mode that an approval chooses again.
  */
 import type { InputRequestId, UserId } from "@corral/domain/identity/Ids"
-import type { AnswerIssue } from "@corral/domain/input/AnswerCheck"
+import { type AnswerIssue, planModeIssues } from "@corral/domain/input/AnswerCheck"
 import type { InputAnswer, InputRequest, InputState } from "@corral/domain/input/InputRequest"
-import { planModeIssues } from "@corral/domain/input/PlanMode"
 import { CreateRun } from "@corral/domain/run/Run"
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -6,8 +6,7 @@
  */
 import type { ValidationIssue } from "@corral/domain/errors/ErrorTable"
 import { issuesOf } from "@corral/domain/errors/ValidationIssues"
-import { beyondEnd } from "@corral/domain/http/EventPosition"
-import { decodeHubStreamQuery } from "@corral/domain/http/EventStream"
+import { beyondEnd, decodeHubStreamQuery } from "@corral/domain/http/EventStream"
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { closeCodes, REAUTHORIZED_WITHIN_SECONDS } from "@corral/domain/http/StreamEnd"
 import { CurrentPrincipal, type Principal } from "@corral/domain/hub-api/SessionAuthority"

@@ -6,7 +6,7 @@
  */
 import { Conflict, PayloadTooLarge } from "@corral/domain/errors/Failures"
 import type { UserId } from "@corral/domain/identity/Ids"
-import { mergedFields } from "@corral/domain/preference/MergedFields"
+import { mergedFields } from "@corral/domain/preference/ChangedPreferences"
 import {
   MAX_PREFERENCES_BYTES,
   type Preferences,

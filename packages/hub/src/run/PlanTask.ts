@@ -18,7 +18,7 @@ import {
   UserId
 } from "@corral/domain/identity/Ids"
 import type { InputRequest } from "@corral/domain/input/InputRequest"
-import { DEFAULT_PLAN_MODE } from "@corral/domain/input/PlanMode"
+import { DEFAULT_PLAN_MODE } from "@corral/domain/input/AnswerCheck"
 import { cannotContinue } from "@corral/domain/run/Continuation"
 import { CreateRun, type RunMode } from "@corral/domain/run/Run"
 import { Effect, Schema } from "effect"

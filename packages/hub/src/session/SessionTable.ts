@@ -2,7 +2,13 @@
  * The table `sessions`: its codec, the lock on an active session, its runs, its title, and its unread messages.
  */
 import { AgentInstanceId, ProjectId, RunId, SessionId, UserId } from "@corral/domain/identity/Ids"
-import { type Session, type SessionItem, SessionState, titleFrom } from "@corral/domain/session/Session"
+import {
+  MAX_UNREAD,
+  type Session,
+  type SessionItem,
+  SessionState,
+  titleFrom
+} from "@corral/domain/session/Session"
 import { Effect, Schema, Struct } from "effect"
 import { Timestamp, storedRows } from "../store/StoredRows.ts"
 import type { Proof } from "@corral/domain/access/Authorization"
@@ -10,7 +16,6 @@ import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
 import type { SqlClient, SqlError, Statement } from "effect/sql"
 import { lockProject } from "../project/ProjectRow.ts"
 import { endedRunStates } from "../store/StateLists.ts"
-import { MAX_UNREAD } from "@corral/domain/session/Conversation"
 import { limitTo } from "../store/ListPage.ts"
 
 // Unread messages of a session, as part of the statement that reads the session: a list of sessions pays no second one.

@@ -1,10 +1,11 @@
 /** Settings of the identity provider. */
 import { capped } from "@corral/domain/text/CappedPattern"
 import { isLoopback } from "@corral/service/Addresses"
-import { fileSetting, secretSetting } from "@corral/service/settings/SecretSetting"
 import {
+  fileSetting,
   invalidSetting,
   optionalSetting,
+  secretSetting,
   setting,
   settingGroup,
   switchSetting

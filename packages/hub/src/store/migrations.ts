@@ -8,7 +8,7 @@
  * Guarantees: all missing migrations are applied in one transaction under one lock. If several Hubs start together, one of them applies the
  * migrations.
  */
-import { executeAll } from "@corral/service/SqlStatements"
+import { executeAll } from "@corral/service/DatabaseStart"
 import { Migrator } from "effect/sql"
 import {
   chatMigration,

@@ -1,6 +1,6 @@
 /** A million audit records in one project, next to a project with a thousand. */
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
-import { makeProject } from "@corral/testing/hub/Teams"
+import { makeProject } from "@corral/testing/hub/People"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { HubClient } from "@corral/testing/hub/HubClient"
 import { Effect, Result } from "effect"

@@ -13,7 +13,7 @@ import {
   newId,
   runStarted
 } from "@corral/testing/hub/Mirror"
-import { makeProject } from "@corral/testing/hub/Teams"
+import { makeProject } from "@corral/testing/hub/People"
 
 describe("The approval policy of a project", { timeout: 60_000 }, () => {
   const hub = new HubInProcess()

@@ -13,7 +13,7 @@ import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { runCompleted, createdRun, Mirror, newId, runStarted } from "@corral/testing/hub/Mirror"
 import { registerDevice } from "@corral/testing/hub/Offers"
 import { walk } from "../harness/Pages.ts"
-import { makeProject } from "@corral/testing/hub/Teams"
+import { makeProject } from "@corral/testing/hub/People"
 
 describe("Readers of the audit trail", { timeout: 60_000 }, () => {
   const hub = new HubInProcess()

@@ -1,6 +1,11 @@
 /** `/integrations/bindings/updates` over a real Hub. */
-import type { BindingState, BindingUpdates, NextBindingUpdates } from "@corral/domain/chat/BindingUpdate"
-import type { ChatAccount, ChatBinding } from "@corral/domain/chat/ChatAccount"
+import type {
+  BindingState,
+  BindingUpdates,
+  ChatAccount,
+  ChatBinding,
+  NextBindingUpdates
+} from "@corral/domain/chat/ChatAccount"
 import { confirmedLink, gatewayEnv, gatewayOf, newAccount } from "@corral/testing/hub/Chats"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"

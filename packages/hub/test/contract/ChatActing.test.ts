@@ -34,7 +34,7 @@ import {
   runStarted
 } from "@corral/testing/hub/Mirror"
 import { StreamReader } from "@corral/testing/hub/StreamReader"
-import { makeProject } from "@corral/testing/hub/Teams"
+import { makeProject } from "@corral/testing/hub/People"
 
 const detailsOf = ({ body }: Answer): unknown => (body as { readonly details?: unknown }).details
 

@@ -9,7 +9,7 @@ import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { heardWhile } from "../harness/Notices.ts"
 import { newKey, registerDevice, reportOffer } from "@corral/testing/hub/Offers"
 import { walk } from "../harness/Pages.ts"
-import { makeProject } from "@corral/testing/hub/Teams"
+import { makeProject } from "@corral/testing/hub/People"
 
 const nowhere = "/client/devices/dev_01K0000000000000000000000Z"
 

@@ -4,7 +4,7 @@ import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { newId } from "@corral/testing/hub/Mirror"
 import { registerDevice, reportOffer } from "@corral/testing/hub/Offers"
-import { makeProject } from "@corral/testing/hub/Teams"
+import { makeProject } from "@corral/testing/hub/People"
 
 describe("/client/targets/{id}/workspaces/{workspace}", { timeout: 60_000 }, () => {
   const hub = new HubInProcess()

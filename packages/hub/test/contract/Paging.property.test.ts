@@ -10,7 +10,7 @@ import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { registerDevice } from "@corral/testing/hub/Offers"
 import { type ListPage, walk } from "../harness/Pages.ts"
 import { analyze, type SeededList, seededLists } from "../harness/SeededLists.ts"
-import { makeProject, makeSession } from "@corral/testing/hub/Teams"
+import { makeProject, makeSession } from "@corral/testing/hub/People"
 import { effort, tries } from "@corral/testing/time/Effort"
 
 const names = [

@@ -7,7 +7,7 @@ import { openHub } from "@corral/testing/hub/HubProcess"
 import { registerDevice } from "@corral/testing/hub/Offers"
 import { walk } from "../harness/Pages.ts"
 import { seededLists } from "../harness/SeededLists.ts"
-import { makeProject, makeSession } from "@corral/testing/hub/Teams"
+import { makeProject, makeSession } from "@corral/testing/hub/People"
 
 const ROWS = 100_000
 const names = ["projects", "sessions of a project", "all sessions", "messages", "devices", "members"] as const

@@ -9,7 +9,7 @@ import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { heardWhile } from "../harness/Notices.ts"
 import { registerDevice, reportOffer } from "@corral/testing/hub/Offers"
 import { type ListPage, walk } from "../harness/Pages.ts"
-import { makeProject, makeSession } from "@corral/testing/hub/Teams"
+import { makeProject, makeSession } from "@corral/testing/hub/People"
 
 const nowhere = "prj_01K0000000000000000000000Z"
 

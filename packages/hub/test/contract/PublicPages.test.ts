@@ -1,5 +1,5 @@
 /** Public pages and discovery files over a real Hub. */
-import { layerStatus } from "@corral/domain/http/LayerStatus"
+import { layerStatus } from "@corral/domain/http/Health"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"

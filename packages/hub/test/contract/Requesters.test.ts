@@ -24,7 +24,7 @@ import {
   runStarted
 } from "@corral/testing/hub/Mirror"
 import { deviceOf, makeTask, untilTask } from "../link/World.ts"
-import { makeProject } from "@corral/testing/hub/Teams"
+import { makeProject } from "@corral/testing/hub/People"
 
 const PEOPLE = 4
 /** How words reach a run: with a sign-in, an API key, or from a chat; taken by the Edge or refused by it. */

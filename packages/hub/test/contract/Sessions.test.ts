@@ -8,7 +8,7 @@ import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { registerDevice, reportOffer } from "@corral/testing/hub/Offers"
 import { type ListPage, walk } from "../harness/Pages.ts"
-import { makeProject, makeSession } from "@corral/testing/hub/Teams"
+import { makeProject, makeSession } from "@corral/testing/hub/People"
 
 const nowhere = "ses_01K0000000000000000000000Z"
 

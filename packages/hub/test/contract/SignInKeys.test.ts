@@ -1,7 +1,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import type { BrowserClient } from "@corral/testing/hub/BrowserClient"
+import type { BrowserClient } from "@corral/testing/hub/Browser"
 import { codeOf, HubClient } from "@corral/testing/hub/HubClient"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 

@@ -27,7 +27,7 @@ import {
 } from "@corral/testing/hub/Mirror"
 import { registerDevice, reportOffer } from "@corral/testing/hub/Offers"
 import { upload } from "@corral/testing/hub/Uploads"
-import { makeProject, makeSession } from "@corral/testing/hub/Teams"
+import { makeProject, makeSession } from "@corral/testing/hub/People"
 
 /** A project with what belongs to it. */
 export interface TeamWorld {

@@ -6,7 +6,7 @@
 import type { InputRequestId, SessionId } from "@corral/domain/identity/Ids"
 import { type Answer, codeOf, HubClient } from "@corral/testing/hub/HubClient"
 import type { HubProcess } from "@corral/testing/hub/HubProcess"
-import { makeSession } from "@corral/testing/hub/Teams"
+import { makeSession } from "@corral/testing/hub/People"
 import { within } from "@corral/testing/time/Within"
 import { assert } from "@effect/vitest"
 import { Client } from "pg"

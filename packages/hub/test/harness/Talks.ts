@@ -4,7 +4,7 @@ import type { AgentInstanceId, SessionId } from "@corral/domain/identity/Ids"
 import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { CreateMessage, Message } from "@corral/domain/session/Message"
 import type { HubClient } from "@corral/testing/hub/HubClient"
-import { makeSession } from "@corral/testing/hub/Teams"
+import { makeSession } from "@corral/testing/hub/People"
 import { until } from "@corral/testing/time/Until"
 import type { World } from "../link/World.ts"
 

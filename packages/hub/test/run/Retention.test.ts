@@ -1,7 +1,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { ProjectId, RunId } from "@corral/domain/identity/Ids"
-import type { EventPage } from "@corral/domain/edge-api/RunViews"
+import type { EventPage } from "@corral/domain/edge-api/Runs"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as fc from "fast-check"

@@ -1,4 +1,4 @@
-import type { EventPage } from "@corral/domain/edge-api/RunViews"
+import type { EventPage } from "@corral/domain/edge-api/Runs"
 import { encodeUlid } from "@corral/domain/identity/Ids"
 import type { ProjectId, RunId } from "@corral/domain/identity/Ids"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"

@@ -1,6 +1,6 @@
 /** Texts that cannot be indexed hold up no other. */
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
-import { makeProject, makeSession } from "@corral/testing/hub/Teams"
+import { makeProject, makeSession } from "@corral/testing/hub/People"
 import { tries } from "@corral/testing/time/Effort"
 import { until } from "@corral/testing/time/Until"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"

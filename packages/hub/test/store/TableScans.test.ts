@@ -1,6 +1,6 @@
 /** The checks of `scripts/plans.soak.test.ts` on plans that they must find. */
 import { dropDatabase, makeDatabase, sharedServer } from "@corral/testing/postgres/SharedPostgres"
-import { tableScans } from "@corral/testing/postgres/TableScans"
+import { tableScans } from "@corral/testing/postgres/StatementLog"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Client } from "pg"
 

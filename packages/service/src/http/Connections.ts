@@ -12,8 +12,7 @@ import type { Duplex } from "node:stream"
 import type { CrossOrigin } from "./CrossOrigin.ts"
 import { isMetricsPage } from "./MetricsPage.ts"
 import { type NodeExchange, nodeExchange } from "./NodeExchange.ts"
-import { type HttpRefusal, refuseUpgrade, standardHeaders } from "./Refusal.ts"
-import { refuseUnread } from "./RefusalResponse.ts"
+import { type HttpRefusal, refuseUnread, refuseUpgrade, standardHeaders } from "./Refusal.ts"
 import type { RequestWatch } from "./RequestWatch.ts"
 
 // Check that an upgrade is a WebSocket handshake (RFC 6455 §4.2.1). It runs before the library, whose refusal would have no error object.

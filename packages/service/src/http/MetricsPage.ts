@@ -9,8 +9,7 @@ import { createHash, timingSafeEqual } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 import type { Metrics } from "../telemetry/Metrics.ts"
 import type { NodeExchange } from "./NodeExchange.ts"
-import type { HttpRefusal } from "./Refusal.ts"
-import { refuseUnread } from "./RefusalResponse.ts"
+import { type HttpRefusal, refuseUnread } from "./Refusal.ts"
 
 export const METRICS_PATH = "/metrics"
 

@@ -1,5 +1,6 @@
 /**
- * Refusal of a request before the routes, or of an upgrade. Status, error object and headers are the same as those of handlers.
+ * Refusal of a request before the routes, or of an upgrade, also as a response of an Effect handler, after which the connection closes. Status,
+ * error object and headers are the same as those of handlers.
  */
 import {
   type Coded,
@@ -9,6 +10,8 @@ import {
   toErrorObject
 } from "@corral/domain/errors/ErrorTable"
 import type { RequestId } from "@corral/domain/identity/Ids"
+import { Effect } from "effect"
+import { HttpServerResponse } from "effect/http"
 import type { ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 
@@ -103,3 +106,27 @@ export const endLateRequest = (socket: Duplex, requestId: RequestId): void => {
 
 /** Ends a connection whose request body is incomplete after the timeout. */
 export const endLateBody = (response: ServerResponse): void => void response.writeHead(408, LATE).end()
+
+/** Refusals as responses of an Effect handler. */
+export const refusalResponse = (
+  refusal: HttpRefusal,
+  requestId: RequestId
+): HttpServerResponse.HttpServerResponse => {
+  const { body, status } = refusalBody(refusal, requestId)
+  return HttpServerResponse.text(body, {
+    status,
+    contentType: "application/json",
+    headers: { ...refusalHeaders(refusal, body), Connection: "close" }
+  })
+}
+
+/** Refuses a request whose body may still be arriving, on its socket. The returned response has been sent. */
+export const refuseUnread = (
+  response: ServerResponse,
+  refusal: HttpRefusal,
+  requestId: RequestId
+): Effect.Effect<HttpServerResponse.HttpServerResponse> =>
+  Effect.callback((resume) => {
+    response.once("close", () => resume(Effect.succeed(HttpServerResponse.empty())))
+    refuseRequest(response, refusal, requestId)
+  })

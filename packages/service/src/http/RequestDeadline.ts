@@ -1,15 +1,16 @@
 /**
  * Deadline of a request: a handler that has no answer by then is interrupted, and the request is answered with `overloaded`.
  *
- * Guarantees: the answer does not wait for the end of the handler, which may wait for a server that is gone. A request in time costs a timer. Does
- * not: limit the body of a response that has begun, so downloads and streams take as long as they need.
+ * Guarantees: the answer does not wait for the end of the handler, which may wait for a server that is gone. A request in time costs a timer and an
+ * observer; a timeout of Effect would start two fibers for each.
+ * Does not: limit the body of a response that has begun, so downloads and streams take as long as they need.
  */
-import type { RequestId } from "@corral/domain/identity/Ids"
-import { Effect, type Fiber } from "effect"
-import { HttpRouter, HttpServerRequest } from "effect/http"
-import type { ServerResponse } from "node:http"
 import { nodeExchange } from "./NodeExchange.ts"
 import { type HttpRefusal, refusalBody, refusalHeaders } from "./Refusal.ts"
+import type { RequestId } from "@corral/domain/identity/Ids"
+import { Effect, type Exit, type Fiber } from "effect"
+import { HttpRouter, HttpServerRequest } from "effect/http"
+import type { ServerResponse } from "node:http"
 
 const refusalAfter = (isWrite: boolean): HttpRefusal => ({
   code: "overloaded",
@@ -58,3 +59,20 @@ export const requestDeadlines = (deadlineMsOf: (method: string, path: string) =>
         })
     })
   ).layer
+
+/** Exit of a fiber, or `undefined` after `millis`. */
+export const exitWithin = <A, E>(
+  fiber: Fiber.Fiber<A, E>,
+  millis: number
+): Effect.Effect<Exit.Exit<A, E> | undefined> =>
+  Effect.callback((resume) => {
+    const timer = setTimeout(() => resume(Effect.undefined), Math.max(0, millis))
+    const removeObserver = fiber.addObserver((exit) => {
+      clearTimeout(timer)
+      resume(Effect.succeed(exit))
+    })
+    return Effect.sync(() => {
+      clearTimeout(timer)
+      removeObserver()
+    })
+  })

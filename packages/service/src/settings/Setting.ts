@@ -1,19 +1,21 @@
 /**
- * Setting of a service: a `Config` that carries the documentation of its environment variables.
+ * Setting of a service: a `Config` that carries the documentation of its environment variables. A secret is in a variable or, preferably, in a file
+ * that the variable `…_FILE` names.
  *
  * Guarantees: an invalid value fails with one sentence that names the variable and never contains the value. An empty variable is not set.
  */
 import { userHome } from "../UserHome.ts"
-import { Config, Data, Effect, Option, Schema, SchemaIssue } from "effect"
-import { join } from "node:path"
 import { FilePath } from "./SettingSchemas.ts"
+import { Config, Data, Effect, Option, Schema, SchemaIssue } from "effect"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
 export class SettingInvalid extends Data.TaggedError("SettingInvalid")<{ readonly message: string }> {}
 
 /** Documentation of an environment variable. */
-export interface Variable {
+interface Variable {
   readonly name: string
   readonly doc: string
   /** Default as documented; empty without one. */
@@ -34,7 +36,7 @@ export const variablesOf = (table: SettingTable): ReadonlyArray<Variable> =>
   Object.values(table).flatMap((entry) => (Config.isConfig(entry) ? entry.variables : variablesOf(entry)))
 
 /** Error of the variable with this name. `expected` ends its sentence. */
-export const settingError = (name: string, expected: string): Config.ConfigError => {
+const settingError = (name: string, expected: string): Config.ConfigError => {
   const message = `${name} is not usable: expected ${expected}.`
   return new Config.ConfigError(new Schema.SchemaError(new SchemaIssue.InvalidValue({ message })))
 }
@@ -43,13 +45,11 @@ export const invalidSetting = (name: string, expected: string): Effect.Effect<ne
   Effect.fail(settingError(name, expected))
 
 /** Attaches the variables to a new `Config`. */
-export const withVariables = <A>(
-  config: Config.Config<A>,
-  ...variables: ReadonlyArray<Variable>
-): Setting<A> => Object.assign(config, { variables })
+const withVariables = <A>(config: Config.Config<A>, ...variables: ReadonlyArray<Variable>): Setting<A> =>
+  Object.assign(config, { variables })
 
 /** Decodes the text of a variable. The schema's annotation `expected` ends the sentence of the error. */
-export const decodeText = <A>(name: string, schema: Schema.Codec<A, string>) => {
+const decodeText = <A>(name: string, schema: Schema.Codec<A, string>) => {
   const { expected = "text" } = Schema.resolveAnnotations(schema) ?? {}
   // A misspelled optional field would be ignored.
   const decode = Schema.decodeEffect(schema, { onExcessProperty: "error" })
@@ -117,3 +117,52 @@ export const homeSetting = setting({
   default: join(userHome(), ".corral"),
   shownDefault: "~/.corral"
 })
+
+const fileText = (name: string): Config.Config<string> =>
+  Config.String(name).pipe(
+    Config.mapEffect((path) =>
+      Effect.try({
+        try: () => readFileSync(path, "utf8"),
+        catch: () => settingError(name, "a file that can be read")
+      })
+    )
+  )
+
+interface FileSettingOptions<A> {
+  readonly name: string
+  readonly doc: string
+  readonly schema: Schema.Codec<A, string>
+}
+
+/** Content of the file that a variable names. */
+export const fileSetting = <A>({ name, doc, schema }: FileSettingOptions<A>): Setting<A | undefined> =>
+  withVariables(
+    fileText(name).pipe(Config.mapEffect(decodeText(name, schema)), Config.withDefault(undefined)),
+    { name, doc, default: "" }
+  )
+
+/** Secret in a variable, or in the file that `<name>_FILE` names. Both together are an error. */
+export const secretSetting = <A>(
+  name: string,
+  doc: string,
+  schema: Schema.Codec<A, string>
+): Setting<A | undefined> => {
+  const inFile = `${name}_FILE`
+  const decode = decodeText(name, schema)
+  const config = Config.all([Config.option(Config.String(name)), Config.option(fileText(inFile))]).pipe(
+    Config.mapEffect(
+      Effect.fnUntraced(function* ([text, content]) {
+        if (Option.isNone(content)) return Option.isNone(text) ? undefined : yield* decode(text.value)
+        if (Option.isSome(text)) return yield* invalidSetting(inFile, `no ${name} beside it`)
+        const secret = content.value.trim()
+        if (secret === "") return yield* invalidSetting(inFile, "a file with a secret in it")
+        return yield* decode(secret)
+      })
+    )
+  )
+  return withVariables(
+    config,
+    { name, doc: `${doc} \`${inFile}\` keeps it out of the environment.`, default: "" },
+    { name: inFile, doc: `File that contains \`${name}\`.`, default: "" }
+  )
+}

@@ -1,5 +1,5 @@
 /** One page of a run's log as JSON. */
-import type { EventPage } from "@corral/domain/edge-api/RunViews"
+import type { EventPage } from "@corral/domain/edge-api/Runs"
 import type { RequestId } from "@corral/domain/identity/Ids"
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import { Effect } from "effect"

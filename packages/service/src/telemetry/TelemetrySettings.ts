@@ -1,9 +1,8 @@
 /** Settings of a service's traces and metrics, the same for all services. By default, nothing is sent and no metrics are served. */
-import { withoutTrailing } from "@corral/domain/text/Trailing"
+import { withoutTrailing } from "@corral/domain/text/Cut"
 import { Config, Effect, Redacted } from "effect"
 import { isLoopback } from "../Addresses.ts"
-import { secretSetting } from "../settings/SecretSetting.ts"
-import { invalidSetting, optionalSetting } from "../settings/Setting.ts"
+import { invalidSetting, optionalSetting, secretSetting } from "../settings/Setting.ts"
 import { parsedBy, splitList, BearerToken } from "../settings/SettingSchemas.ts"
 
 export interface TelemetryConfig {

@@ -1,38 +1,164 @@
 /**
- * Fake Hub at the other end of a link: implements the protocol, stores pushed events, and misbehaves on request. It has no other part of a
- * Hub.
+ * Fake Hub at the other end of a link: implements the Hub's side of the protocol (proofs of devices, commands, pushes and attachments), stores
+ * pushed events, and misbehaves on request. It has no other part of a Hub.
  */
-import { onTestFinished } from "@effect/vitest"
-import type {
-  CommandName,
-  CommandOutcome,
-  CommandPayload,
-  EdgeCommand
+import { within } from "../time/Within.ts"
+import type { AttachmentId, DeviceId, RunId } from "@corral/domain/identity/Ids"
+import {
+  type CommandName,
+  type CommandOutcome,
+  type CommandPayload,
+  type EdgeCommand,
+  MAX_CHUNK_BYTES
 } from "@corral/domain/link/EdgeCommand"
 import {
+  challengeText,
   EdgeLink,
   LINK_PATH,
   type LinkFailure,
   MAX_FRAME_BYTES,
   type Offer,
-  type PushAck
+  type PushAck,
+  rotationText
 } from "@corral/domain/link/EdgeLink"
-import type { AttachmentId, DeviceId, RunId } from "@corral/domain/identity/Ids"
 import type { Envelope } from "@corral/domain/run/RunEvent"
+import { newPrivateKey, publicKeyOf, writeDevice } from "@corral/edge/link/DeviceKey"
 import { mint } from "@corral/service/Identifiers"
-import { Effect, Fiber, Queue } from "effect"
+import { onTestFinished } from "@effect/vitest"
+import { Effect, Fiber, Queue, Stream } from "effect"
 import { NetAddress } from "effect/net"
 import { RpcSerialization, RpcServer } from "effect/rpc"
 import { Socket, SocketServer } from "effect/socket"
-import { randomUUID } from "node:crypto"
+import { createPublicKey, randomUUID, verify } from "node:crypto"
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { type WebSocket, WebSocketServer } from "ws"
-import { newPrivateKey, publicKeyOf, writeDevice } from "@corral/edge/link/DeviceKey"
-import { within } from "../time/Within.ts"
-import { type PeerLink, linkPeerProtocol } from "./LinkPeerProtocol.ts"
+
+interface PeerLink {
+  readonly socket: WebSocket
+  readonly commands: Queue.Queue<EdgeCommand>
+  /** 0 until the device is proved. */
+  generation: number
+}
+
+const refuse = (code: LinkFailure["code"], message = `refused as ${code}`) => Effect.fail({ code, message })
+
+const isSigned = (x: string | undefined, text: string, signature: string): boolean =>
+  x !== undefined &&
+  verify(
+    null,
+    Buffer.from(text),
+    createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" }),
+    Buffer.from(signature, "base64url")
+  )
+
+/** The Hub's side of the link protocol for a `LinkPeer`. */
+const linkPeerProtocol = (peer: LinkPeer, link: PeerLink) => {
+  let challenge = ""
+  let deviceId: DeviceId | undefined
+  const proved = (generation: number) =>
+    generation === link.generation && generation === peer.generation
+      ? Effect.void
+      : refuse(link.generation === 0 ? "unauthorized" : "conflict")
+  return EdgeLink.toLayer({
+    Hello: () =>
+      Effect.sync(() => {
+        challenge = randomUUID()
+        const now = peer.aheadMs === undefined ? {} : { now: Date.now() + peer.aheadMs }
+        return { challenge, hub: peer.helloUrl ?? peer.url, ...now }
+      }),
+    Prove: (proof) =>
+      Effect.suspend(() => {
+        if (peer.proveWith !== undefined) return refuse(peer.proveWith)
+        const text = challengeText({ hub: peer.url, deviceId: proof.deviceId, challenge })
+        if (
+          proof.challenge !== challenge ||
+          !isSigned(peer.publicKeys.get(proof.deviceId), text, proof.signature)
+        )
+          return refuse("unauthorized")
+        challenge = ""
+        deviceId = proof.deviceId
+        peer.offer = proof.offer
+        peer.proofs++
+        if (link.generation === 0) link.generation = ++peer.generation
+        peer.notifyChange()
+        const { accessSeconds, heartbeatSeconds } = peer
+        return Effect.succeed({ generation: link.generation, heartbeatSeconds, accessSeconds })
+      }),
+    Rotate: ({ generation, publicKey, signature }) =>
+      Effect.andThen(
+        proved(generation),
+        Effect.suspend(() => {
+          if (deviceId === undefined) return refuse("unauthorized")
+          const text = rotationText({ hub: peer.url, deviceId, publicKey, generation })
+          if (!isSigned(publicKey, text, signature)) return refuse("unauthorized")
+          peer.publicKeys.set(deviceId, publicKey)
+          return Effect.void
+        })
+      ),
+    Acks: ({ generation, runIds }) =>
+      Effect.as(
+        proved(generation),
+        runIds.map((runId) => peer.pushed.ackOf(runId))
+      ),
+    Heartbeat: ({ generation, offer }) =>
+      Effect.andThen(
+        proved(generation),
+        Effect.sync(() => {
+          peer.offer = offer ?? peer.offer
+          peer.notifyChange()
+        })
+      ),
+    Commands: ({ generation }) =>
+      Stream.unwrap(
+        Effect.as(
+          Effect.andThen(
+            proved(generation),
+            Effect.sync(() => {
+              for (const command of peer.commands.list()) Queue.offerUnsafe(link.commands, command)
+            })
+          ),
+          Stream.fromQueue(link.commands)
+        )
+      ),
+    CommandDone: ({ commandId, generation, outcome }) =>
+      Effect.andThen(
+        proved(generation),
+        Effect.suspend(() => {
+          if (peer.losesAnswers) return Effect.never
+          peer.commands.complete(commandId, outcome)
+          peer.notifyChange()
+          return Effect.void
+        })
+      ),
+    ReadAttachment: ({ attachmentId, generation, offset }) =>
+      Effect.andThen(
+        proved(generation),
+        Effect.suspend(() => {
+          const content = peer.attachments.get(attachmentId)
+          if (content === undefined) return refuse("not_found")
+          peer.reads.push(offset)
+          peer.notifyChange()
+          const base64 = content.subarray(offset, offset + MAX_CHUNK_BYTES).toString("base64")
+          return Effect.as(
+            Effect.promise(() => peer.beforeRead(offset)),
+            { base64 }
+          )
+        })
+      ),
+    PushEvents: ({ batches, generation }) =>
+      Effect.andThen(
+        proved(generation),
+        Effect.suspend(() => {
+          const acks = peer.pushed.push(batches)
+          peer.notifyChange()
+          return acks
+        })
+      )
+  })
+}
 
 // Events that Edges have pushed to a `LinkPeer`, by run, and how they came: how many pushes, how large, and how many at a time.
 

@@ -20,11 +20,16 @@ import { createServer, type Server } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import { within } from "../time/Within.ts"
 import { type Api, type ApiCall, FakeApi } from "./FakeApi.ts"
-import { type ShownCard, type ShownLanguage, shownCardOf } from "./FakeCards.ts"
-import { FakeDelivery } from "./FakeDelivery.ts"
+import {
+  type FakeMessage,
+  FakeMessages,
+  type ShownCard,
+  shownCardOf,
+  type ShownLanguage,
+  threadOf
+} from "./FakeMessages.ts"
+import { FakeDelivery, FakeSocket } from "./FakeDelivery.ts"
 import { APP, BOT, envelope, TENANT } from "./FakeFeishu.ts"
-import { type FakeMessage, FakeMessages, threadOf } from "./FakeMessages.ts"
-import { FakeSocket } from "./FakeSocket.ts"
 
 export const SECRET = "an-app-secret"
 

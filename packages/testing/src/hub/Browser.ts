@@ -1,11 +1,15 @@
 /**
- * Browser of a sign-in: stores cookies by origin, follows redirects only on request, and sends the headers of browsers.
+ * Browser at a Hub: for a sign-in it stores cookies by origin, follows redirects only on request, and sends the headers of browsers; then a client
+ * sends its session cookie, with the `Origin` and CSRF header of the Hub's own pages.
  */
-import { assert } from "@effect/vitest"
 import type { Answer } from "../http/Answer.ts"
-import { assertAnswer } from "./HubClient.ts"
+import { assertAnswer, HubClient, type HubRequestOptions } from "./HubClient.ts"
+import { CSRF_HEADER, SESSION_COOKIE } from "@corral/domain/hub-api/SessionAuthority"
+import type { UserId } from "@corral/domain/identity/Ids"
+import { csrfOf } from "@corral/hub/signin/SessionToken"
+import { assert } from "@effect/vitest"
 
-export interface BrowserRequestOptions {
+interface BrowserRequestOptions {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | URLSearchParams
@@ -61,3 +65,31 @@ export class Browser {
 
 /** Where an answer sends the browser. */
 export const locationOf = ({ headers }: Answer | Response): string => headers.get("location") ?? ""
+
+/** Client that sends a browser's session cookie, with the `Origin` and CSRF header of the Hub's own pages. */
+export class BrowserClient extends HubClient {
+  readonly cookie: string
+  readonly signInId: string
+
+  constructor(
+    url: string,
+    signIn: { readonly token: string; readonly userId: UserId; readonly signInId: string }
+  ) {
+    super(url, null, signIn.userId)
+    this.cookie = signIn.token
+    this.signInId = signIn.signInId
+  }
+
+  override ask<Body = unknown>(
+    method: string,
+    target: string,
+    { headers = {}, ...more }: HubRequestOptions = {}
+  ): Promise<Answer<Body>> {
+    const ownHeaders = {
+      cookie: `${SESSION_COOKIE}=${this.cookie}`,
+      origin: this.url,
+      [CSRF_HEADER]: csrfOf(this.cookie)
+    }
+    return super.ask<Body>(method, target, { ...more, token: null, headers: { ...ownHeaders, ...headers } })
+  }
+}

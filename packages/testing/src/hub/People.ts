@@ -1,14 +1,18 @@
 /**
- * Users of a running Hub, created in its store by its own services instead of a sign-in at an identity provider. For tests of other
- * features.
+ * Users of a running Hub, with their projects and sessions. Users are created in its store by its own services instead of a sign-in at an identity
+ * provider. For tests of other features.
  */
+import type { HubClient } from "./HubClient.ts"
 import type { UserId } from "@corral/domain/identity/Ids"
 import type { SignInKind } from "@corral/domain/identity/User"
-import { Effect, Layer, ManagedRuntime, Redacted } from "effect"
-import { hubCoreLayer } from "@corral/hub/Hub"
+import type { Project, ProjectRole, ProjectVisibility } from "@corral/domain/project/Project"
+import type { Session } from "@corral/domain/session/Session"
 import { HubConfig, hubDefaults } from "@corral/hub/config/HubConfig"
+import { hubCoreLayer } from "@corral/hub/Hub"
 import { SignInStore } from "@corral/hub/signin/SignInStore"
 import { Users } from "@corral/hub/signin/Users"
+import { assert } from "@effect/vitest"
+import { Effect, Layer, ManagedRuntime, Redacted } from "effect"
 
 type Core = Layer.Success<typeof hubCoreLayer>
 
@@ -53,4 +57,33 @@ export class People {
   close(): Promise<void> {
     return this.runtime.dispose()
   }
+}
+
+/** A project of a running Hub, with its members. */
+export const makeProject = async (
+  owner: HubClient,
+  visibility: ProjectVisibility = "private",
+  members: ReadonlyArray<readonly [HubClient, ProjectRole]> = []
+): Promise<Project> => {
+  const created = await owner.ask<Project>("POST", "/client/projects", {
+    body: { name: "Atlas", visibility }
+  })
+  assert.strictEqual(created.status, 201, created.text)
+  for (const [{ userId }, role] of members) {
+    const added = await owner.ask("POST", `/client/projects/${created.body.id}/members`, {
+      body: { userId, role }
+    })
+    assert.strictEqual(added.status, 201, added.text)
+  }
+  return created.body
+}
+
+export const makeSession = async (
+  member: HubClient,
+  { id }: Pick<Project, "id">,
+  title = "Release"
+): Promise<Session> => {
+  const created = await member.ask<Session>("POST", "/client/sessions", { body: { projectId: id, title } })
+  assert.strictEqual(created.status, 201, created.text)
+  return created.body
 }

@@ -15,7 +15,7 @@ import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { until } from "../time/Until.ts"
 import { within } from "../time/Within.ts"
-import { folderInMemory } from "../files/FolderInMemory.ts"
+import { folderInMemory } from "../files/TemporaryFiles.ts"
 import { type PostgresServer, query, startPostgres } from "./PostgresServer.ts"
 import { statementLogSettings } from "./StatementLog.ts"
 

@@ -1,10 +1,12 @@
 /**
- * Log of every statement that a PostgreSQL server executes, with its parameters: what no client can leave out.
+ * Log of every statement that a PostgreSQL server executes, with its parameters: what no client can leave out. Also the parts of a statement's plan
+ * that read or sort a whole table.
  *
  * Does not: keep long parameters. Those are cut, and the statement has no usable parameters then.
  */
 import { chmodSync, mkdirSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import type { Client } from "pg"
 
 /** Settings of a server that logs into that folder. */
 export const statementLogSettings = (folder: string): ReadonlyArray<string> => {
@@ -54,4 +56,94 @@ export const readStatementLog = (folder: string): ReadonlyMap<string, LoggedStat
       found.set(text, { text, parameters: parametersOf(detail) })
     }
   return found
+}
+
+interface PlanNode {
+  readonly "Node Type": string
+  readonly "Relation Name"?: string
+  readonly "Index Name"?: string
+  readonly "Index Cond"?: string
+  readonly Filter?: string
+  readonly "Plan Rows"?: number
+  readonly Plans?: ReadonlyArray<PlanNode>
+}
+
+interface Explained {
+  readonly "QUERY PLAN": ReadonlyArray<{ readonly Plan: PlanNode }>
+}
+
+/** `bounded`: tables that stay small, and indexes of few rows. */
+const scansOf = (node: PlanNode, bounded: ReadonlySet<string>, isLimited = false): ReadonlyArray<string> => {
+  const type = node["Node Type"]
+  const relation = node["Relation Name"] ?? ""
+  const index = node["Index Name"] ?? ""
+  // A few rows without a condition are read from the beginning.
+  const isFew = isLimited && node.Filter === undefined
+  const isScan = type === "Seq Scan" && !isFew && !relation.startsWith("pg_") && !bounded.has(relation)
+  const isIndexScan =
+    type.startsWith("Index") && node["Index Cond"] === undefined && !isLimited && !bounded.has(index)
+  const below = (node.Plans ?? []).flatMap((child) => scansOf(child, bounded, isLimited || type === "Limit"))
+  return isScan || isIndexScan ? [`${type} ${relation} ${index}`.trim(), ...below] : below
+}
+
+const isLimitedBelow = (node: PlanNode): boolean =>
+  node["Node Type"] === "Limit" || (node.Plans ?? []).some(isLimitedBelow)
+
+/**
+ * Sorts of more rows than the limit above them lets through: the cost of a page grows with the list. A sort that joins pages, each with its own
+ * limit, is none of these.
+ */
+const sortsOf = (node: PlanNode, limit = Infinity): ReadonlyArray<string> => {
+  const type = node["Node Type"]
+  const below = node.Plans ?? []
+  const sorted = below[0]?.["Plan Rows"] ?? 0
+  const isLarge = type === "Sort" && sorted > Math.max(limit, FEW_ROWS) && !below.some(isLimitedBelow)
+  const limitBelow = type === "Limit" ? Math.min(limit, node["Plan Rows"] ?? Infinity) : limit
+  const found = below.flatMap((child) => sortsOf(child, limitBelow))
+  return isLarge ? [`Sort of ${sorted} rows for ${limit}`, ...found] : found
+}
+
+/** A sort of fewer rows costs next to nothing. */
+const FEW_ROWS = 100
+
+const findingsIn = (plan: PlanNode, bounded: ReadonlySet<string>): ReadonlyArray<string> => [
+  ...scansOf(plan, bounded),
+  ...sortsOf(plan)
+]
+
+/** Indexes of a part of their table. */
+export const partialIndexes = async (client: Client): Promise<ReadonlyArray<string>> => {
+  const { rows } = await client.query<{ readonly name: string }>(
+    "SELECT indexrelid::regclass::text AS name FROM pg_index WHERE indpred IS NOT NULL"
+  )
+  return rows.map(({ name }) => name.replace(/^.*\./, ""))
+}
+
+/** The scans and large sorts in the plan for the logged parameters. Executes nothing. */
+export const tableScans = async (
+  client: Client,
+  { parameters, text }: LoggedStatement,
+  bounded: ReadonlySet<string>
+): Promise<ReadonlyArray<string>> => {
+  if (parameters === undefined || parameters.length === 0) {
+    const generic = await client.query<Explained>(
+      `EXPLAIN (FORMAT JSON${parameters === undefined ? ", GENERIC_PLAN" : ""}) ${text}`
+    )
+    return findingsIn(planIn(generic.rows), bounded)
+  }
+  await client.query(`PREPARE planned AS ${text}`)
+  try {
+    const planned = await client.query<Explained>(
+      `EXPLAIN (FORMAT JSON) EXECUTE planned(${parameters.join(", ")})`
+    )
+    return findingsIn(planIn(planned.rows), bounded)
+  } finally {
+    await client.query("DEALLOCATE planned")
+  }
+}
+
+const planIn = ([row]: ReadonlyArray<Explained>): PlanNode => {
+  const plan = row?.["QUERY PLAN"][0]
+  if (plan === undefined) throw new Error("no plan")
+  return plan.Plan
 }

@@ -15,7 +15,7 @@ import path from "node:path"
 import { EdgeProcess, type EdgeOptions } from "../edge/EdgeProcess.ts"
 import { HubClient } from "../hub/HubClient.ts"
 import { HubProcess } from "../hub/HubProcess.ts"
-import { makeProject } from "../hub/Teams.ts"
+import { makeProject } from "../hub/People.ts"
 import { until } from "../time/Until.ts"
 import { LoadBalancer } from "./LoadBalancer.ts"
 

@@ -4,7 +4,7 @@ import { chmodSync, closeSync, constants, openSync, writeFileSync } from "node:f
 import { createServer } from "node:net"
 import { dirname, join } from "node:path"
 import { makeFolder } from "@corral/service/MakeFolder"
-import { listening } from "../../network/UnixListener.ts"
+import { listening } from "../../network/RunProxy.ts"
 import { callProgram } from "../../process/ProgramCall.ts"
 import type { VisiblePlaces } from "./NetworkAttempts.ts"
 

@@ -8,7 +8,7 @@
 import { outputDecoder } from "@corral/adapters/OutputDecoder"
 import type { AnyProtocol, DecodeFailure, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { Array as Arr, Cause, Effect, Exit, Option, Stream } from "effect"
-import type { OutputPosition } from "../../journal/OutputPosition.ts"
+import type { OutputPosition } from "../../journal/RunJournal.ts"
 import type { RunMessage } from "../kernel/RunMessage.ts"
 import { draft } from "@corral/domain/run/RunEvent"
 import type { RunChild } from "../../process/RunChild.ts"

@@ -23,7 +23,13 @@ import type { WorktreeStart } from "@corral/domain/run/Worktree"
 import type { AnyProtocol, AnyRuntimeAdapter, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { Effect, type Scope } from "effect"
 import { existsSync } from "node:fs"
-import { existingAttachmentFolder, type TurnAttachments } from "../../attachment/Attachments.ts"
+import {
+  attachmentNote,
+  existingAttachmentFolder,
+  imagesFor,
+  type TurnAttachments,
+  withNote
+} from "../../attachment/Attachments.ts"
 import type { EdgeConfig } from "../../config/EdgeConfig.ts"
 import type { Confinement } from "../../confinement/Confinement.ts"
 import { mint } from "@corral/service/Identifiers"
@@ -33,12 +39,11 @@ import type { SubprocessSpec } from "../../process/Subprocess.ts"
 import type { Write } from "../../store/Store.ts"
 import type { OpenWorkspace, Workspaces } from "../../workspace/Workspaces.ts"
 import type { Worktrees } from "../../workspace/Worktrees.ts"
-import { attachmentNote, imagesFor, withNote } from "../../attachment/AttachedFiles.ts"
 import { ProjectFiles } from "../../workspace/ProjectFiles.ts"
 import { admitWithKeys, checkKeys, keyEntryOf } from "../../runtime/KeyAdmission.ts"
 import { join } from "node:path"
 import { childEnvironment } from "../../process/ChildEnvironment.ts"
-import { ARTIFACTS_VARIABLE, artifactsFolderIn } from "../../process/ArtifactsFolder.ts"
+import { ARTIFACTS_VARIABLE, artifactsFolderIn } from "../../process/ProgramFiles.ts"
 import { temporaryFolderOf } from "../../process/TemporaryFolder.ts"
 
 // Modes in which a plan of a run can be carried out: those that the Edge would admit for another run of the agent in the workspace.

@@ -23,7 +23,7 @@ import type { AdoptedRun, RunActorOptions, RunHold } from "../actor/RunSession.t
 import { holdRun } from "./HeldStart.ts"
 import type { LiveRuns, RunServices } from "../live/LiveRuns.ts"
 import type { ResultRows } from "../../log/EdgeIdempotency.ts"
-import { EDGE_MARK, RUN_MARK } from "../../process/MarkSweep.ts"
+import { EDGE_MARK, RUN_MARK } from "../../process/ProcessSweep.ts"
 import type { SubprocessSpec } from "../../process/Subprocess.ts"
 import { networkOf } from "../../runtime/OfferedAgent.ts"
 import { replacementRows } from "../../log/Runs.ts"
