@@ -20,7 +20,7 @@ import { uiMessages } from "../ui/messages.ts"
 import { useRemainingTime } from "./Countdown.tsx"
 import { RequestView } from "./RequestView.tsx"
 import { approvalMessages } from "./messages.ts"
-import type { DecisionMutation } from "./useDecide.ts"
+import type { DecisionMutation } from "./Decision.tsx"
 import type { SeenWhole } from "./useSeenWhole.ts"
 import "./approval.css"
 

@@ -2,8 +2,7 @@
 import type { Session } from "@corral/domain/session/Session"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
-import { hubApi, messageLimit } from "../api/Hub.ts"
-import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
+import { hubApi, messageLimit, useIdempotencyKey } from "../api/Hub.ts"
 import type { Draft } from "./Draft.ts"
 
 type MessagePayload = Parameters<typeof hubApi.sessions.addMessage>[0]["payload"]

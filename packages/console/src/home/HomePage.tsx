@@ -17,9 +17,7 @@ import {
   useTargetName,
   useTargets
 } from "../api/ProjectsAndTargets.ts"
-import { ChangeCounts } from "../board/ChangeCounts.tsx"
-import { RunTime } from "../board/RunTime.tsx"
-import { useRunTail } from "../board/runTail.ts"
+import { ChangeCounts, RunTime, useRunTail } from "../board/RunTail.tsx"
 import { visibleLine } from "../markdown/visible.ts"
 import { WorkLink, useWorkTitle } from "../runs/WorkLink.tsx"
 import type { StartWish } from "../start/Offer.ts"

@@ -5,8 +5,7 @@ import type { HubInput } from "@corral/domain/hub-api/HubRun"
 import type { InputAnswer, AnswerValue } from "@corral/domain/input/InputRequest"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useRef } from "react"
-import { hubApi } from "../api/Hub.ts"
-import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
+import { hubApi, useIdempotencyKey } from "../api/Hub.ts"
 import { sealValue } from "@corral/domain/input/Seal"
 
 /** Questions whose answers are sealed. */

@@ -1,7 +1,7 @@
 /** Banner of a thread whose device is offline: since when, and what happens to work and messages. */
 import type { DeviceId } from "@corral/domain/identity/Ids"
 import { Link } from "@tanstack/react-router"
-import { useDevice } from "../api/Device.ts"
+import { useDevice } from "../api/ProjectsAndTargets.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"

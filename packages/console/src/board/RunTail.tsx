@@ -1,15 +1,21 @@
-/** What the last events of a run say: its latest line, and the counts of its changes. A run in progress is read again every few seconds. */
+/** What a card or a row says of a run: its latest line, the counts of its changes, and its time. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import { queryOptions, useQuery } from "@tanstack/react-query"
 import { hubApi } from "../api/Hub.ts"
 import { plainLine } from "../markdown/plainLine.ts"
+import { unknownChangesMessages } from "../run/unknownChanges.ts"
 import { isInProgress } from "../status/SessionStatus.ts"
-import { useMessages } from "../text/Language.tsx"
+import { formatDuration } from "../text/Duration.ts"
+import { useLanguage, useMessages } from "../text/Language.tsx"
 import { type ActionKind, kindOfTool, targetOfLabel } from "../thread/ActionKind.ts"
 import { threadMessages } from "../thread/messages.ts"
+import { Time, useNow } from "../ui/Time.tsx"
+import { boardMessages } from "./messages.ts"
+import "./board.css"
 
-export interface RunTail {
+/** What the last events of a run say: its latest line, and the counts of its changes. A run in progress is read again every few seconds. */
+interface RunTail {
   readonly line: string | undefined
   /** Newest call without a result: what the run does now, although it has said more since. */
   readonly currentCall?: { readonly kind: ActionKind; readonly target: string }
@@ -133,4 +139,33 @@ export const useRunTail = (run: HubRun): Pick<RunTail, "line" | "changes"> => {
   const { changes, currentCall, line } = useQuery(runTailQuery(run)).data ?? unknownTail
   if (currentCall === undefined || !isInProgress(run.state)) return { changes, line }
   return { changes, line: `${verbs[currentCall.kind].doing} ${currentCall.target}`.trimStart() }
+}
+
+interface Props {
+  readonly changes: RunTail["changes"]
+  readonly run: Pick<HubRun, "changesUnknown">
+}
+
+/** Added and removed lines of a run. Nothing for a run without changes, and "unknown" for one whose changes are. */
+export const ChangeCounts = ({ changes, run }: Props) => {
+  const messages = useMessages(boardMessages)
+  const unknown = useMessages(unknownChangesMessages)
+  if (run.changesUnknown !== undefined) return <span className="change-counts">{unknown.title}</span>
+  if (changes === undefined || changes.additions + changes.deletions === 0) return null
+  const { additions, deletions } = changes
+  return (
+    <span className="change-counts" role="img" aria-label={messages.changes(additions, deletions)}>
+      {additions > 0 && <span className="change-added">+{additions}</span>}{" "}
+      {deletions > 0 && <span className="change-removed">−{deletions}</span>}
+    </span>
+  )
+}
+
+/** How long a run in progress works, or when it ended. */
+export const RunTime = ({ run }: { readonly run: HubRun }) => {
+  const { language } = useLanguage()
+  const now = useNow()
+  const begin = Date.parse(run.createdAt)
+  if (isInProgress(run.state)) return <span>{formatDuration(now - begin, language)}</span>
+  return <Time at={run.endedAt ?? run.updatedAt} />
 }
