@@ -10,8 +10,7 @@ import { useMessages } from "../text/Language.tsx"
 import { Field } from "../ui/Field.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
 import type { UserAction } from "../ui/useAction.ts"
-import { LimitFields, limitsIn } from "./LimitFields.tsx"
-import { limitMessages } from "./limitTexts.ts"
+import { LimitFields, limitMessages, limitsIn } from "./TurnLimits.tsx"
 import { composerMessages } from "./messages.ts"
 
 interface Props {

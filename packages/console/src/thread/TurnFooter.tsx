@@ -2,7 +2,7 @@
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { DiffBlock } from "@corral/domain/run/RunBlock"
 import type { DeliveryContext } from "@corral/domain/session/Message"
-import { limitTexts } from "../composer/limitTexts.ts"
+import { limitTexts } from "../composer/TurnLimits.tsx"
 import { markdownMessages } from "../markdown/messages.ts"
 import { useLanguage, useMessages } from "../text/Language.tsx"
 import { CopyIcon } from "../ui/Copy.tsx"

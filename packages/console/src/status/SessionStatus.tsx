@@ -1,6 +1,6 @@
 /**
- * What a session does, from its runs, pending approvals and questions: a session that needs a person is marked so, even while others of its runs
- * work.
+ * What a session does, from its runs, pending approvals and questions, and the mark that shows it: a session that needs a person is marked so, even
+ * while others of its runs work.
  *
  * `failed` is the state of the newest run; a later run clears it.
  */
@@ -10,9 +10,11 @@ import { useMemo } from "react"
 import { useLatestRuns } from "../api/LatestRuns.ts"
 import { useWaitingRuns } from "../api/Pending.ts"
 import { type Rights, useOfflineTargets, useRights } from "../api/ProjectsAndTargets.ts"
+import { bilingual, useMessages } from "../text/Language.tsx"
+import "./status.css"
 
 /** In the order in which they matter. */
-export const workStatuses = [
+const workStatuses = [
   "needsYou",
   "needsOthers",
   "working",
@@ -49,7 +51,7 @@ export const isInProgress = (state: HubRun["state"]): boolean =>
   state !== "completed" && state !== "failed" && state !== "cancelled"
 
 /** What else decides the status of a run. */
-export interface StatusContext {
+interface StatusContext {
   /** Runs with a pending approval or question for the user. Those lists can be newer than the run. */
   readonly waiting: ReadonlySet<RunId>
   /** Devices that are offline: what their runs do is not known. */
@@ -109,4 +111,68 @@ export const useSessionStatuses = (): ReadonlyMap<SessionId, WorkStatus> => {
   const offline = useOfflineTargets()
   const rights = useRights()
   return useMemo(() => sessionStatuses(runs, { offline, rights, waiting }), [offline, rights, runs, waiting])
+}
+
+/** UI text of the status of work. */
+const statusMessages = bilingual(
+  {
+    words: {
+      needsYou: "Needs you",
+      needsOthers: "Needs another member",
+      working: "Working",
+      background: "In the background",
+      paused: "Paused",
+      offline: "Device offline",
+      waiting: "Waiting",
+      failed: "Failed",
+      stopped: "Stopped",
+      idle: "Done"
+    }
+  },
+  {
+    words: {
+      needsYou: "等您处理",
+      needsOthers: "等其他成员处理",
+      working: "进行中",
+      background: "后台工作中",
+      paused: "已暂停",
+      offline: "设备离线",
+      waiting: "等待中",
+      failed: "失败",
+      stopped: "已停止",
+      idle: "已完成"
+    }
+  }
+)
+
+const shapes: { readonly [S in WorkStatus]: string } = {
+  needsYou: "◆",
+  needsOthers: "◇",
+  working: "●",
+  background: "◐",
+  paused: "▮▮",
+  offline: "⊘",
+  waiting: "○",
+  failed: "✕",
+  stopped: "■",
+  idle: "✓"
+}
+
+interface StatusMarkProps {
+  readonly status: WorkStatus
+  /** Whether only the shape is visible. Screen readers read the word. */
+  readonly compact?: boolean
+}
+
+/** Status of work as a shape and a word, in both languages. The colour repeats them. */
+export const StatusMark = ({ compact = false, status }: StatusMarkProps) => {
+  const messages = useMessages(statusMessages)
+  return (
+    <span className={`status status-${status}`}>
+      <span className="status-shape" aria-hidden="true">
+        {shapes[status]}
+      </span>
+      <span className={compact ? "hidden" : "status-word"}>{messages.words[status]}</span>
+    </span>
+  )
 }

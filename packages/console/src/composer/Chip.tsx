@@ -1,12 +1,14 @@
 /**
- * A choice below the text of a composer: a small button with the current value, and a menu with the others. On a phone, several choices are rows
- * of a sheet behind one button.
+ * A choice below the text of a composer: a small button with the current value, and a menu with the others or a form that sets it. On a phone,
+ * several choices are rows of a sheet behind one button.
  */
 import { Dialog } from "@base-ui/react/dialog"
 import { Menu } from "@base-ui/react/menu"
-import type { ReactNode } from "react"
+import { Popover } from "@base-ui/react/popover"
+import { type ReactNode, useState } from "react"
 import { useMessages } from "../text/Language.tsx"
 import { Icon, type IconName } from "../ui/Icon.tsx"
+import { focusFirstField } from "../ui/InitialFocus.ts"
 import { phone, useMedia } from "../ui/useMedia.ts"
 import { composerMessages } from "./messages.ts"
 import "./composer.css"
@@ -25,11 +27,11 @@ interface ChipProps {
 }
 
 /** Classes of a chip. */
-export const chipClass = (isCompact: boolean, isWarning = false): string =>
+const chipClass = (isCompact: boolean, isWarning = false): string =>
   ["chip", isCompact ? "chip-compact" : "", isWarning ? "chip-warning" : ""].filter(Boolean).join(" ")
 
 /** Content of a chip. */
-export const ChipFace = ({ icon, label, text }: Pick<ChipProps, "icon" | "label" | "text">) => (
+const ChipFace = ({ icon, label, text }: Pick<ChipProps, "icon" | "label" | "text">) => (
   <>
     <Icon name={icon} size={14} />
     <span className="chip-label">{label}</span>
@@ -40,6 +42,10 @@ export const ChipFace = ({ icon, label, text }: Pick<ChipProps, "icon" | "label"
   </>
 )
 
+/**
+ * A choice below the text of a composer: a small button with the current value, and a menu with the others. On a phone, several choices are rows
+ * of a sheet behind one button.
+ */
 export const ChipMenu = ({ children, icon, isCompact = false, isWarning, label, text }: ChipProps) => (
   <Menu.Root>
     <Menu.Trigger className={chipClass(isCompact, isWarning)} aria-label={`${label}: ${text}`}>
@@ -141,5 +147,70 @@ export const ChipSheet = ({ children, isWarning = false, summary }: ChipSheetPro
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>
+  )
+}
+
+interface ChipFormProps {
+  /** What is chosen. Part of the accessible name. */
+  readonly label: string
+  readonly icon: IconName
+  /** The current choice. */
+  readonly text: string
+  /** Whether only the icon is shown. */
+  readonly isBare?: boolean
+  readonly useLabel: string
+  readonly resetLabel: string
+  readonly onSubmit: (form: FormData) => void
+  readonly onReset: () => void
+  /** The fields. */
+  readonly children: ReactNode
+}
+
+/** A choice below the text of a composer that is written: a chip with the current value, and a small form that sets it or resets it. */
+export const ChipForm = (props: ChipFormProps) => {
+  const { children, icon, isBare = false, label, onReset, onSubmit, resetLabel, text, useLabel } = props
+  const [open, setOpen] = useState(false)
+  return (
+    <Popover.Root open={open} onOpenChange={setOpen}>
+      <Popover.Trigger
+        className={`${chipClass(true)}${isBare ? " chip-bare" : ""}`}
+        aria-label={`${label}: ${text}`}
+      >
+        <ChipFace {...{ icon, label, text }} />
+      </Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Positioner className="menu-positioner" sideOffset={6} align="start">
+          <Popover.Popup className="menu chip-popup" aria-label={label} initialFocus={false}>
+            <form
+              className="form"
+              ref={focusFirstField}
+              onSubmit={(event) => {
+                event.preventDefault()
+                event.stopPropagation()
+                onSubmit(new FormData(event.currentTarget))
+                setOpen(false)
+              }}
+            >
+              {children}
+              <div className="form-actions">
+                <button type="submit" className="button primary">
+                  {useLabel}
+                </button>
+                <button
+                  type="button"
+                  className="button"
+                  onClick={() => {
+                    onReset()
+                    setOpen(false)
+                  }}
+                >
+                  {resetLabel}
+                </button>
+              </div>
+            </form>
+          </Popover.Popup>
+        </Popover.Positioner>
+      </Popover.Portal>
+    </Popover.Root>
   )
 }

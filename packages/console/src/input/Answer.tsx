@@ -1,12 +1,14 @@
-/**
- * Mutation that sends an answer. Secret answers are sealed in this browser first. A retry sends the same bytes with the same idempotency key.
- */
+/** An answer on its way to the Hub: the mutation that sends it, and the message where it is refused. */
+import { CorralError } from "@corral/client/http/CorralError"
 import type { HubInput } from "@corral/domain/hub-api/HubRun"
-import type { InputAnswer, AnswerValue } from "@corral/domain/input/InputRequest"
+import type { AnswerValue, InputAnswer } from "@corral/domain/input/InputRequest"
+import { sealValue } from "@corral/domain/input/Seal"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useRef } from "react"
 import { hubApi, useIdempotencyKey } from "../api/Hub.ts"
-import { sealValue } from "@corral/domain/input/Seal"
+import { useMessages } from "../text/Language.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { inputMessages } from "./messages.ts"
 
 /** Questions whose answers are sealed. */
 const secretIds = ({ questions = [] }: HubInput): ReadonlySet<string> =>
@@ -36,6 +38,9 @@ interface AnswerSteps {
   readonly onSent?: () => void
 }
 
+/**
+ * Mutation that sends an answer. Secret answers are sealed in this browser first. A retry sends the same bytes with the same idempotency key.
+ */
 export const useAnswer = (input: HubInput, { onSend, onSent }: AnswerSteps) => {
   const client = useQueryClient()
   const headersOf = useIdempotencyKey()
@@ -59,4 +64,27 @@ export const useAnswer = (input: HubInput, { onSend, onSent }: AnswerSteps) => {
     // Also after an error: another person may have answered.
     onSettled: () => client.invalidateQueries({ queryKey: ["inputs"] })
   })
+}
+
+/** Message for an answer that was refused. Other errors are shown as everywhere. */
+export const AnswerNote = ({ error }: { readonly error: Error | null }) => {
+  const messages = useMessages(inputMessages)
+  const sentence = error instanceof CorralError ? sentenceOf(error, messages) : undefined
+  if (sentence === undefined) return <RefusalNote error={error} />
+  return (
+    <div className="refusal" role="alert">
+      <p>{sentence}</p>
+    </div>
+  )
+}
+
+const sentenceOf = (
+  { code, details }: CorralError,
+  messages: (typeof inputMessages)["en"]
+): string | undefined => {
+  if (code === "input_already_resolved") return messages.already
+  if (code === "input_expired") return messages.tooLate
+  if (code === "conflict" && details["reason"] === "edge_outdated") return messages.outdated
+  if (code !== "target_offline") return undefined
+  return details["outcome"] === "unknown" ? messages.unknownOutcome : messages.offlineRefusal
 }
