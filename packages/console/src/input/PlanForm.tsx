@@ -2,7 +2,7 @@
 import type { HubInput } from "@corral/domain/hub-api/HubRun"
 import type { RunMode } from "@corral/domain/run/Run"
 import { useState } from "react"
-import { useUnsentText } from "../ui/UnsentText.ts"
+import { useUnsentText } from "../ui/UnsentText.tsx"
 import { visibleText } from "../markdown/visible.ts"
 import { sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
 import { uiMessages } from "../ui/messages.ts"

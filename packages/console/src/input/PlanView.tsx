@@ -10,7 +10,7 @@ import { visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { useComposition } from "../ui/Composition.ts"
 import { Icon } from "../ui/Icon.tsx"
-import { focusAtOnce } from "../ui/InitialFocus.ts"
+import { focusAtOnce } from "../ui/Dialogs.tsx"
 import { inputMessages } from "./messages.ts"
 import "./input.css"
 

@@ -30,7 +30,7 @@ import { useThread } from "../thread/useThread.ts"
 import { Loading } from "../ui/Loading.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { UnsentText } from "../ui/UnsentText.ts"
+import { UnsentText } from "../ui/UnsentText.tsx"
 import { ThreadMenu } from "./ThreadMenu.tsx"
 import { sessionMessages } from "./messages.ts"
 

@@ -1,15 +1,22 @@
 /** Footer of an ended turn: how it ended, changed files, duration, tokens, cost, the use of its budget, and what its agent knew of the conversation. */
+import { decodeEventFields } from "@corral/client/run/EventFields"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import { EventSequence } from "@corral/domain/run/EventSequence"
 import type { DiffBlock } from "@corral/domain/run/RunBlock"
+import { RunView } from "@corral/domain/run/RunView"
 import type { DeliveryContext } from "@corral/domain/session/Message"
+import { useQuery } from "@tanstack/react-query"
+import { hubApi } from "../api/Hub.ts"
 import { limitTexts } from "../composer/TurnLimits.tsx"
 import { markdownMessages } from "../markdown/messages.ts"
+import { unknownChangesMessages } from "../run/unknownChanges.ts"
+import { formatDuration } from "../text/Duration.ts"
 import { useLanguage, useMessages } from "../text/Language.tsx"
 import { CopyIcon } from "../ui/Copy.tsx"
 import { Time } from "../ui/Time.tsx"
-import { formatDuration } from "../text/Duration.ts"
-import { unknownChangesMessages } from "../run/unknownChanges.ts"
 import { threadMessages } from "./messages.ts"
+import { WorkFold } from "./WorkPart.ts"
+import { countsOf, type WorkCounts } from "./WorkRow.ts"
 import "./thread.css"
 
 interface Props {
@@ -89,3 +96,42 @@ export const TurnFooter = ({ answer, context, diff, onChanges, run }: Props) => 
     </p>
   )
 }
+
+/** Events at the end of the log that are read. */
+const EVENTS = 200
+
+export interface TurnSummary {
+  readonly diff: DiffBlock | undefined
+  /** Absent for a run with more events. */
+  readonly counts: WorkCounts | undefined
+}
+
+const readSummary = async (id: HubRun["id"], lastSeq: number, signal: AbortSignal): Promise<TurnSummary> => {
+  const after = Math.max(0, lastSeq - EVENTS)
+  const { items } = await hubApi.runs.events({ params: { id }, query: { after, limit: EVENTS }, signal })
+  const [sequence, view] = [new EventSequence(decodeEventFields, after), new RunView()]
+  for (const event of items) {
+    const next = sequence.nextOf(event)
+    if (next !== undefined) view.apply(next)
+  }
+  return {
+    diff: view.blocks.findLast((block) => block.kind === "diff"),
+    counts: after === 0 ? countsOf(new WorkFold().update(view.blocks)) : undefined
+  }
+}
+
+/**
+ * Summary of an ended run, from the end of its log: the changed files, and for a short run the number of its actions. `run` is undefined until it has
+ * ended and its turn was seen.
+ *
+ * Does not: read the whole log of a long run. A run whose log is no longer kept has no summary.
+ */
+export const useTurnSummary = (run: HubRun | undefined): TurnSummary | undefined =>
+  useQuery({
+    queryKey: ["run-summaries", run?.id],
+    queryFn: ({ signal }) =>
+      run === undefined ? Promise.reject(new Error("no run")) : readSummary(run.id, run.lastSeq, signal),
+    enabled: run !== undefined,
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false
+  }).data

@@ -10,11 +10,9 @@ import { BlockRow } from "./BlockRow.tsx"
 import { useFollowState } from "./EndFollower.ts"
 import { canEnlarge } from "./ImageViewer.tsx"
 import type { RunPlace } from "./RunPlace.ts"
-import { WorkFold } from "./WorkFold.ts"
-import type { ActionPart, WorkPart } from "./WorkPart.ts"
+import { type ActionPart, nestedWork, type NestedWork, WorkFold, type WorkPart } from "./WorkPart.ts"
 import { type WorkRow, countsOf, rowsOfWork } from "./WorkRow.ts"
 import { threadMessages } from "./messages.ts"
-import { type NestedWork, nestedWork } from "./nestedWork.ts"
 import "./work.css"
 
 interface ChildWorkProps {
