@@ -12,7 +12,7 @@ import { readFile, stat } from "node:fs/promises"
 import { basename, resolve } from "node:path"
 import { type CommandFailed, refused } from "../CommandFailed.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
-import { type Row, wrapIndented } from "../terminal/WrapText.ts"
+import { type Row, wrapIndented } from "../terminal/Rows.ts"
 
 /** A file of a message, also before it is uploaded. */
 export type NamedFile = Pick<Attachment, "name" | "bytes">

@@ -1,10 +1,8 @@
 /** Live rows of a chat: what is in progress, the question, the status, and the text that the user writes. */
 import { fileNames, type NamedFile } from "../attachment/LocalFile.ts"
-import { fitColumns } from "../terminal/FitColumns.ts"
+import { fitColumns, type Paint, paintRow, type Row, wrapIndented, wrapSpans } from "../terminal/Rows.ts"
 import type { LiveRows } from "../terminal/LiveArea.ts"
-import type { Paint } from "../terminal/Paint.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
-import { paintRow, type Row, wrapIndented, wrapSpans } from "../terminal/WrapText.ts"
 
 export interface ScreenContent {
   readonly live: ReadonlyArray<Row>

@@ -5,9 +5,8 @@
  */
 import type { RunId } from "@corral/domain/identity/Ids"
 import { type LocalFile, fileRows, textWithFiles } from "../attachment/LocalFile.ts"
-import { fitColumns } from "../terminal/FitColumns.ts"
+import { fitColumns, type Row, wrapIndented, wrapSpans } from "../terminal/Rows.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
-import { type Row, wrapIndented, wrapSpans } from "../terminal/WrapText.ts"
 import type { ThreadMessage, ThreadUpdate } from "./ChatThread.ts"
 import { ChatTurns, type IdleChatRun, type PendingDecision, type PendingQuestion } from "./ChatTurns.ts"
 import { MarkdownRows } from "./MarkdownRows.ts"

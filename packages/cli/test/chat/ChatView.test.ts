@@ -6,9 +6,7 @@ import * as fc from "fast-check"
 import { screenRows } from "../../src/chat/ChatScreen.ts"
 import type { ThreadMessage, ThreadUpdate } from "../../src/chat/ChatThread.ts"
 import { ChatView } from "../../src/chat/ChatView.ts"
-import { columnsOf } from "../../src/terminal/FitColumns.ts"
-import { makePaint } from "../../src/terminal/Paint.ts"
-import { columnsOfRow, paintRow, type Row } from "../../src/terminal/WrapText.ts"
+import { columnsOf, columnsOfRow, makePaint, paintRow, type Row } from "../../src/terminal/Rows.ts"
 import { frame, runId } from "../run/Tailed.ts"
 
 const approvalId = "apr_01K00000000000000000000000" as ApprovalId

@@ -1,16 +1,69 @@
 /**
- * Content of a prompt as a message: its text, and its files.
+ * Content of the Agent Client Protocol: texts and diffs of a run for the editor, and a prompt of the editor as a message with its files.
  *
- * Guarantees: nothing is left out in silence. Content that a message cannot have fails with a sentence.
+ * Guarantees: nothing of a prompt is left out in silence. Content that a message cannot have fails with a sentence.
  * Does not: open the address of a link.
  */
-import type { ContentBlock, EmbeddedResourceResource } from "@agentclientprotocol/sdk"
+import type {
+  ContentBlock,
+  EmbeddedResourceResource,
+  SessionUpdate,
+  ToolCallContent
+} from "@agentclientprotocol/sdk"
+import { parsePatch } from "@corral/domain/edge-api/ParsedPatch"
 import { MAX_PROMPT_BYTES } from "@corral/domain/run/Run"
 import { MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS } from "@corral/domain/session/AttachmentRules"
 import { Effect } from "effect"
-import { type LocalFile, localFile } from "../attachment/LocalFile.ts"
+import { localFile, type LocalFile } from "../attachment/LocalFile.ts"
 import { type CommandFailed, refused } from "../CommandFailed.ts"
-import { codeBlock } from "./UpdateContent.ts"
+import type { Row } from "../terminal/Rows.ts"
+
+/** Rows without colours. */
+export const plainRows = (rows: ReadonlyArray<Row>): string =>
+  rows.map((row) => row.map(({ text }) => text).join("")).join("\n")
+
+export const textBlock = (text: string): ContentBlock => ({ type: "text", text })
+
+export const textContent = (text: string): ToolCallContent => ({ type: "content", content: textBlock(text) })
+
+/** A paragraph of Corral between the messages of the agent. Clients that join all chunks show it as a paragraph, too. */
+export const paragraph = (messageId: string, text: string): SessionUpdate => ({
+  sessionUpdate: "agent_message_chunk",
+  messageId,
+  content: textBlock(`\n\n${text}\n\n`)
+})
+
+/** A text in a code block whose fence is longer than each fence inside. */
+export const codeBlock = (text: string, language = ""): string => {
+  let longest = 2
+  for (const [fence] of text.matchAll(/`{3,}/g)) longest = Math.max(longest, fence.length)
+  const fence = "`".repeat(longest + 1)
+  return `${fence}${language}\n${text.replace(/\n$/, "")}\n${fence}`
+}
+
+const side = (lines: ReadonlyArray<string>, omitted: "+" | "-"): string => {
+  const text = lines.flatMap((line, at) => {
+    if (line.startsWith("\\") || line.startsWith(omitted)) return []
+    const isLast = lines[at + 1]?.startsWith("\\") === true
+    return [`${line.slice(1)}${isLast ? "" : "\n"}`]
+  })
+  return text.join("")
+}
+
+/**
+ * Diffs of the Agent Client Protocol from a unified patch: one for each hunk, because the rest of the file is not known. `path` is absolute. A
+ * patch without hunks is shown as a text.
+ */
+export const patchDiffs = (path: string, patch: string): ReadonlyArray<ToolCallContent> => {
+  const hunks = parsePatch(patch)
+  if (hunks === undefined) return [textContent(codeBlock(patch, "diff"))]
+  return hunks.map(({ lines, oldLines }) => ({
+    type: "diff",
+    path,
+    oldText: oldLines === 0 ? null : side(lines, "+"),
+    newText: side(lines, "-")
+  }))
+}
 
 export interface PromptMessage {
   readonly text: string
@@ -80,7 +133,7 @@ const decodeFile = Effect.fnUntraced(function* ({ data, name }: EncodedFile) {
 })
 
 /** `acceptsFiles`: whether the service stores files of messages. An Edge alone does not. */
-export const promptMessage = Effect.fn("PromptContent.read")(function* (
+export const promptMessage = Effect.fn("Content.read")(function* (
   blocks: ReadonlyArray<ContentBlock>,
   acceptsFiles: boolean
 ): Effect.fn.Return<PromptMessage, CommandFailed> {

@@ -1,15 +1,59 @@
 /**
- * Rows of styled text: text that passed `escapeControls`, wrapped at spaces and around wide characters.
+ * Rows of styled text on a terminal: how many columns a text has, wrapping at spaces and around wide characters, colours, and items of lists. A text has
+ * passed `escapeControls`.
+ *
+ * Columns are counted at most: terminals differ in emoji and in new characters, and a text that is counted too wide still fits.
  *
  * Guarantees: no row has more columns than the limit, from two columns on. Text is lost nowhere but spaces at the end of a row.
  */
-import { columnsOfCharacter } from "./FitColumns.ts"
-import type { Paint } from "./Paint.ts"
+import { eastAsianWidth } from "get-east-asian-width"
+import { styleText } from "node:util"
+
+const EMOJI_PRESENTATION = "\ufe0f"
+const combining = /^[\p{Mn}\p{Me}]$/u
+
+/** Columns of one character. Characters from U+1F000 count as two. */
+const columnsOfCharacter = (character: string): number => {
+  const code = character.codePointAt(0) ?? 0
+  if (code < 0x300) return 1
+  // Some terminals make the character before it wide.
+  if (character === EMOJI_PRESENTATION) return 1
+  if (combining.test(character)) return 0
+  return code >= 0x1f000 && code < 0xe0000 ? 2 : eastAsianWidth(code)
+}
+
+/** Columns of a text on a terminal, at most. */
+export const columnsOf = (text: string): number => {
+  let width = 0
+  for (const character of text) width += columnsOfCharacter(character)
+  return width
+}
+
+/** Truncates text to a number of columns. */
+export const fitColumns = (text: string, columns: number): string => {
+  let width = 0
+  let shown = ""
+  let cut = ""
+  for (const character of text) {
+    width += columnsOfCharacter(character)
+    if (width > columns) return columns < 1 ? "" : `${cut}…`
+    shown += character
+    if (width < columns) cut = shown
+  }
+  return shown
+}
+
+type Style = Parameters<typeof styleText>[0]
+
+/** Optional terminal colours. */
+export type Paint = (style: Style, text: string) => string
+
+/** Returns a function that colours text, or leaves it unchanged. */
+export const makePaint = (isColoured: boolean): Paint =>
+  isColoured ? (style, text) => styleText(style, text, { validateStream: false }) : (_, text) => text
 
 /** Indentation of values below their label. */
 export const VALUE_INDENT = "    "
-
-type Style = Parameters<Paint>[0]
 
 /** Text of one style. */
 export interface TextSpan {
@@ -55,7 +99,7 @@ const withoutTrailingSpaces = (cells: ReadonlyArray<Cell>): ReadonlyArray<Cell> 
 }
 
 /** Where a row breaks: anywhere, for code and input, or between words. */
-export type Breaking = "words" | "anywhere"
+type Breaking = "words" | "anywhere"
 
 /** Cells of each row. At least one row. */
 const wrapCells = (
@@ -115,3 +159,19 @@ export const paintRow = (row: Row, paint: Paint): string =>
 
 /** Columns of a row, at most. */
 export const columnsOfRow = (row: Row): number => widthOf(cellsOf(row))
+
+const GAP = "  "
+
+/**
+ * An item of a list: one line, or its id and indented lines below it on a terminal that is too narrow. No line is wider than the terminal. `parts`
+ * have passed `escapeLine`. `width`: columns of the terminal; `undefined` where the output is not one, so nothing is cut.
+ */
+export const formatItem = (id: string, parts: Row, paint: Paint, width: number | undefined): string => {
+  const shown = parts.filter(({ text }) => text.trim() !== "")
+  const spaced = shown.flatMap((part, at): Row => (at === 0 ? [part] : [{ text: GAP }, part]))
+  const line = `${id}${GAP}${shown.map(({ text }) => text).join(GAP)}`
+  if (width === undefined || columnsOf(line) <= width)
+    return `${[id, paintRow(spaced, paint)].join(GAP).trimEnd()}\n`
+  const rows = wrapIndented(spaced, width, [{ text: GAP }])
+  return [fitColumns(id, width), ...rows.map((row) => paintRow(row, paint))].map((row) => `${row}\n`).join("")
+}
