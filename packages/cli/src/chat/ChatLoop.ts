@@ -19,9 +19,8 @@ import { Chat, type ChatWork } from "./Chat.ts"
 import { completionsOf } from "./ChatCommands.ts"
 import type { ChatHistory } from "./ChatHistory.ts"
 import { ChatRequests } from "./ChatRequests.ts"
-import { screenRows } from "./ChatScreen.ts"
+import { type ChatView, screenRows } from "./ChatView.ts"
 import type { ChatThread, ThreadUpdate } from "./ChatThread.ts"
-import type { ChatView } from "./ChatView.ts"
 
 /** Prints messages that no service has, and adds them to the history. */
 const reportUnsent = (view: ChatView, history: ChatHistory): void => {
