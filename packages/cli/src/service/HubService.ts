@@ -3,7 +3,7 @@
  *
  * Without a configured identity provider the Hub uses the development sign-in, which accepts every name. Without a configured bot no Gateway starts.
  */
-import { loadLark } from "@corral/gateway/feishu/Sdk"
+import { loadLark } from "@corral/gateway/feishu/FeishuApi"
 import * as Gateway from "@corral/gateway/Gateway"
 import { GatewayConfig } from "@corral/gateway/GatewayConfig"
 import { readGatewayConfig } from "@corral/gateway/GatewaySettings"

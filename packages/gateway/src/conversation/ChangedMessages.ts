@@ -11,10 +11,8 @@ import { SqlClient, type SqlError } from "effect/sql"
 import * as phrases from "../answer/Phrases.ts"
 import { sendKey } from "../answer/Responder.ts"
 import { isInChat } from "../following/RequestCardStore.ts"
-import { type Follow, followedOf } from "../following/FollowRow.ts"
-import { Follows } from "../following/Follows.ts"
-import { HandlerFailed, handlerFailureOf } from "../handling/Handler.ts"
-import { eventKeyOf } from "../handling/Stamp.ts"
+import { type Follow, followedOf, Follows } from "../following/Follows.ts"
+import { eventKeyOf, HandlerFailed, handlerFailureOf } from "../handling/Handler.ts"
 import { Hub, HubRefused } from "../hub/Hub.ts"
 import {
   type ChatPlatform,

@@ -6,7 +6,7 @@ import { ApprovalId, InputRequestId, type SessionId } from "@corral/domain/ident
 import { Context, Effect, Layer, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { type TimedStore, queryRow, queryRows, timedStore } from "../store/RowQueries.ts"
-import { FollowId } from "./FollowRow.ts"
+import { FollowId } from "./Follows.ts"
 import { ApprovalState } from "@corral/domain/approval/Approval"
 import { ApprovalSummary, type ResolvedState } from "./ApprovalCard.ts"
 import { InputKind, InputState, type ResolvedInputState } from "@corral/domain/input/InputRequest"
