@@ -5,7 +5,7 @@
 import type { ConfinementReadiness, HealthProblem, LinkReadiness } from "@corral/domain/http/Health"
 import { isReady } from "@corral/domain/offer/Offer"
 import type { HolderFound } from "@corral/edge/holder/HolderControl"
-import type { DatabaseFinding } from "@corral/hub/inspection/DatabaseFinding"
+import type { DatabaseFinding } from "@corral/hub/inspection/Findings"
 import type { InspectedPart } from "@corral/hub/inspection/Inspection"
 import type { Paint } from "../terminal/Rows.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
