@@ -48,7 +48,7 @@ import {
 } from "./platform/ChatPlatform.ts"
 import { countCalls, redactCalls } from "./platform/PlatformCalls.ts"
 import { gatewayDatabaseClockLayer, gatewayDatabaseLayer } from "./store/Database.ts"
-import { gatewayStoreMetrics } from "./GatewayMetrics.ts"
+import { gatewayStoreMetrics } from "./store/StoreMetrics.ts"
 import { UserNames } from "./following/UserNames.ts"
 
 /** Notifies the sender of an event in the dead letters: in its chat, or privately for a click. */

@@ -10,7 +10,7 @@ import { AgentInstanceId, InputRequestId, ProjectId, SessionId } from "@corral/d
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { WorkLocation } from "../button/ButtonActions.ts"
-import { ChatKey } from "../following/RequestCardStore.ts"
+import { ChatKey } from "../following/Follows.ts"
 import type { MessageChange } from "../platform/ChatPlatform.ts"
 import { queryRow, queryRows, timedStore } from "../store/RowQueries.ts"
 

@@ -5,11 +5,23 @@
 import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
 import { MessageId, RunId, SessionId, TaskId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Schema } from "effect"
-import type { SqlError } from "effect/sql"
+import type { SqlClient, SqlError } from "effect/sql"
 import type { LocalizedText } from "../platform/Card.ts"
 import { queryRow, queryRows, timedStore, type TimedStore } from "../store/RowQueries.ts"
-import { ChatKey, isInChat } from "./RequestCardStore.ts"
 import { inputProgress, startingProgress, TaskProgress } from "./TaskProgress.ts"
+
+/** A chat of one bot. */
+export const ChatKey = Schema.Struct({
+  platform: Schema.String,
+  app: Schema.String,
+  tenant: Schema.String,
+  chatId: Schema.String
+})
+export type ChatKey = typeof ChatKey.Type
+
+/** The chat as a condition on rows. */
+export const isInChat = (sql: SqlClient.SqlClient, { app, chatId, platform, tenant }: ChatKey) =>
+  sql`platform = ${platform} AND app = ${app} AND tenant = ${tenant} AND chat_id = ${chatId}`
 
 /** The followed message, or the task if an earlier release began to follow it. */
 export const FollowId = Schema.Union([MessageId, TaskId])

@@ -207,7 +207,7 @@ type LockedRun = typeof LockedRun.Type
 
 const lockedRows = storedRows("runs", LockedRun)
 
-/** Locks in the order of `MessageWrites`: no push changes the run meanwhile. */
+/** Locks in the order of `MessageStore`: no push changes the run meanwhile. */
 const feed = Effect.fnUntraced(function* (
   services: DeliveryServices,
   { recipient, run_id, session_id }: IdleRun
