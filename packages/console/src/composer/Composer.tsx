@@ -25,10 +25,9 @@ import { type Draft, useDraftReadiness, useSessionDraft, useStoredDraft } from "
 import { LimitsChip, limitTexts } from "./TurnLimits.tsx"
 import { MessageField } from "./MessageField.tsx"
 import { ModeChip, ModelChip } from "./ModeAndModelChips.tsx"
-import { SendButton } from "./SendButton.tsx"
+import { SendButton, useSendMessage } from "./SendMessage.tsx"
 import { composerMessages } from "./messages.ts"
 import { type Recipient, choiceFields, useRecipient } from "./useRecipient.ts"
-import { useSendMessage } from "./useSendMessage.ts"
 import "./composer.css"
 
 interface AnswerWithTextProps extends TextQuestion {

@@ -19,10 +19,14 @@ import { InputDock } from "../input/InputDock.tsx"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { DeviceBanner, DeviceName } from "../thread/DeviceBanner.tsx"
-import { PanelButtons, SidePanel, type ThreadPanel, useThreadPanel } from "../thread/ThreadPanel.tsx"
-import { ReadMarker } from "../thread/ReadMarker.tsx"
-import { ThreadEntries } from "../thread/ThreadEntries.tsx"
-import { ThreadFrame } from "../thread/ThreadFrame.tsx"
+import {
+  PanelButtons,
+  SidePanel,
+  ThreadFrame,
+  type ThreadPanel,
+  useThreadPanel
+} from "../thread/ThreadFrame.tsx"
+import { ReadMarker, ThreadEntries } from "../thread/ThreadEntries.tsx"
 import { StateAnnouncement, ThreadState, heardStatus } from "../thread/ThreadState.tsx"
 import { TurnButtons, type TurnControl, useTurnControl } from "../thread/TurnButtons.tsx"
 import type { TurnEntry } from "../thread/Turns.ts"

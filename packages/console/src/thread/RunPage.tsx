@@ -22,10 +22,9 @@ import { UnsentText, useKeptTexts } from "../ui/UnsentText.tsx"
 import { uiMessages } from "../ui/messages.ts"
 import { DeviceBanner, DeviceName } from "./DeviceBanner.tsx"
 import { FollowedWork, isEnded } from "./FollowedWork.tsx"
-import { PanelButtons, SidePanel, type ThreadPanel, useThreadPanel } from "./ThreadPanel.tsx"
+import { PanelButtons, SidePanel, ThreadFrame, type ThreadPanel, useThreadPanel } from "./ThreadFrame.tsx"
 import { TypedMessage } from "./PersonMessage.tsx"
 import { useRunPlace } from "./RunPlace.ts"
-import { ThreadFrame } from "./ThreadFrame.tsx"
 import {
   StateAnnouncement,
   ThreadState,
@@ -34,8 +33,7 @@ import {
   usePersonalStatus
 } from "./ThreadState.tsx"
 import { TurnButtons, useTurnControl } from "./TurnButtons.tsx"
-import { TurnFailure } from "./TurnFailure.tsx"
-import { TurnFooter, useTurnSummary } from "./TurnFooter.tsx"
+import { TurnFailure, TurnFooter, useTurnSummary } from "./TurnEnd.tsx"
 import "./thread.css"
 
 /** What a run was started with, on one quiet line. */

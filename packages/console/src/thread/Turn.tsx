@@ -18,8 +18,14 @@ import { useFollowState } from "./EndFollower.ts"
 import { FollowedWork, isEnded } from "./FollowedWork.tsx"
 import { PersonMessage } from "./PersonMessage.tsx"
 import { useRunPlace } from "./RunPlace.ts"
-import { TurnFailure, TurnStopped } from "./TurnFailure.tsx"
-import { durationOf, TurnFooter, type TurnSummary, useTurnSummary } from "./TurnFooter.tsx"
+import {
+  durationOf,
+  TurnFailure,
+  TurnFooter,
+  TurnStopped,
+  type TurnSummary,
+  useTurnSummary
+} from "./TurnEnd.tsx"
 import { agentOf, type TurnEntry } from "./Turns.ts"
 import { threadMessages } from "./messages.ts"
 import { useSeen } from "./useSeen.ts"

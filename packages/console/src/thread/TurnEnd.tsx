@@ -1,23 +1,130 @@
-/** Footer of an ended turn: how it ended, changed files, duration, tokens, cost, the use of its budget, and what its agent knew of the conversation. */
+/** End of a turn: why it failed or who stopped it, and the footer, with changed files, duration, tokens, cost, and the use of its budget. */
 import { decodeEventFields } from "@corral/client/run/EventFields"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import { confinedHintOf, lastWordsOf } from "@corral/domain/run/ConfinedFailure"
 import { EventSequence } from "@corral/domain/run/EventSequence"
+import type { RunFailure } from "@corral/domain/run/Run"
 import type { DiffBlock } from "@corral/domain/run/RunBlock"
+import { runtimeRemedyOf } from "@corral/domain/run/RuntimeRemedy"
 import { RunView } from "@corral/domain/run/RunView"
 import type { DeliveryContext } from "@corral/domain/session/Message"
 import { useQuery } from "@tanstack/react-query"
 import { hubApi } from "../api/Hub.ts"
+import { UserName } from "../approval/ApprovalOutcome.tsx"
 import { limitTexts } from "../composer/TurnLimits.tsx"
 import { markdownMessages } from "../markdown/messages.ts"
+import { visibleLine, visibleText } from "../markdown/visible.ts"
 import { unknownChangesMessages } from "../run/unknownChanges.ts"
 import { formatDuration } from "../text/Duration.ts"
 import { useLanguage, useMessages } from "../text/Language.tsx"
 import { CopyIcon } from "../ui/Copy.tsx"
+import { useErrorSentence } from "../ui/errorSentence.ts"
+import { Icon } from "../ui/Icon.tsx"
+import { uiMessages } from "../ui/messages.ts"
 import { Time } from "../ui/Time.tsx"
+import { countsOf, type WorkCounts } from "./ActionKind.ts"
 import { threadMessages } from "./messages.ts"
 import { WorkFold } from "./WorkPart.ts"
-import { countsOf, type WorkCounts } from "./WorkRow.ts"
 import "./thread.css"
+
+const useAdvice = (error: RunFailure | undefined): string => {
+  const { confinedAdvice, failureAdvice } = useMessages(threadMessages)
+  const { remedies } = useMessages(uiMessages)
+  const remedy = error && runtimeRemedyOf(error)
+  if (remedy !== undefined) return remedies[remedy]
+  const hint = error && confinedHintOf(error)
+  if (hint !== undefined) return confinedAdvice[hint]
+  switch (error?.code) {
+    case "budget_exceeded":
+    case "run_timeout":
+    case "permission_denied":
+    case "approval_rejected":
+      return failureAdvice[error.code]
+    default:
+      return failureAdvice.other
+  }
+}
+
+/** Lines of the program. All are in the details. */
+const SHOWN_LINES = 12
+
+interface FailureProps {
+  readonly error: RunFailure | undefined
+  /** Sends the message again. Absent if the reader can't. */
+  readonly onAgain?: (() => void) | undefined
+  readonly onLog: () => void
+}
+
+/** Why a turn failed or was stopped, what to do next, and the code for support in a fold. */
+export const TurnFailure = ({ error, onAgain, onLog }: FailureProps) => {
+  const messages = useMessages(threadMessages)
+  const textOf = useErrorSentence()
+  const advice = useAdvice(error)
+  const words = error && lastWordsOf(error)
+  // Another attempt would fail for the same reason.
+  const isConfined = error !== undefined && confinedHintOf(error) !== undefined
+  const again = onAgain !== undefined && (
+    <button type="button" className="button" onClick={onAgain}>
+      <Icon name="refresh" />
+      {messages.tryAgain}
+    </button>
+  )
+  return (
+    <section className="turn-failure" aria-label={messages.states.failed}>
+      <p className="turn-failure-text">
+        <strong>
+          <span aria-hidden="true">✕ </span>
+          {error === undefined ? messages.failed : visibleText(textOf(error).slice(0, 4_000))}
+        </strong>
+      </p>
+      {words !== undefined && (
+        <pre className="code" role="region" aria-label={messages.lastLines} tabIndex={0}>
+          {visibleText(words.split("\n").slice(-SHOWN_LINES).join("\n"))}
+        </pre>
+      )}
+      <p>{advice}</p>
+      <div className="turn-next">
+        {!isConfined && again}
+        <button type="button" className="button" onClick={onLog}>
+          {messages.showLog}
+        </button>
+        {isConfined && again}
+      </div>
+      {error !== undefined && (
+        <details>
+          <summary>{messages.details}</summary>
+          <code>{visibleLine(error.code, 80)}</code>
+          {error.details !== undefined && (
+            <pre className="code">{visibleText(JSON.stringify(error.details, null, 2).slice(0, 4_000))}</pre>
+          )}
+        </details>
+      )}
+    </section>
+  )
+}
+
+interface StopProps {
+  readonly by?: string | undefined
+  readonly reason?: string | undefined
+  readonly projectId: HubRun["projectId"] | undefined
+}
+
+export const TurnStopped = ({ by, projectId, reason }: StopProps) => {
+  const messages = useMessages(threadMessages)
+  return (
+    <p className="turn-stopped">
+      <span aria-hidden="true">■ </span>
+      {messages.stopped}
+      {by !== undefined && (
+        <>
+          {" "}
+          (<UserName by={by} projectId={projectId} />)
+        </>
+      )}
+      {reason !== undefined && ` ${visibleLine(reason, 1_000)}`}
+    </p>
+  )
+}
 
 interface Props {
   readonly run: HubRun | undefined
@@ -49,6 +156,7 @@ const Usage = ({ usage }: { readonly usage: NonNullable<HubRun["usage"]> }) => {
 
 const marks = { completed: "✓", failed: "✕", cancelled: "■" } as const
 
+/** Footer of an ended turn: how it ended, changed files, duration, tokens, cost, the use of its budget, and what its agent knew of the conversation. */
 export const TurnFooter = ({ answer, context, diff, onChanges, run }: Props) => {
   const messages = useMessages(threadMessages)
   const { copyAnswer } = useMessages(markdownMessages)

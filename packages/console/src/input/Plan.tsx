@@ -1,17 +1,23 @@
 /**
- * Text of a plan, part by part: a heading, a list item, a paragraph, a table or a block of code is one. A click on a part opens a field for a comment
- * on it.
+ * A plan, part by part: a heading, a list item, a paragraph, a table or a block of code is one. A click on a part opens a field for a comment on it. The
+ * form of an open plan has the buttons that approve it or send it back.
  *
  * Guarantees: each line with text is in exactly one part, and the parts are in the order of the plan.
  */
+import type { HubInput } from "@corral/domain/hub-api/HubRun"
+import type { RunMode } from "@corral/domain/run/Run"
 import { type KeyboardEvent, type MouseEvent, useMemo, useState } from "react"
 import { Markdown } from "../markdown/Markdown.tsx"
 import { visibleText } from "../markdown/visible.ts"
-import { useMessages } from "../text/Language.tsx"
+import { sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
 import { useComposition } from "../ui/Composition.ts"
-import { Icon } from "../ui/Icon.tsx"
 import { focusAtOnce } from "../ui/Dialogs.tsx"
+import { Icon } from "../ui/Icon.tsx"
+import { uiMessages } from "../ui/messages.ts"
+import { useUnsentText } from "../ui/UnsentText.tsx"
+import type { AnswerMutation } from "./Answer.tsx"
 import { inputMessages } from "./messages.ts"
+import "../approval/approval.css"
 import "./input.css"
 
 interface PlanPart {
@@ -23,7 +29,7 @@ interface PlanPart {
 }
 
 /** A comment on a part of a plan. */
-export interface PlanComment {
+interface PlanComment {
   /** First line of the part. */
   readonly line: number
   readonly text: string
@@ -212,15 +218,20 @@ const PartView = ({ comment, onComment, part: { depth, line, lines } }: PartProp
   )
 }
 
-interface Props {
+interface PlanViewProps {
   readonly plan: string
   readonly comments?: ReadonlyArray<PlanComment>
   /** Absent where the plan is only read. */
   readonly onComments?: (comments: ReadonlyArray<PlanComment>) => void
 }
 
-/** Text of a plan, part by part. A click on a part opens a field for a comment on it. */
-export const PlanView = ({ comments = [], onComments, plan }: Props) => {
+/**
+ * Text of a plan, part by part: a heading, a list item, a paragraph, a table or a block of code is one. A click on a part opens a field for a comment
+ * on it. Text of a plan, part by part. A click on a part opens a field for a comment on it.
+ *
+ * Guarantees: each line with text is in exactly one part, and the parts are in the order of the plan.
+ */
+export const PlanView = ({ comments = [], onComments, plan }: PlanViewProps) => {
   const parts = useMemo(() => planParts(visibleText(plan)), [plan])
   return (
     <div className="plan">
@@ -239,6 +250,95 @@ export const PlanView = ({ comments = [], onComments, plan }: Props) => {
           }
         />
       ))}
+    </div>
+  )
+}
+
+interface PlanFormProps {
+  readonly input: HubInput
+  readonly answer: AnswerMutation
+  /** Modes in which the plan can be carried out. Undefined if the run itself carries it out. */
+  readonly modes: ReadonlyArray<RunMode> | undefined
+}
+
+const unsentComments = new Map<HubInput["id"], ReadonlyArray<PlanComment>>()
+
+/** Comments that are not sent yet, kept while the page shows something else. */
+const useComments = (id: HubInput["id"]) => {
+  const [comments, setComments] = useState(() => unsentComments.get(id) ?? [])
+  const change = (next: ReadonlyArray<PlanComment>) => {
+    unsentComments.set(id, next)
+    setComments(next)
+  }
+  return [comments, change] as const
+}
+
+/** A plan with comments on its lines, and the buttons that approve it or send it back. */
+export const PlanForm = ({ answer, input, modes }: PlanFormProps) => {
+  const messages = useMessages(inputMessages)
+  const { language } = useLanguage()
+  const { modes: names } = useMessages(uiMessages)
+  const [comments, setComments] = useComments(input.id)
+  const [overall, setOverall] = useState("")
+  const [mode, setMode] = useState<RunMode | undefined>(modes?.[0])
+  const plan = visibleText(input.plan ?? "")
+  const isBusy = answer.isPending || answer.isSuccess
+  useUnsentText(overall, isBusy)
+  const text = commentText(planParts(plan), comments, overall)
+  const comment = text === "" ? {} : { comment: text }
+  return (
+    <div className="input-form">
+      <div className="dock-request dock-plan">
+        <PlanView plan={plan} comments={comments} onComments={setComments} />
+      </div>
+      <textarea
+        className="plan-overall"
+        rows={1}
+        aria-label={messages.overall}
+        placeholder={messages.overall}
+        value={overall}
+        onChange={({ target }) => setOverall(target.value)}
+      />
+      <div className="decision-buttons input-buttons">
+        <button
+          type="button"
+          className="button primary"
+          disabled={isBusy}
+          onClick={() =>
+            answer.mutate({ approve: true, ...(mode === undefined ? {} : { mode }), ...comment })
+          }
+        >
+          {messages.approve}
+        </button>
+        <button
+          type="button"
+          className="button"
+          disabled={isBusy}
+          onClick={() => answer.mutate({ approve: false, ...comment })}
+        >
+          {comments.length === 0 ? messages.sendBack : messages.sendBackWith(comments.length)}
+        </button>
+        {modes !== undefined && modes.length > 0 && (
+          <label className="plan-mode">
+            {messages.thenMode}
+            <select
+              value={mode}
+              onChange={({ target }) => setMode(modes.find((each) => each === target.value))}
+            >
+              {modes.map((each) => (
+                <option key={each} value={each}>
+                  {names[each]}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+      </div>
+      <p className="question-note">
+        {[messages.planHint, ...(modes === undefined ? [] : [messages.endsRun])].join(
+          sentenceSpace[language]
+        )}
+      </p>
     </div>
   )
 }

@@ -1,25 +1,83 @@
 /**
  * Browser notifications of approvals, questions and ended runs while every tab of the console is hidden: one for each, in one tab, which Web
- * Locks choose. A click opens the session; a decision elsewhere closes the notification. Only the users that a change concerns see one.
+ * Locks choose. A click opens the session; a decision elsewhere closes the notification. Only the users that a change concerns see one. The user's
+ * preference and the permission of the browser decide whether there are any.
  */
 import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { RunId, UserId } from "@corral/domain/identity/Ids"
 import { isQuiet } from "@corral/domain/preference/ClockOfZone"
+import type { Preferences } from "@corral/domain/preference/Preferences"
 import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
 import { type QueryClient, useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
-import { useEffect, useRef } from "react"
+import { useEffect, useRef, useState } from "react"
 import { accountStorage } from "../api/AccountStorage.ts"
 import { useCurrentUser } from "../api/CurrentUser.ts"
 import { hubApi } from "../api/Hub.ts"
 import { isAtLeast, projectsQuery } from "../api/ProjectsAndTargets.ts"
 import { sessionQuery } from "../api/Sessions.ts"
 import { visibleLine } from "../markdown/visible.ts"
-import { preferencesQuery } from "../preference/StoredPreferences.ts"
+import { preferencesQuery, useChangePreferences, usePreferences } from "../preference/StoredPreferences.ts"
 import { useMessages } from "../text/Language.tsx"
 import { notificationMessages } from "./messages.ts"
-import { notificationState } from "./NotificationSetting.tsx"
+
+/** `blocked`: the browser refuses, and only its own settings can change that. */
+type NotificationState = "unsupported" | "blocked" | "off" | "on"
+
+const notificationState = (preferences: Preferences | undefined): NotificationState => {
+  if (!("Notification" in globalThis)) return "unsupported"
+  if (Notification.permission === "denied") return "blocked"
+  return preferences?.notifications?.browser === true && Notification.permission === "granted" ? "on" : "off"
+}
+
+/**
+ * Whether this browser shows notifications: a preference of the user, and the permission of the browser, for which it asks. A button turns them on
+ * and off.
+ */
+interface NotificationSetting {
+  readonly state: NotificationState
+  /** Asks for the permission where it is needed. */
+  readonly enable: () => Promise<void>
+  readonly disable: () => void
+}
+
+export const useNotificationSetting = (): NotificationSetting => {
+  const preferences = usePreferences()
+  const change = useChangePreferences()
+  const store = (browser: boolean) => change(() => ({ notifications: { browser } }))
+  // The permission is read again after the browser has asked.
+  const [, setAnswers] = useState(0)
+  return {
+    state: notificationState(preferences),
+    enable: async () => {
+      const permission = await Notification.requestPermission()
+      if (permission === "granted") store(true)
+      setAnswers((n) => n + 1)
+    },
+    disable: () => store(false)
+  }
+}
+
+/** Button that turns notifications on and off. The browser asks for its permission only then. */
+export const NotificationToggle = () => {
+  const messages = useMessages(notificationMessages)
+  const { disable, enable, state } = useNotificationSetting()
+  return (
+    <>
+      <p className="quiet" role="status">
+        {messages.states[state]}
+      </p>
+      {(state === "on" || state === "off") && (
+        <div className="part-actions">
+          <button type="button" className="button" onClick={state === "on" ? disable : () => void enable()}>
+            {state === "on" ? messages.disable : messages.enable}
+          </button>
+        </div>
+      )}
+    </>
+  )
+}
 
 /** A change that can notify: an approval or a question that waits, or a run that has ended by itself. */
 type NotifiableChange =
@@ -180,7 +238,11 @@ interface Noticed {
   readonly shown: Map<string, Notification>
 }
 
-/** Takes the changes of the feed. */
+/**
+ * Browser notifications of approvals, questions and ended runs while every tab of the console is hidden: one for each, in one tab, which Web Locks
+ * choose. A click opens the session; a decision elsewhere closes the notification. Only the users that a change concerns see one. Takes the changes of
+ * the feed.
+ */
 export const useNotifications = (): ((hints: ReadonlyArray<ChangeHint>) => void) => {
   const messages = useMessages(notificationMessages)
   const client = useQueryClient()
