@@ -39,11 +39,7 @@ interface SessionPage {
   readonly nextCursor: string | null
 }
 
-/**
- * Sessions as an editor sees them: those of an Edge, or those of a Hub.
- *
- * The protocol depends on this interface only. `EdgeSessions.ts` and `HubSessions.ts` implement it.
- */
+/** Sessions as an editor sees them: those of an Edge, or those of a Hub. */
 export interface EditorSessions {
   readonly service: "Edge" | "Hub"
   /** Whether messages can have files. */

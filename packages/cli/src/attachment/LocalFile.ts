@@ -42,11 +42,7 @@ export const fileRows = (files: ReadonlyArray<NamedFile>, columns: number): Read
     )
   )
 
-/**
- * A file of this machine for a message, with the content that it had when the user named it, and text about files of messages.
- *
- * Guarantees: an image or a PDF document is recognized by its content, and other files are text. A failure names the file and says why.
- */
+/** A file of this machine for a message, with the content that it had when the user named it. */
 export interface LocalFile {
   readonly name: string
   readonly mediaType: AttachmentMediaType

@@ -77,12 +77,7 @@ const decisionEnd = (record: AuditRecord, names: AuditNames, texts: AuditTexts):
   ].filter((part) => part !== "")
 }
 
-/**
- * Sentence of an audit record: who did what to what, or tried to, and why it was refused. Pure.
- *
- * *Guarantees:* each action and outcome has a sentence in each language, by type. Names are shown without invisible characters. An unknown
- * name becomes a general word, never an id.
- */
+/** Sentence of an audit record. Pure. An unknown name becomes a general word. */
 export const auditSentence = (record: AuditRecord, names: AuditNames, language: Language): Sentence => {
   const texts = auditTexts[language]
   const { code, outcome } = record
@@ -266,11 +261,7 @@ const RecordRow = ({ names, record }: { readonly names: AuditNames; readonly rec
   )
 }
 
-/**
- * Audit records as sentences, newest first. A record unfolds to its ids and raw fields.
- *
- * Guarantees: a resource is asked for once for its name. A resource that the reader can't see has no name, and causes no error.
- */
+/** Audit records as sentences, newest first. */
 export const AuditList = ({ records }: { readonly records: ReadonlyArray<AuditRecord> }) => {
   const messages = useMessages(auditMessages)
   const names = useAuditNames(records)

@@ -225,12 +225,7 @@ interface PlanViewProps {
   readonly onComments?: (comments: ReadonlyArray<PlanComment>) => void
 }
 
-/**
- * Text of a plan, part by part: a heading, a list item, a paragraph, a table or a block of code is one. A click on a part opens a field for a comment
- * on it. Text of a plan, part by part. A click on a part opens a field for a comment on it.
- *
- * Guarantees: each line with text is in exactly one part, and the parts are in the order of the plan.
- */
+/** Text of a plan, part by part. Without `onComments` it takes no comments. */
 export const PlanView = ({ comments = [], onComments, plan }: PlanViewProps) => {
   const parts = useMemo(() => planParts(visibleText(plan)), [plan])
   return (

@@ -238,11 +238,7 @@ interface Noticed {
   readonly shown: Map<string, Notification>
 }
 
-/**
- * Browser notifications of approvals, questions and ended runs while every tab of the console is hidden: one for each, in one tab, which Web Locks
- * choose. A click opens the session; a decision elsewhere closes the notification. Only the users that a change concerns see one. Takes the changes of
- * the feed.
- */
+/** Shows notifications. Takes the changes of the feed. */
 export const useNotifications = (): ((hints: ReadonlyArray<ChangeHint>) => void) => {
   const messages = useMessages(notificationMessages)
   const client = useQueryClient()

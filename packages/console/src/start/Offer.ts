@@ -134,10 +134,7 @@ const useLastChoices = () => {
   return { last: first ?? [], isLoadingLast: isLoading }
 }
 
-/**
- * Choice of project, device, workspace, agent, mode and model: what the user has just picked, the URL, the last choice in the project, then what is
- * offered first. `search`: a choice of the URL. `refetchInterval`: while the user sets up what the choice needs.
- */
+/** `search`: a choice of the URL. `refetchInterval`: while the user sets up what the choice needs. */
 export const useStartChoice = (search: StartWish, refetchInterval: number | false = false) => {
   const { isLoadingLast, last } = useLastChoices()
   const change = useChangePreferences()

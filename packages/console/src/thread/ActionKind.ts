@@ -6,7 +6,7 @@ import { editedLabel, LABEL_VERB } from "@corral/domain/run/EditedLabel"
 import type { ApprovalBlock } from "@corral/domain/run/RunBlock"
 import type { ActionPart, WorkPart } from "./WorkPart.ts"
 
-/** Kind of an action, from the name of its tool, and its target. Runtimes name their tools differently. Pure. */
+/** What an action does. */
 export type ActionKind = "read" | "search" | "write" | "command" | "web" | "delegate" | "other"
 
 const names: { readonly [K in Exclude<ActionKind, "other">]: ReadonlyArray<string> } = {

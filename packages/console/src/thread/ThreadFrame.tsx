@@ -200,7 +200,7 @@ export const PanelButtons = ({ onTab, tab }: PanelButtonsProps) => {
   )
 }
 
-/** The side panel of a thread, loaded when it is first opened. */
+/** The side panel of a thread: what opens and closes it. */
 export interface ThreadPanel {
   /** Undefined while the panel is closed. */
   readonly tab: PanelTab | undefined

@@ -24,11 +24,7 @@ export interface BlockPart {
   readonly block: Exclude<RunBlock, ActionBlock>
 }
 
-/**
- * Parts of a run's work: an action with its approvals, patches and files, or a single block.
- *
- * A tool call, and what refers to it by its call id, is one action. A file, patch or approval without a call is an action too.
- */
+/** An action with its approvals, patches and files, or a single block. */
 export type WorkPart = ActionPart | BlockPart
 
 /** The call that the block belongs to. */

@@ -126,7 +126,7 @@ interface Props {
   readonly size?: number
 }
 
-/** Icons by what they mean here. They are decorative: the text next to them, or the label of their button, names the action. */
+/** The drawing of an icon. */
 export const Icon = ({ name, size = 16 }: Props) => {
   const Drawing = drawings[name]
   const fill = name === "stop" || name === "pause" || name === "resume" ? "currentColor" : "none"

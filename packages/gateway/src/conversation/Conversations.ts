@@ -80,12 +80,7 @@ const encodeRow = Schema.encodeSync(ConversationRow)
 
 const DAY_MS = 86_400_000
 
-/**
- * Conversations: one account in one chat or thread, with the location of its new sessions, and the messages that wait for a choice of the
- * account. A conversation is deleted after a month without a message, a waiting message after a day.
- *
- * Does not: name the session. All accounts of a thread share it (`ChatSessions`).
- */
+/** Conversations of accounts. Does not name the session: all accounts of a thread share it (`ChatSessions`). */
 export class Conversations extends Context.Service<
   Conversations,
   {
@@ -197,12 +192,7 @@ const chatSessionOf = (row: typeof ChatSessionRow.Type): ChatSession => ({
 
 const LIFETIME_MS = 180 * 86_400_000
 
-/**
- * Session of each direct chat and thread, for all accounts that write there, with the location of its agent. A thread that was quiet for half a
- * year starts a new session.
- *
- * Does not: check permissions. The Hub does, for each message.
- */
+/** Session of each direct chat and thread, with the location of its agent. */
 export class ChatSessions extends Context.Service<
   ChatSessions,
   {

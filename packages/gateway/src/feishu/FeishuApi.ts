@@ -57,13 +57,7 @@ export const makeHttpClient = (
   return http as unknown as Lark.HttpInstance
 }
 
-/**
- * Feishu's library with safe options: it logs nothing, times out after ten seconds, and follows no redirect. Concurrent calls share one
- * request for a token.
- *
- * The library is loaded on first use, because it is larger than the rest of the Gateway. Its errors may contain the token, the secret and the
- * message, so only `toFeishuFailure` reads them.
- */
+/** Feishu's library with safe options. */
 interface Sdk {
   readonly client: Lark.Client
   /** Resolves once there is a token; concurrent callers share one request. Returns the argument of `dropToken`. */

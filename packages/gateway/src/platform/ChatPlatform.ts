@@ -142,15 +142,7 @@ export interface PlatformUser {
 /** Stores an event durably. After a failure, the event must not be acknowledged, so that the platform sends it again. */
 export type StoreInbound = (inbound: Inbound) => Effect.Effect<void, PlatformUnavailable>
 
-/**
- * Interface of a chat platform: verification and normalization of its events, and calls to its API. A value, one per bot; `Platforms` has the
- * bots of a Gateway. Also what its events have in common, and the ids that it assigns.
- *
- * Guarantees: `verify` receives untrusted requests and never throws. A message that is sent twice, because a response was lost, has the same
- * `key` both times.
- *
- * Does not: store events. An accepted event is stored before it is acknowledged.
- */
+/** A chat platform, with one bot. */
 export interface ChatPlatform {
   /** Name in paths: `/integrations/<id>/events`. */
   readonly id: string

@@ -139,11 +139,7 @@ type AuditedFields<A> = (
   result: A
 ) => Partial<Pick<AuditEntry, "actor" | "resource" | "projectId" | "details">>
 
-/**
- * Writer of the audit trail. Metadata only.
- *
- * Guarantees: a record that is written inside a transaction is part of it, so an action and its record are stored together.
- */
+/** Writer of the audit trail. */
 export class Audit extends Context.Service<
   Audit,
   {

@@ -31,12 +31,7 @@ export interface ShareChange {
   readonly ended: ReadonlyArray<ProjectId>
 }
 
-/**
- * Devices: their owner, the projects that they are shared with, and their presence.
- *
- * Guarantees: members of a project see the devices that are shared with it, and of a device's other projects only those that they may read.
- * Does not verify devices; the link does.
- */
+/** Devices: their owner, the projects that they are shared with, and their presence. */
 export class Devices extends Context.Service<
   Devices,
   {

@@ -100,12 +100,7 @@ interface KeyedRequest<A> {
   readonly response: Schema.ConstraintDecoder<A>
 }
 
-/**
- * Writes that must not happen twice or be lost. A write with an `Idempotency-Key` is made once: a repeated request gets the stored response, marked as
- * replayed. Runs a write in a transaction, once per key. The write rolls itself back where it fails, as `Audit.perform` does.
- *
- * Guarantees: a command to an Edge whose outcome is recorded continues if its client disconnects, so that what an Edge has done has its record.
- */
+/** Runs a write in a transaction, once per key. The write rolls itself back where it fails, as `Audit.perform` does. */
 export const keyedWrite = Effect.map(
   HubIdempotency,
   (idempotency) =>

@@ -165,10 +165,7 @@ export const messageOf = (row: MessageRow): Message => {
   }
 }
 
-/**
- * Messages of a session, read, and the codec of the table `messages`. The author of a message is a user or an agent; the table ensures
- * that it is one of the two. The output of runs is in their events, not here.
- */
+/** Messages of a session, read. */
 export class MessageStore extends Context.Service<
   MessageStore,
   {

@@ -142,13 +142,7 @@ interface NoticeFollower {
   readonly onMissed: () => void
 }
 
-/**
- * Exchange of notices between Hubs, through the database. One connection sends what the outbox of this process holds, and listens for all its
- * followers. Notices of this process reach them without the database.
- *
- * Does not guarantee delivery: a notice is a hint to look, not data. Notices between two connections are lost, and so are those that a Hub did
- * not send before it crashed. Followers learn both through `onMissed`.
- */
+/** Exchange of notices between Hubs, through the database. Followers of this process learn of a loss through `onMissed`. */
 export class Notices extends Context.Service<
   Notices,
   {
