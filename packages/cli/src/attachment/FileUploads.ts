@@ -7,7 +7,7 @@ import { HubEffects } from "@corral/client/effect/HubEffects"
 import type { AttachmentId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import type { CommandFailed } from "../CommandFailed.ts"
-import { hubFailure, hubUnreachable } from "../hub/HubClient.ts"
+import { hubFailure, hubUnreachable } from "../hub/HubRefusal.ts"
 import type { StoredSignIn } from "../hub/SignInFile.ts"
 import type { LocalFile } from "./LocalFile.ts"
 

@@ -19,7 +19,7 @@ import { HubTasks } from "@corral/domain/hub-api/Tasks"
 import { Effect, type Redacted } from "effect"
 import { HttpApi } from "effect/http-api"
 import { originAccess } from "../edge/CallOrigin.ts"
-import { hubFailure, hubUnreachable } from "./HubClient.ts"
+import { hubFailure, hubUnreachable } from "./HubRefusal.ts"
 
 class UsedApi extends HttpApi.make("hub")
   .add(

@@ -1,14 +1,9 @@
-/**
- * Connection to a Hub: to the one that the user is signed in to, or to another; failures from its responses, and the names of its users. An expired
- * sign-in names the command that renews it.
- */
-import type { CorralError } from "@corral/client/http/CorralError"
+/** Connection to a Hub, to the one that the user is signed in to or to another, and the names of its users. */
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import { hubUrlOf } from "@corral/edge/config/HubAddress"
 import { Effect, Option, type Redacted } from "effect"
 import { readAllPages } from "../AllPages.ts"
-import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
-import { commandFailure } from "../edge/EdgeClient.ts"
+import { type CommandFailed, refused } from "../CommandFailed.ts"
 import { readSignIn, type StoredSignIn } from "./SignInFile.ts"
 
 /** Connects to the Hub at `url`, with a sign-in if there is one. Loads the Hub's API on demand: commands at an Edge start faster without it. */
@@ -53,30 +48,6 @@ export const connectToSignedInHub = Effect.fnUntraced(function* (hub: Option.Opt
   const signIn = yield* requireSignIn(hub)
   return { ...signIn, calls: yield* connectToHub(signIn.hub, signIn.token) }
 })
-
-/** Failure of a request without a response. */
-export const hubUnreachable = (url: string): CommandFailed =>
-  new CommandFailed({
-    message: `Can't reach the Hub at ${url}. Check the URL and that the Hub is running.`,
-    exitCode: exitCodes.failed,
-    unreachable: true,
-    isTransient: true
-  })
-
-/** `signedInAt` is the Hub URL of the sign-in that the request used. */
-export const hubFailure = (
-  error: CorralError,
-  unreachable: CommandFailed,
-  signedInAt?: string
-): CommandFailed => {
-  const refusal = commandFailure("Hub", error, unreachable)
-  return signedInAt === undefined || refusal.code !== "unauthorized"
-    ? refusal
-    : new CommandFailed({
-        ...refusal,
-        message: `Your sign-in at ${signedInAt} has expired. Sign in again with \`corral login --hub ${signedInAt}\`.`
-      })
-}
 
 /** Names of users at a Hub. Names of the project's members, by their ids. */
 export const memberNames = (

@@ -18,7 +18,7 @@ import { decodeReceivedEvent } from "@corral/domain/run/RunEvent"
 import { Effect, Redacted, Stream } from "effect"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"
 import { commandFailure } from "../edge/EdgeClient.ts"
-import { hubFailure } from "../hub/HubClient.ts"
+import { hubFailure } from "../hub/HubRefusal.ts"
 import type { EdgeEndpoint } from "../edge/EdgeLocation.ts"
 
 /** Address of the stream and the service that serves it. */
