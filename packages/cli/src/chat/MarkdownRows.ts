@@ -141,7 +141,7 @@ const mergedStyle = (outer: NonNullable<Style>, inner: Style): Style =>
   inner === undefined ? outer : ([outer, inner].flat() as unknown as Style) // lists of styles are styles
 
 /**
- * Spans of one line of Markdown: code, strong, emphasis, deleted text and links. Marks that are not closed stay as they are. Spans of a line.
+ * Spans of one line of Markdown: code, strong, emphasis, deleted text and links. Marks that are not closed stay as they are.
  *
  * Bounded: each mark is searched once, and a line that is too long is plain.
  */

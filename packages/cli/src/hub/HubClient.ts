@@ -49,7 +49,7 @@ export const connectToSignedInHub = Effect.fnUntraced(function* (hub: Option.Opt
   return { ...signIn, calls: yield* connectToHub(signIn.hub, signIn.token) }
 })
 
-/** Names of users at a Hub. Names of the project's members, by their ids. */
+/** Names of the project's members, by their ids. */
 export const memberNames = (
   calls: HubApiClient,
   id: ProjectId

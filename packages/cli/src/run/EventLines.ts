@@ -171,7 +171,7 @@ const countText = (steps: ReadonlyArray<Step>): string => {
   return `steps: ${done} of ${steps.length}`
 }
 
-/** An agent's list of steps: one row each, with its state. Rows of the whole list. */
+/** Rows of an agent's whole list of steps: one each, with its state. */
 const stepRows = (steps: ReadonlyArray<Step>): ReadonlyArray<Row> => [
   [{ text: `  ${countText(steps)}`, style: "dim" }],
   ...steps.map(({ state, text }): Row => [
