@@ -31,7 +31,7 @@ export interface AuditedAction {
   readonly details?: DecisionDetails | undefined
 }
 
-interface AuditEntry extends AuditedAction {
+export interface AuditEntry extends AuditedAction {
   readonly actor: string
   readonly outcome: AuditOutcome
   readonly code: string | null
