@@ -12,8 +12,8 @@ import { Effect, Option } from "effect"
 import { readAllPages } from "../AllPages.ts"
 import { refused } from "../CommandFailed.ts"
 import type { HubApiClient } from "../hub/HubClient.ts"
-import { thisDevice } from "../hub/ThisDevice.ts"
-import { itemsNamed, selectByName } from "../run/SelectByName.ts"
+import { thisDevice } from "../hub/SignInFile.ts"
+import { itemsNamed, selectByName } from "../run/IdArguments.ts"
 import { choose } from "../terminal/Choose.ts"
 
 export interface AgentPlace {

@@ -8,8 +8,8 @@ import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { targetsQuery } from "../api/ProjectsAndTargets.ts"
 import { startModes } from "../start/Offer.ts"
-import type { TurnLimits } from "./LimitFields.tsx"
-import type { MentionPlace } from "./useFoundFiles.ts"
+import type { TurnLimits } from "./TurnLimits.tsx"
+import type { MentionPlace } from "./MentionList.tsx"
 
 /** What the user chose for the next message. Absent parts are those of the session and its agent. */
 export interface MessageChoice {

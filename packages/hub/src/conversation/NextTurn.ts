@@ -31,8 +31,14 @@ import { attachmentsOfRun, findAttachmentRefusal } from "../attachment/MessageAt
 import type { Audit } from "../audit/Audit.ts"
 import { memberRoleRows } from "../authority/ProjectProof.ts"
 import type { Targets } from "../edges/Targets.ts"
-import { MESSAGE_COLUMNS, type UserMessageRow, userMessageRows } from "../session/MessageStore.ts"
-import { changeMessage, holdMessages, withdrawUndelivered } from "../session/MessageWrites.ts"
+import {
+  changeMessage,
+  holdMessages,
+  MESSAGE_COLUMNS,
+  type UserMessageRow,
+  userMessageRows,
+  withdrawUndelivered
+} from "../session/MessageStore.ts"
 import { findSessionAgent, type SessionAgentRow, sharedPlaceOf } from "../session/SessionAgentStore.ts"
 import { limitsIn } from "../session/TurnLimits.ts"
 import { derivedId } from "../store/DerivedId.ts"

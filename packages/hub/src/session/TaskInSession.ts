@@ -19,8 +19,7 @@ import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { lockProject } from "../project/ProjectRow.ts"
-import { noteColumns } from "./MessageStore.ts"
-import { insertMessage } from "./MessageWrites.ts"
+import { insertMessage, noteColumns } from "./MessageStore.ts"
 import {
   insertSessionAgent,
   placeOf,
