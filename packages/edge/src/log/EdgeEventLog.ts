@@ -85,7 +85,7 @@ export class ReaderPace {
 }
 
 /** Receives each batch once it is durable. Must not block and must not throw. */
-interface BatchFollower extends Pick<LogFollower, "window"> {
+export interface BatchFollower extends Pick<LogFollower, "window"> {
   readonly receive: (batch: StoredBatch) => void
 }
 
