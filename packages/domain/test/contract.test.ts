@@ -82,6 +82,9 @@ describe("the founding contract", () => {
     decided.push(
       ["budget_exceeded", "402"],
       ["changes_unknown", "409"],
+      ["changes_outdated", "409"],
+      ["merge_conflict", "409"],
+      ["run_active", "409"],
       ["input_already_resolved", "409"],
       ["input_expired", "410"],
       ["work_unfinished", "504"]
