@@ -1,15 +1,17 @@
 /**
- * Hints of the change feed: the id and the current state of a changed device, approval, question, task, run or message, without its content, and
- * that the reader's preferences have changed.
+ * Hints of the change feed: the id and the current state of a changed device, approval, question, change set, task, run or message, without its
+ * content, and that the reader's preferences have changed.
  *
  * A reader that receives a hint reads the resource again. Later versions of the contract can add kinds, so readers ignore unknown kinds.
  */
 import { Schema } from "effect"
 import { ApprovalState } from "../approval/Approval.ts"
 import { DeviceState } from "../device/Device.ts"
+import { ChangeSetState } from "../edge-api/ChangeSet.ts"
 import { HubRunStatus } from "./HubRun.ts"
 import {
   ApprovalId,
+  ChangeSetId,
   DeviceId,
   InputRequestId,
   MessageId,
@@ -46,6 +48,14 @@ export const ChangeHint = Schema.Union([
     projectId: ProjectId,
     state: InputState
   }),
+  /** Changes of a run. `runId` is the newest run of the set. */
+  Schema.Struct({
+    kind: Schema.Literal("changes"),
+    id: ChangeSetId,
+    runId: RunId,
+    projectId: ProjectId,
+    state: ChangeSetState
+  }),
   Schema.Struct({ kind: Schema.Literal("task"), id: TaskId, projectId: ProjectId, state: TaskState }),
   Schema.Struct({ kind: Schema.Literal("run"), id: RunId, projectId: ProjectId, state: HubRunStatus }),
   Schema.Struct({
@@ -61,5 +71,5 @@ export const ChangeHint = Schema.Union([
 ]).annotate({ identifier: "HubNews" })
 export type ChangeHint = typeof ChangeHint.Type
 
-/** Largest number of devices, of pending approvals and of pending questions that a new reader receives. */
+/** Largest number of devices, of pending approvals, of pending questions and of open change sets that a new reader receives. */
 export const MAX_INITIAL_HINTS = 1_000

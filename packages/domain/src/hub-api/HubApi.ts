@@ -11,6 +11,7 @@ import { HubChatBindings, HubIntegrations } from "./Chat.ts"
 import { HubConversations } from "./Conversations.ts"
 import { HubDeviceRegistration, HubDevices } from "./Devices.ts"
 import { HubFiles } from "./Files.ts"
+import { HubChanges } from "./Changes.ts"
 import { HubChangeFeed } from "./ChangeFeed.ts"
 import { HubInputs } from "./Inputs.ts"
 import { HubPresets } from "./Presets.ts"
@@ -42,6 +43,7 @@ export class HubApi extends HttpApi.make("hub")
     HubRuns,
     HubApprovals,
     HubInputs,
+    HubChanges,
     HubChangeFeed,
     HubIntegrations,
     HubChatBindings,
