@@ -11,6 +11,7 @@ import { Uploads, uploadSweepLayer } from "./attachment/Uploads.ts"
 import { Audit } from "./audit/Audit.ts"
 import { AuditTrail } from "./audit/AuditTrail.ts"
 import { HubAuthority } from "./authority/HubAuthority.ts"
+import { ChangeSets } from "./change/ChangeSets.ts"
 import { ChatBindingUpdates } from "./chat/BindingUpdates.ts"
 import { ChatBindings } from "./chat/ChatBindings.ts"
 import { ChatLinks } from "./chat/ChatLinks.ts"
@@ -76,6 +77,7 @@ const runServices = ArtifactContents.layer.pipe(
   Layer.provideMerge(EdgeRouter.layer),
   Layer.provideMerge(
     Layer.mergeAll(
+      ChangeSets.layer,
       Commands.layer,
       RunLog.layer,
       RunRequesters.layer,

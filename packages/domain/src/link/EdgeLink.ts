@@ -85,14 +85,8 @@ export type EventBatch = typeof EventBatch.Type
 
 /** Largest number of change sets in one push. With them, a push has at most `MAX_PUSH_CHARACTERS`. */
 export const MAX_PUSH_CHANGE_SETS = 50
-/** Largest number of runs of a change set in a push: the newest ones. */
-export const MAX_RUNS_OF_CHANGES = 100
-
-/** A change set as it is now, with its newest runs at this Hub, newest first. Replaces what the Hub has; decisions are added by their ids. */
-export const PushedChanges = Schema.Struct({
-  set: ChangeSet,
-  runs: Schema.Array(RunId).check(Schema.isMinLength(1), Schema.isMaxLength(MAX_RUNS_OF_CHANGES))
-})
+/** A change set as it is now. `runId` is its newest run at this Hub. Replaces what the Hub has; decisions are added by their ids. */
+export const PushedChanges = Schema.Struct({ set: ChangeSet })
 export type PushedChanges = typeof PushedChanges.Type
 
 /** `refused`: the run or the set is not this device's. The Edge does not push the set again until it changes. */

@@ -6,7 +6,9 @@
  * refusal about a device is audited among the caller's actions, whether the device exists or not.
  */
 import type { DecisionDetails } from "@corral/domain/access/Audit"
+import type { AuditAction } from "@corral/domain/access/AuditAction"
 import {
+  type DecidingAction,
   decisionRefusal,
   type Proof,
   prove,
@@ -15,7 +17,14 @@ import {
 } from "@corral/domain/access/Authorization"
 import { PermissionDenied, UnauthorizedTarget } from "@corral/domain/errors/Failures"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import type { ApprovalId, DeviceId, InputRequestId, ProjectId, SessionId } from "@corral/domain/identity/Ids"
+import type {
+  ApprovalId,
+  DeviceId,
+  InputRequestId,
+  ProjectId,
+  RunId,
+  SessionId
+} from "@corral/domain/identity/Ids"
 import type { InputKind } from "@corral/domain/input/InputRequest"
 import type { ProjectRole } from "@corral/domain/project/Project"
 import type { CurrentRequestId } from "@corral/domain/http/RequestContext"
@@ -24,6 +33,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
 import {
   auditDenial,
+  findChangesPolicy,
   findDecisionPolicy,
   findInProject,
   findInProjectOfSession,
@@ -61,6 +71,14 @@ export class HubAuthority extends Context.Service<
       approvalId: ApprovalId,
       details?: DecisionDetails
     ) => Effect.Effect<ProjectProof<"approval.decide">, PermissionDenied | SqlError.SqlError, Caller>
+    /** Authorizes a decision about the changes of a run, like that of an approval. A refusal is recorded as `action` on `resource`. */
+    readonly overChanges: (
+      runId: RunId,
+      recorded: {
+        readonly action: Extract<AuditAction, `changes.${string}`>
+        readonly resource: string
+      }
+    ) => Effect.Effect<ProjectProof<"changes.decide">, PermissionDenied | SqlError.SqlError, Caller>
     /** Authorizes an answer: to a question like a message in its session, to a plan by the policy of the project, like an approval. */
     readonly overInput: (
       inputId: InputRequestId,
@@ -108,6 +126,18 @@ export class HubAuthority extends Context.Service<
           const policy = yield* findDecisionPolicy(planned, userId, "approvals", approvalId)
           const options = { resource: approvalId, refusalOf: refusalUnder(policy), details }
           return yield* proveRole(audit, "approval.decide", policy, options)
+        }),
+
+        overChanges: Effect.fnUntraced(function* (runId, { action, resource }) {
+          const { userId } = yield* CurrentPrincipal
+          const runs = action === "changes.undo" ? "all" : "undecided"
+          const policy = yield* findChangesPolicy(planned, userId, runId, runs)
+          const refusalOf = refusalUnder(policy, "changes.decide")
+          return yield* proveRole(audit, "changes.decide", policy, {
+            resource,
+            refusalOf,
+            recordedAs: action
+          })
         }),
 
         overInput: Effect.fnUntraced(function* (inputId, kind) {
@@ -162,8 +192,12 @@ export class HubAuthority extends Context.Service<
 
 /** Why a user with a role may not decide under the project's policy. */
 const refusalUnder =
-  (policy: Effect.Success<ReturnType<typeof findDecisionPolicy>>) => (role: ProjectRole | undefined) => {
+  (
+    policy: Effect.Success<ReturnType<typeof findDecisionPolicy>>,
+    action: DecidingAction = "approval.decide"
+  ) =>
+  (role: ProjectRole | undefined) => {
     if (policy === undefined) return undefined
     const { approvers, is_own, own_requests: ownRequests } = policy
-    return decisionRefusal({ approvers, ownRequests }, role, is_own)
+    return decisionRefusal({ approvers, ownRequests }, role, is_own, action)
   }

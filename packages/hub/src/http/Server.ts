@@ -38,6 +38,7 @@ import { auditEndpoints } from "./AuditTrail.ts"
 import { authentication, gatewayAuthentication } from "./Authentication.ts"
 import { Callers } from "./Callers.ts"
 import { changeFeedEndpoints } from "./ChangeFeed.ts"
+import { changesEndpoints } from "./Changes.ts"
 import { chatBindingEndpoints } from "./ChatBindings.ts"
 import { consolePages } from "./Console.ts"
 import { conversationEndpoints, sessionEndpoints } from "./Sessions.ts"
@@ -196,6 +197,7 @@ const hubApiRoutes = HttpApiBuilder.layer(HubApi).pipe(
     runEndpoints,
     approvalEndpoints,
     inputEndpoints,
+    changesEndpoints,
     changeFeedEndpoints,
     integrationEndpoints,
     chatBindingEndpoints,
