@@ -5,7 +5,7 @@ import { Schema } from "effect"
 import { Approval, DecideApproval } from "../approval/Approval.ts"
 import { ChangeSet, ChangeSetState } from "../edge-api/ChangeSet.ts"
 import { InputRequest } from "../input/InputRequest.ts"
-import { ChangeSetId, DeviceId, ProjectId, TaskId } from "../identity/Ids.ts"
+import { ChangeSetId, DeviceId, ProjectId, RunId, TaskId } from "../identity/Ids.ts"
 import { Run, RunStatus } from "../run/Run.ts"
 import { isStorableText } from "../text/Text.ts"
 
@@ -21,9 +21,13 @@ export const HubChangeSet = Schema.Struct({ ...ChangeSet.fields, ...placement })
 })
 export type HubChangeSet = typeof HubChangeSet.Type
 
-/** The change set that a run worked in, without its content. `fileCount` counts undecided files. */
+/**
+ * The change set that a run worked in, without its content. `runId`: its newest run at the last report of the Edge, which follows the end of each run.
+ * `fileCount` counts undecided files.
+ */
 export const ChangesOfRun = Schema.Struct({
   id: ChangeSetId,
+  runId: RunId,
   state: ChangeSetState,
   fileCount: Schema.Int,
   /** Whether the files were written directly: there is nothing to accept. */

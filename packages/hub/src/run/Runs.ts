@@ -105,7 +105,7 @@ const REPLACED_BY = `CASE WHEN replaced_for IS NOT NULL THEN (
 ) END AS replaced_by`
 
 const CHANGES = `(
-  SELECT (jsonb_build_object('id', s.id, 'state', s.state, 'fileCount', s.file_count)
+  SELECT (jsonb_build_object('id', s.id, 'runId', s.run_id, 'state', s.state, 'fileCount', s.file_count)
     || CASE WHEN s.direct THEN '{"direct": true}' ELSE '{}' END::jsonb)::text
   FROM change_set_runs c JOIN change_sets s ON s.id = c.set_id WHERE c.run_id = runs.id
 ) AS changes`

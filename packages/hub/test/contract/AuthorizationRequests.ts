@@ -32,6 +32,13 @@ const send = (
   status
 })
 
+const acceptAll = () => ({ parts: { all: true, version: "version-1" } })
+
+const changesInSession =
+  (kind: "accept" | "reject" | "undo") =>
+  ({ changeSetId, sessionId }: World): string =>
+    `/client/sessions/${sessionId}/changes/${kind}?changeSetId=${changeSetId}`
+
 export const requests: Record<EndpointName, Expected> = {
   "public.health": get(() => "/health"),
   "public.live": get(() => "/health/live"),
@@ -353,6 +360,22 @@ export const requests: Record<EndpointName, Expected> = {
     ({ inputId }) => `/client/inputs/${inputId}/answer`,
     () => ({ answers: { name: "Ada" } })
   ),
+
+  "changes.list": get(() => "/client/changes"),
+  "changes.get": get(({ runId }) => `/client/runs/${runId}/changes`, 503),
+  "changes.file": get(({ runId }) => `/client/runs/${runId}/changes/files/${"0".repeat(32)}`, 503),
+  "changes.accept": send("POST", 503, ({ runId }) => `/client/runs/${runId}/changes/accept`, acceptAll),
+  "changes.reject": send("POST", 503, ({ runId }) => `/client/runs/${runId}/changes/reject`, acceptAll),
+  "changes.undo": send(
+    "POST",
+    503,
+    ({ runId }) => `/client/runs/${runId}/changes/undo`,
+    () => ({})
+  ),
+  "changes.ofSession": get(({ sessionId }) => `/client/sessions/${sessionId}/changes`),
+  "changes.acceptInSession": send("POST", 503, changesInSession("accept"), acceptAll),
+  "changes.rejectInSession": send("POST", 503, changesInSession("reject"), acceptAll),
+  "changes.undoInSession": send("POST", 503, changesInSession("undo"), () => ({})),
 
   "news.follow": get(() => "/client/news"),
 

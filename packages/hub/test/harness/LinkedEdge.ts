@@ -10,6 +10,7 @@ import {
   type LinkFailure,
   type Offer
 } from "@corral/domain/link/EdgeLink"
+import type { ChangeSet } from "@corral/domain/edge-api/ChangeSet"
 import type { CommandOutcome, CommandPayload, EdgeCommand } from "@corral/domain/link/EdgeCommand"
 import type { AttachmentId, DeviceId, RunId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
@@ -216,6 +217,10 @@ export class LinkedEdge {
     return this.call(
       this.client.PushEvents({ generation: this.generation, batches: [{ runId, firstSeq, events }] })
     )
+  }
+
+  pushChanges(sets: ReadonlyArray<ChangeSet>, generation = this.generation) {
+    return this.call(this.client.PushChanges({ generation, sets: sets.map((set) => ({ set })) }))
   }
 
   readAttachment(runId: RunId, attachmentId: AttachmentId, offset: number, generation = this.generation) {

@@ -113,6 +113,11 @@ export class HostileFrames {
         }
       case "PushEvents":
         return { generation, batches: [{ runId: run, firstSeq: this.number(), events }] }
+      case "PushChanges":
+        return {
+          generation,
+          sets: [{ set: this.pick<unknown>([{ id: this.text(), runId: run }, this.text(), 1]) }]
+        }
       default:
         return this.text()
     }
@@ -127,6 +132,7 @@ export class HostileFrames {
       "Acks",
       "CommandDone",
       "PushEvents",
+      "PushChanges",
       "Commands",
       "Unknown",
       "constructor"
