@@ -10,7 +10,6 @@
 import { Schema } from "effect"
 import { Rpc, RpcGroup } from "effect/rpc"
 import { Agent } from "../run/Agent.ts"
-import { ChangeSet } from "../edge-api/ChangeSet.ts"
 import { ByteOffset, CommandId, CommandOutcome, EdgeCommand } from "./EdgeCommand.ts"
 import { PublicKey } from "../device/Device.ts"
 import { AttachmentId, ChangeSetId, DeviceId, RunId } from "../identity/Ids.ts"
@@ -83,16 +82,19 @@ export const EventBatch = Schema.Struct({
 })
 export type EventBatch = typeof EventBatch.Type
 
-/** Largest number of change sets in one push. With them, a push has at most `MAX_PUSH_CHARACTERS`. */
+/** Largest number of change sets in one push. */
 export const MAX_PUSH_CHANGE_SETS = 50
-/** A change set as it is now. `runId` is its newest run at this Hub. Replaces what the Hub has; decisions are added by their ids. */
-export const PushedChanges = Schema.Struct({ set: ChangeSet })
+/** A change set as it is now, as JSON text of a `ChangeSet`. Replaces what the Hub has; decisions are added by their ids. */
+export const PushedChanges = Schema.Struct({ id: ChangeSetId, set: Schema.String })
 export type PushedChanges = typeof PushedChanges.Type
 
-/** `refused`: the run or the set is not this device's. The Edge does not push the set again until it changes. */
+/**
+ * `refused`: `permission_denied` if the run or the set is not this device's, `schema_validation_failed` if the text is not the change set. The Edge does
+ * not push the set again until it changes.
+ */
 export const ChangesAck = Schema.Struct({
   id: ChangeSetId,
-  refused: Schema.optionalKey(Schema.Literal("permission_denied"))
+  refused: Schema.optionalKey(Schema.Literals(["permission_denied", "schema_validation_failed"]))
 })
 export type ChangesAck = typeof ChangesAck.Type
 

@@ -32,7 +32,7 @@ const hub = (log: Array<unknown>) =>
       Effect.succeed(
         batches.map(({ runId, firstSeq, events }) => ({ runId, seq: firstSeq + events.length - 1 }))
       ),
-    PushChanges: ({ sets }) => Effect.succeed(sets.map(({ set: { id } }) => ({ id })))
+    PushChanges: ({ sets }) => Effect.succeed(sets.map(({ id }) => ({ id })))
   })
 
 const offer = { version: "0.1.0", workspaces: [], agents: [] }

@@ -199,9 +199,7 @@ export class HostileHub {
           calls: ["PushChanges"]
         }
       case "PushChanges":
-        return (payload["sets"] as ReadonlyArray<{ readonly set: { readonly id: string } }>).map(
-          ({ set: { id } }) => ({ id })
-        )
+        return (payload["sets"] as ReadonlyArray<{ readonly id: string }>).map(({ id }) => ({ id }))
       case "Acks":
         return (payload["runIds"] as ReadonlyArray<string>).map((runId) => ({ runId, seq: 0 }))
       case "PushEvents":

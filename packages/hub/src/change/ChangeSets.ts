@@ -9,7 +9,7 @@ import { ChangeDecision, ChangeSet, type ChangeSetState } from "@corral/domain/e
 import type { HubChangeSet } from "@corral/domain/hub-api/HubRun"
 import { ChangeSetId, DeviceId, ProjectId, RunId, SessionId, type UserId } from "@corral/domain/identity/Ids"
 import type { ChangesAck, PushedChanges } from "@corral/domain/link/EdgeLink"
-import { Context, Effect, Layer, Schema, Struct } from "effect"
+import { Context, Effect, Layer, Option, Schema, Struct } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { readableRows } from "../store/ListPage.ts"
 import { notify } from "../store/Notice.ts"
@@ -34,6 +34,11 @@ const pushedRunRows = storedRows(
   "runs",
   Schema.Struct({ project_id: ProjectId, session_id: Schema.NullOr(SessionId) })
 )
+
+/** Of a set that is not the target's, with its run. */
+type PushedAck = ChangesAck & { readonly runId?: RunId }
+
+const decodeSet = Schema.decodeUnknownOption(Schema.fromJsonString(ChangeSet))
 
 /** Decisions of a set in an answer. The Edge reports as many. */
 const MAX_DECISIONS = 100
@@ -80,11 +85,11 @@ export class ChangeSets extends Context.Service<
     ) => Effect.Effect<RunId | undefined, SqlError.SqlError>
     /** The set that the run works in; `undefined` before its Edge has reported it. */
     readonly findSet: (runId: RunId) => Effect.Effect<ChangeSetId | undefined, SqlError.SqlError>
-    /** Stores the sets in the caller's transaction. Returns one acknowledgement per set. */
+    /** Stores the sets in the caller's transaction. Returns one acknowledgement per set, with the run of a set that is not the target's. */
     readonly push: (
       targetId: DeviceId,
       sets: ReadonlyArray<PushedChanges>
-    ) => Effect.Effect<ReadonlyArray<ChangesAck>, SqlError.SqlError>
+    ) => Effect.Effect<ReadonlyArray<PushedAck>, SqlError.SqlError>
   }
 >()("corral/hub/ChangeSets") {
   static readonly layer = Layer.effect(
@@ -124,16 +129,18 @@ export class ChangeSets extends Context.Service<
         }),
 
         push: Effect.fn("ChangeSets.push")(function* (targetId, sets) {
-          const acks = new Map<ChangeSetId, ChangesAck>()
+          const acks = new Map<PushedChanges, PushedAck>()
           // In the order of ids, so that two transactions never deadlock.
-          for (const { set } of sets.toSorted((a, b) => (a.set.id < b.set.id ? -1 : 1))) {
-            const { id } = set
-            const isStored = yield* storeSet(sql, targetId, set)
-            acks.set(id, isStored ? { id } : { id, refused: "permission_denied" })
+          for (const pushed of sets.toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))) {
+            const { id } = pushed
+            const set = Option.filter(decodeSet(pushed.set), (set) => set.id === id)
+            if (Option.isNone(set)) acks.set(pushed, { id, refused: "schema_validation_failed" })
+            else if (yield* storeSet(sql, targetId, set.value)) acks.set(pushed, { id })
+            else acks.set(pushed, { id, refused: "permission_denied", runId: set.value.runId })
           }
           const stored = [...acks.values()].filter(({ refused }) => refused === undefined)
           yield* notify(sql, "changes", ...stored.map(({ id }) => id))
-          return sets.flatMap(({ set: { id } }) => acks.get(id) ?? [])
+          return sets.flatMap((pushed) => acks.get(pushed) ?? [])
         })
       })
     )

@@ -269,10 +269,9 @@ export class LinkConnection {
       const link = yield* this.requireLink(generation)
       const { changes, leases, onForeign } = this.services
       const acks = yield* leases.withNewest(link, changes.push(link.deviceId, sets))
-      const foreign = new Set(acks.flatMap(({ id, refused }) => (refused === undefined ? [] : [id])))
-      const runIds = sets.flatMap(({ set }) => (foreign.has(set.id) ? [set.runId] : []))
-      if (runIds.length > 0) yield* onForeign(link.deviceId, runIds)
-      return acks
+      const foreign = acks.flatMap(({ runId }) => runId ?? [])
+      if (foreign.length > 0) yield* onForeign(link.deviceId, foreign)
+      return acks.map(({ runId: _, ...ack }) => ack)
     }.bind(this)
   )
 

@@ -243,7 +243,11 @@ describe("/client/changes", { timeout: 120_000 }, () => {
   it.each<readonly [string, number, Record<string, unknown> | undefined]>([
     ["run_active", 409, undefined],
     ["changes_outdated", 409, undefined],
-    ["merge_conflict", 409, { files: [{ id: fileId, path: "notes.txt", base: "a", workspace: "b", change: "c" }] }],
+    [
+      "merge_conflict",
+      409,
+      { files: [{ id: fileId, path: "notes.txt", base: "a", workspace: "b", change: "c" }] }
+    ],
     ["conflict", 409, undefined],
     ["not_found", 404, undefined],
     ["permission_denied", 403, undefined],
@@ -413,11 +417,10 @@ describe("/client/changes", { timeout: 120_000 }, () => {
       const decision = changeDecisionOf(set)
       const decided: ChangeSet = { ...set, state: "decided", version: "version-2", decisions: [decision] }
       for (let times = 0; times < 2; times++)
-        assert.deepStrictEqual(await edge.pushChanges([decided, set, decided]), Result.succeed([
-          { id: set.id },
-          { id: set.id },
-          { id: set.id }
-        ]))
+        assert.deepStrictEqual(
+          await edge.pushChanges([decided, set, decided]),
+          Result.succeed([{ id: set.id }, { id: set.id }, { id: set.id }])
+        )
       assert.deepStrictEqual(await setsOf(client, `/client/changes?projectId=${projectId}`), [
         { ...decided, projectId, targetId: edge.deviceId }
       ])
@@ -448,6 +451,22 @@ describe("/client/changes", { timeout: 120_000 }, () => {
       assert.deepStrictEqual(
         trail.body.items.map(({ actor, outcome, resource }) => [actor, resource, outcome]),
         [[mine.deviceId, theirs.runId, "denied"]]
+      )
+    })
+
+    it("that is not a change set is refused, and holds up no other", async () => {
+      const { edge, set } = await world()
+      const { id } = set
+      const refusal = { id, refused: "schema_validation_failed" }
+      const texts = [
+        "{",
+        "1",
+        JSON.stringify({ ...set, state: "unknown" }),
+        JSON.stringify(changeSetOf(set.runId, { id: `chs_${"0".repeat(26)}` as ChangeSetId }))
+      ]
+      assert.deepStrictEqual<unknown>(
+        await edge.pushTexts([...texts, JSON.stringify(set)].map((text) => ({ id, set: text }))),
+        Result.succeed([...texts.map(() => refusal), { id }])
       )
     })
 

@@ -8,7 +8,8 @@ import {
   LINK_PATH,
   LINK_VERSION,
   type LinkFailure,
-  type Offer
+  type Offer,
+  type PushedChanges
 } from "@corral/domain/link/EdgeLink"
 import type { ChangeSet } from "@corral/domain/edge-api/ChangeSet"
 import type { CommandOutcome, CommandPayload, EdgeCommand } from "@corral/domain/link/EdgeCommand"
@@ -220,7 +221,14 @@ export class LinkedEdge {
   }
 
   pushChanges(sets: ReadonlyArray<ChangeSet>, generation = this.generation) {
-    return this.call(this.client.PushChanges({ generation, sets: sets.map((set) => ({ set })) }))
+    return this.pushTexts(
+      sets.map((set) => ({ id: set.id, set: JSON.stringify(set) })),
+      generation
+    )
+  }
+
+  pushTexts(sets: ReadonlyArray<PushedChanges>, generation = this.generation) {
+    return this.call(this.client.PushChanges({ generation, sets }))
   }
 
   readAttachment(runId: RunId, attachmentId: AttachmentId, offset: number, generation = this.generation) {

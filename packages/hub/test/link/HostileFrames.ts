@@ -116,7 +116,9 @@ export class HostileFrames {
       case "PushChanges":
         return {
           generation,
-          sets: [{ set: this.pick<unknown>([{ id: this.text(), runId: run }, this.text(), 1]) }]
+          sets: [
+            { id: this.text(), set: this.pick<unknown>([JSON.stringify({ runId: run }), this.text(), 1]) }
+          ]
         }
       default:
         return this.text()

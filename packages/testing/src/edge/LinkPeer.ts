@@ -10,6 +10,7 @@ import type {
   EdgeCommand
 } from "@corral/domain/link/EdgeCommand"
 import {
+  type ChangesAck,
   EdgeLink,
   LINK_PATH,
   type LinkFailure,
@@ -17,7 +18,8 @@ import {
   type Offer,
   type PushAck
 } from "@corral/domain/link/EdgeLink"
-import type { AttachmentId, DeviceId, RunId } from "@corral/domain/identity/Ids"
+import type { ChangeSet } from "@corral/domain/edge-api/ChangeSet"
+import type { AttachmentId, ChangeSetId, DeviceId, RunId } from "@corral/domain/identity/Ids"
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import { mint } from "@corral/service/Identifiers"
 import { Effect, Fiber, Queue } from "effect"
@@ -132,6 +134,12 @@ export class LinkPeer {
   losesAnswers = false
   offer: Offer | undefined
   readonly pushed = new PushedEvents()
+  /** Whether it accepts change sets, and whether the acknowledgements of their pushes are lost. */
+  acceptsChanges = true
+  losesChanges = false
+  /** Each state of each set that was pushed, oldest first. */
+  readonly changeSets = new Map<ChangeSetId, ReadonlyArray<ChangeSet>>()
+  ackOfChanges: (id: ChangeSetId) => ChangesAck = (id) => ({ id })
   readonly commands = new PendingCommands()
   /** Contents of attachments, and the positions that were read. */
   readonly attachments = new Map<AttachmentId, Buffer>()

@@ -1,6 +1,13 @@
 /** The Hub's side of the link protocol for a `LinkPeer`: proofs of devices, commands, pushes and attachments of one link. */
+import type { ChangeSet } from "@corral/domain/edge-api/ChangeSet"
 import { type EdgeCommand, MAX_CHUNK_BYTES } from "@corral/domain/link/EdgeCommand"
-import { challengeText, EdgeLink, type LinkFailure, rotationText } from "@corral/domain/link/EdgeLink"
+import {
+  addedCalls,
+  challengeText,
+  EdgeLink,
+  type LinkFailure,
+  rotationText
+} from "@corral/domain/link/EdgeLink"
 import type { DeviceId } from "@corral/domain/identity/Ids"
 import { Effect, Queue, Stream } from "effect"
 import { createPublicKey, randomUUID, verify } from "node:crypto"
@@ -55,7 +62,8 @@ export const linkPeerProtocol = (peer: LinkPeer, link: PeerLink) => {
         if (link.generation === 0) link.generation = ++peer.generation
         peer.notifyChange()
         const { accessSeconds, heartbeatSeconds } = peer
-        return Effect.succeed({ generation: link.generation, heartbeatSeconds, accessSeconds })
+        const calls = peer.acceptsChanges ? addedCalls : []
+        return Effect.succeed({ generation: link.generation, heartbeatSeconds, accessSeconds, calls })
       }),
     Rotate: ({ generation, publicKey, signature }) =>
       Effect.andThen(
@@ -125,6 +133,20 @@ export const linkPeerProtocol = (peer: LinkPeer, link: PeerLink) => {
           const acks = peer.pushed.push(batches)
           peer.notifyChange()
           return acks
+        })
+      ),
+    PushChanges: ({ generation, sets }) =>
+      Effect.andThen(
+        proved(generation),
+        Effect.suspend(() => {
+          for (const { id, set } of sets) {
+            const { changeSets } = peer
+            changeSets.set(id, [...(changeSets.get(id) ?? []), JSON.parse(set) as ChangeSet])
+          }
+          peer.notifyChange()
+          return peer.losesChanges
+            ? Effect.never
+            : Effect.succeed(sets.map(({ id }) => peer.ackOfChanges(id)))
         })
       )
   })

@@ -230,7 +230,7 @@ export class Mirror {
 
   /** Pushes change sets, and asserts that they are this target's. */
   async changes(...sets: ReadonlyArray<ChangeSet>): Promise<void> {
-    const pushed = sets.map((set) => ({ set }))
+    const pushed = sets.map((set) => ({ id: set.id, set: JSON.stringify(set) }))
     const acks = await this.hub.people.act(
       Effect.flatMap(ChangeSets, (changes) => changes.push(this.targetId, pushed))
     )
