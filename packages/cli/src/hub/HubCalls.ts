@@ -9,6 +9,7 @@ import { HubApprovals } from "@corral/domain/hub-api/Approvals"
 import { HubConversations } from "@corral/domain/hub-api/Conversations"
 import { HubAudit } from "@corral/domain/hub-api/AuditTrail"
 import { HubAuth, HubSignIn } from "@corral/domain/hub-api/Auth"
+import { HubChanges } from "@corral/domain/hub-api/Changes"
 import { HubDeviceRegistration, HubDevices } from "@corral/domain/hub-api/Devices"
 import { HubInputs } from "@corral/domain/hub-api/Inputs"
 import { HubPreferences } from "@corral/domain/hub-api/Preferences"
@@ -35,6 +36,7 @@ class UsedApi extends HttpApi.make("hub")
     HubConversations,
     HubApprovals,
     HubInputs,
+    HubChanges,
     HubAudit
   )
   .annotateMerge(HubApi.annotations) {}

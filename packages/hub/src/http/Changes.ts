@@ -1,6 +1,5 @@
 /** `/client/runs/{id}/changes` and `/client/sessions/{id}/changes`: change sets, and decisions about them. The Edge determines which was first. */
-import type { ChangeSelection, ChangeSet, UndoChanges } from "@corral/domain/edge-api/ChangeSet"
-import { DecidedChanges } from "@corral/domain/edge-api/ChangeSet"
+import { type ChangeSelection, DecidedChanges, type UndoChanges } from "@corral/domain/edge-api/ChangeSet"
 import type { AuditAction } from "@corral/domain/access/AuditAction"
 import type { DecisionOrigin } from "@corral/domain/approval/Approval"
 import { PermissionDenied } from "@corral/domain/errors/Failures"
@@ -191,7 +190,7 @@ const decisionHandlers = Effect.gen(function* () {
 
   const inSession = Effect.fnUntraced(function* (
     id: SessionId,
-    changeSetId: ChangeSet["id"],
+    changeSetId: ChangeSetId,
     headers: DecisionHeaders,
     body: DecisionBody
   ) {
@@ -201,36 +200,44 @@ const decisionHandlers = Effect.gen(function* () {
   })
 
   return {
-    accept: Effect.fnUntraced(
-      ({ headers, params, payload }: HubRequest<"changes", "accept">) =>
-        ofRun(params.id, headers, { kind: "accept", request: payload }),
-      withErrorObjects
-    ),
-    reject: Effect.fnUntraced(
-      ({ headers, params, payload }: HubRequest<"changes", "reject">) =>
-        ofRun(params.id, headers, { kind: "reject", request: payload }),
-      withErrorObjects
-    ),
-    undo: Effect.fnUntraced(
-      ({ headers, params, payload }: HubRequest<"changes", "undo">) =>
-        ofRun(params.id, headers, { kind: "undo", request: payload }),
-      withErrorObjects
-    ),
-    acceptInSession: Effect.fnUntraced(
-      ({ headers, params, payload, query }: HubRequest<"changes", "acceptInSession">) =>
-        inSession(params.id, query.changeSetId, headers, { kind: "accept", request: payload }),
-      withErrorObjects
-    ),
-    rejectInSession: Effect.fnUntraced(
-      ({ headers, params, payload, query }: HubRequest<"changes", "rejectInSession">) =>
-        inSession(params.id, query.changeSetId, headers, { kind: "reject", request: payload }),
-      withErrorObjects
-    ),
-    undoInSession: Effect.fnUntraced(
-      ({ headers, params, payload, query }: HubRequest<"changes", "undoInSession">) =>
-        inSession(params.id, query.changeSetId, headers, { kind: "undo", request: payload }),
-      withErrorObjects
-    )
+    accept: Effect.fnUntraced(function* ({ headers, params, payload }: HubRequest<"changes", "accept">) {
+      return yield* ofRun(params.id, headers, { kind: "accept", request: payload })
+    }, withErrorObjects),
+
+    reject: Effect.fnUntraced(function* ({ headers, params, payload }: HubRequest<"changes", "reject">) {
+      return yield* ofRun(params.id, headers, { kind: "reject", request: payload })
+    }, withErrorObjects),
+
+    undo: Effect.fnUntraced(function* ({ headers, params, payload }: HubRequest<"changes", "undo">) {
+      return yield* ofRun(params.id, headers, { kind: "undo", request: payload })
+    }, withErrorObjects),
+
+    acceptInSession: Effect.fnUntraced(function* ({
+      headers,
+      params,
+      payload,
+      query
+    }: HubRequest<"changes", "acceptInSession">) {
+      return yield* inSession(params.id, query.changeSetId, headers, { kind: "accept", request: payload })
+    }, withErrorObjects),
+
+    rejectInSession: Effect.fnUntraced(function* ({
+      headers,
+      params,
+      payload,
+      query
+    }: HubRequest<"changes", "rejectInSession">) {
+      return yield* inSession(params.id, query.changeSetId, headers, { kind: "reject", request: payload })
+    }, withErrorObjects),
+
+    undoInSession: Effect.fnUntraced(function* ({
+      headers,
+      params,
+      payload,
+      query
+    }: HubRequest<"changes", "undoInSession">) {
+      return yield* inSession(params.id, query.changeSetId, headers, { kind: "undo", request: payload })
+    }, withErrorObjects)
   }
 })
 
