@@ -38,6 +38,7 @@ import { Artifacts } from "../artifact/Artifacts.ts"
 import { Attachments, type TurnAttachments } from "../attachment/Attachments.ts"
 import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { Previews } from "../preview/Previews.ts"
+import { Changes } from "../change/Changes.ts"
 import { attachmentNote } from "../attachment/AttachedFiles.ts"
 import { Presets } from "../runtime/Presets.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
@@ -49,6 +50,7 @@ import { listFolder, previewFile } from "../workspace/WorkspaceFiles.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
 import { HubAttachments } from "./HubAttachments.ts"
+import { decideChanges, readChangedFile, readChanges } from "./HubChanges.ts"
 import { insertHubRun, isOwned } from "./HubRuns.ts"
 import type { Diff, FileDiff } from "@corral/domain/edge-api/Diff"
 import { MAX_LIMIT } from "@corral/domain/http/Page"
@@ -137,6 +139,7 @@ const services = Effect.all({
   artifacts: Artifacts,
   files: FileSearch,
   attachments: Attachments,
+  changes: Changes,
   hubAttachments: HubAttachments,
   idempotency: EdgeIdempotency,
   presets: Presets,
@@ -159,7 +162,7 @@ const executeCommand = (
   services: Services,
   { command, deviceId, traceparent }: CommandCall
 ): Effect.Effect<unknown, Failure> => {
-  const { artifacts, files, previews, runs, store, workspaces } = services
+  const { artifacts, changes, files, previews, runs, store, workspaces } = services
   const onOwnRun = <N extends CommandName>(
     _: N,
     runId: RunId,
@@ -197,6 +200,13 @@ const executeCommand = (
         readDiff(services, command.payload.runId, requestId)
       )
     }
+    case "ReadChanges":
+      return onOwnRun(command.name, command.payload.runId, readChanges(changes, command.payload))
+    case "ReadChangedFile":
+      return onOwnRun(command.name, command.payload.runId, readChangedFile(changes, command.payload))
+    case "DecideChanges":
+    case "UndoChanges":
+      return onOwnRun(command.name, command.payload.runId, decideChanges(services, command))
     case "ListArtifacts": {
       const { runId } = command.payload
       const list = Effect.suspend(() => requireFew(artifacts.page(runId, undefined, MAX_ITEMS + 1)))

@@ -66,8 +66,8 @@ const answersFor = (set: ChangeSet) => {
         if (hunks.some((id) => decided.has(id))) return refused("changes_outdated")
         for (const id of hunks) decided.add(id)
         const { comment } = request
-        const made = { kind, by, ...(origin === undefined ? {} : { origin }) }
-        const decision = changeDecisionOf(set, { ...made, ...(comment === undefined ? {} : { comment }) })
+        const author = { kind, by, ...(origin === undefined ? {} : { origin }) }
+        const decision = changeDecisionOf(set, { ...author, ...(comment === undefined ? {} : { comment }) })
         return { _tag: "Done", value: { decision, set: { ...set, decisions: [decision] } } }
       }
       case "UndoChanges": {
@@ -380,8 +380,8 @@ describe("/client/changes", { timeout: 120_000 }, () => {
       assert.strictEqual((await decide(ada, first, "accept", parts("1"))).status, 403)
       await mirror.changes(set)
       assert.strictEqual((await decide(ada, first, "accept", parts("1"))).status, 403)
-      const own = await decide(ada, first, "reject", parts("1"))
-      assert.include(own.text, "You can't decide about the changes of your own request")
+      const answer = await decide(ada, first, "reject", parts("1"))
+      assert.include(answer.text, "You can't decide about the changes of your own request")
       assert.strictEqual((await decide(ben, first, "accept", parts("1"))).status, 200)
       // Something of the first run is still undecided.
       const second = await turn(ben, first)
@@ -432,8 +432,8 @@ describe("/client/changes", { timeout: 120_000 }, () => {
     it("of another device's run or set is refused and recorded", async () => {
       const theirs = await world()
       const mine = await world()
-      const taken = { ...changeSetOf(mine.runId), id: theirs.set.id, state: "decided" as const }
-      const pushed = await mine.edge.pushChanges([theirs.set, mine.set, taken])
+      const stolen = { ...changeSetOf(mine.runId), id: theirs.set.id, state: "decided" as const }
+      const pushed = await mine.edge.pushChanges([theirs.set, mine.set, stolen])
       assert.deepStrictEqual(
         pushed,
         Result.succeed([
@@ -442,8 +442,8 @@ describe("/client/changes", { timeout: 120_000 }, () => {
           { id: theirs.set.id, refused: "permission_denied" }
         ])
       )
-      const [kept] = await setsOf(theirs.client, `/client/changes?projectId=${theirs.projectId}`)
-      assert.strictEqual(kept?.state, "open")
+      const [stored] = await setsOf(theirs.client, `/client/changes?projectId=${theirs.projectId}`)
+      assert.strictEqual(stored?.state, "open")
       const trail = await theirs.client.ask<Page<AuditRecord>>(
         "GET",
         `/client/audit?projectId=${theirs.projectId}&action=run.push`
