@@ -16,8 +16,16 @@ const hashOf = (...parts: ReadonlyArray<string | Buffer>): string => {
 /** The set of a layer, a worktree or a run, by the run that owns it. */
 export const changeSetIdOf = (owner: RunId): ChangeSetId => owner.replace(/^run_/, "chs_") as ChangeSetId
 
-/** The owner of a set. */
-export const ownerOfSet = (setId: ChangeSetId): RunId => setId.replace(/^chs_/, "run_") as RunId
+/** The set of a run. A layer is recorded in its run, as a worktree is. */
+export const setOfRun = ({
+  id,
+  layer,
+  worktree
+}: {
+  readonly id: RunId
+  readonly worktree?: RunId
+  readonly layer?: { readonly owner: RunId }
+}): ChangeSetId => changeSetIdOf(worktree ?? layer?.owner ?? id)
 
 export const fileIdOf = (path: Buffer): ChangedFileId => hashOf("file", path) as ChangedFileId
 

@@ -53,7 +53,7 @@ import {
   shownFile,
   wholeHunks
 } from "./ChangeComparison.ts"
-import { changeSetIdOf, fileVersionOf, patchHashOf } from "./ChangeIds.ts"
+import { changeSetIdOf, patchHashOf, setOfRun } from "./ChangeIds.ts"
 import { endedWithoutPush, queueSet } from "./ChangePushes.ts"
 import {
   type ChangeSetRow,
@@ -727,7 +727,7 @@ class ChangeService implements Context.Service.Shape<typeof Changes> {
             const isOfHub =
               terminal && store.get("SELECT 1 FROM hub_runs WHERE run_id = ?", runId) !== undefined
             const run = isOfHub ? findRun(store, runId) : undefined
-            if (run !== undefined) fork(queue(changeSetIdOf(ownerOf(run)), runId))
+            if (run !== undefined) fork(queue(setOfRun(run), runId))
           }
         })
       ),
@@ -752,9 +752,6 @@ interface RecordInput {
   readonly keep: ResultRows<DecidedChanges>
   readonly base: string
 }
-
-const ownerOf = (run: { readonly id: RunId; readonly worktree?: RunId; readonly layer?: { readonly owner: RunId } }) =>
-  run.worktree ?? run.layer?.owner ?? run.id
 
 const invalid = (path: string, message: string) =>
   Effect.fail(new SchemaValidationFailed({ details: { issues: [{ path, message }] } }))
