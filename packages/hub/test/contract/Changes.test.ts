@@ -38,7 +38,8 @@ const file = {
   binary: false,
   additions: 2,
   deletions: 1,
-  hunks: 2
+  hunks: 2,
+  version: "1".repeat(32)
 }
 
 const refused = (code: string, details?: Record<string, unknown>): CommandOutcome => ({
