@@ -269,6 +269,8 @@ export class FileTransaction {
       const folder = this.#folder(beside)
       for (const { path } of this.#files.list(folder))
         this.#do(path, (absolute) => this.#operations.remove(absolute))
+      if (this.#files.stat(folder) === undefined) continue
+      this.#do(folder, (path) => this.#operations.sync(path))
       this.#removeEmpty(folder)
       this.#do(beside, (path) => this.#operations.sync(path))
     }
@@ -365,8 +367,10 @@ export class FileTransaction {
     }
   }
 
+  /** What was moved out of it is on disk before it is removed. */
   #removeFolder(folder: Buffer): void {
     try {
+      this.#do(folder, (path) => this.#operations.sync(path))
       this.#do(folder, (path) => this.#operations.removeFolder(path))
     } catch (cause) {
       throw ["ENOTEMPTY", "EEXIST", "ENOTDIR", "ENOENT"].includes(codeOf(cause))

@@ -54,7 +54,8 @@ export interface FileOperations {
   readonly sync: (folder: Buffer) => void
 }
 
-const nodeOperations: FileOperations = {
+/** Calls of the system. */
+export const nodeOperations: FileOperations = {
   makeFolder: (path, mode) => void mkdirSync(path, { mode }),
   removeFolder: (path) => rmdirSync(path),
   write: (path, content, mode, isExact) => {
