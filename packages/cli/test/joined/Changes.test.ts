@@ -1,9 +1,12 @@
-/** Change sets over the whole chain: a run of one member in a worktree, decided by others at two Hubs, over a device that comes and goes. */
+/**
+ * Change sets over the whole chain: a run of one member in a worktree, decided by others at two Hubs, over a device that comes and goes, and a run
+ * that was started in a chat.
+ */
 import type { AuditRecord } from "@corral/domain/access/Audit"
 import type { ChangedFile, ChangeSetPage, DecidedChanges } from "@corral/domain/edge-api/ChangeSet"
 import type { HubChangeSet, HubRun } from "@corral/domain/hub-api/HubRun"
 import type { RunId, UserId } from "@corral/domain/identity/Ids"
-import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
+import { type EdgeOptions, EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { codeOf, HubClient } from "@corral/testing/hub/HubClient"
 import { Mirror } from "@corral/testing/hub/Mirror"
 import { Joined } from "@corral/testing/stack/Joined"
@@ -12,6 +15,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { execFileSync } from "node:child_process"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { Chats } from "./Chats.ts"
 
 interface Items<A> {
   readonly items: ReadonlyArray<A>
@@ -31,6 +35,12 @@ const begin = (workspace: string): void => {
     git(workspace, ...args)
 }
 
+const withRepository = (options: EdgeOptions): EdgeProcess => {
+  const edge = new EdgeProcess(options)
+  begin(edge.workspace)
+  return edge
+}
+
 const numbered = Array.from({ length: 40 }, (_, i) => `line ${i + 1}`)
 const text = `${numbered.join("\n")}\n`
 
@@ -38,13 +48,7 @@ describe("change sets over the whole chain", { timeout: 180_000 }, () => {
   let joined: Joined
   let reviewer: HubClient
   beforeAll(async () => {
-    joined = await Joined.open({
-      makeEdge: (options) => {
-        const edge = new EdgeProcess(options)
-        begin(edge.workspace)
-        return edge
-      }
-    })
+    joined = await Joined.open({ makeEdge: withRepository })
     const { owner, projectId } = joined
     reviewer = await joined.hub.signedIn("reviewer")
     await new Mirror(joined.hub).member(owner.userId, projectId, reviewer.userId as UserId, "member")
@@ -199,5 +203,25 @@ describe("change sets over the whole chain", { timeout: 180_000 }, () => {
     assert.strictEqual(run.isolation, "worktree")
     assert.isFalse(existsSync(inWorkspace("default.txt")))
     await choose(null)
+  })
+})
+
+describe("a run that was started in a chat", { timeout: 180_000 }, () => {
+  let chats: Chats
+  beforeAll(async () => {
+    chats = await Chats.open({ joined: { makeEdge: withRepository } })
+  }, 120_000)
+  afterAll(() => chats.remove())
+
+  it("has the isolation of its project, and its card says how many files wait for a decision", async () => {
+    const { owner, projectId } = chats.joined
+    const body = { runs: { isolation: "worktree" } }
+    assert.strictEqual((await owner.ask("PATCH", `/client/projects/${projectId}`, { body })).status, 200)
+    const chatter = await chats.linked("owner")
+    await chats.sendMessage(chatter, "/run /write card.txt a")
+    const request = await chats.card(chatter.chat, "The agent wants to change files")
+    await chats.fake.clicks(chatter.account, request.id, "Allow once")
+    await chats.cardWith(chatter.chat, "Done", /^1 changed file waits for a decision in Corral$/)
+    assert.isFalse(existsSync(join(chats.joined.edge.workspace, "card.txt")))
   })
 })
