@@ -25,9 +25,13 @@ const fittingPage = Effect.fnUntraced(function* <A, E>(
   limit: number,
   read: (limit: number) => Effect.Effect<A, E>
 ) {
-  for (let size = limit; ; size = Math.ceil(size / 2)) {
+  let size = limit
+  for (;;) {
     const page = yield* read(size)
-    if (size === 1 || Buffer.byteLength(JSON.stringify(page)) <= MAX_PAGE_BYTES) return page
+    const bytes = Buffer.byteLength(JSON.stringify(page))
+    if (size === 1 || bytes <= MAX_PAGE_BYTES) return page
+    // As many as fit if all are equally large.
+    size = Math.max(1, Math.min(size - 1, Math.floor((size * MAX_PAGE_BYTES) / bytes)))
   }
 })
 

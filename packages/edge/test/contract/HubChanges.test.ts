@@ -7,15 +7,16 @@ import {
   type CommandSuccess,
   edgeCommands
 } from "@corral/domain/link/EdgeCommand"
+import { MAX_FRAME_BYTES } from "@corral/domain/link/EdgeLink"
 import { Run } from "@corral/domain/run/Run"
 import { isTerminalType } from "@corral/domain/run/RunEnd"
 import { EdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
 import { type LinkPeer, openPeer } from "@corral/testing/edge/LinkPeer"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { Schema } from "effect"
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { sampleRepository } from "../workspace/Repository.ts"
+import { commitAll, sampleRepository } from "../workspace/Repository.ts"
 
 const joined = async () => {
   const peer = await openPeer()
@@ -158,6 +159,41 @@ describe("change sets of an Edge that is linked to a Hub", { timeout: 90_000 }, 
     await pushedSet(peer, later)
     const setId = `chs_${quiet.slice("run_".length)}` as ChangeSetId
     assert.lengthOf(peer.changeSets.get(setId) ?? [], 1)
+  })
+
+  it("are read in pages that fit into an answer, each hunk once", async () => {
+    const { edge, peer } = await joined()
+    const lines = Array.from({ length: 20_000 }, (_, i) => `${i} `.padEnd(200, "x"))
+    writeFileSync(join(edge.workspace, "big.txt"), lines.join("\n"))
+    commitAll(edge.workspace)
+    const started = await peer.start("/ask\n/say done", { isolation: "worktree", mode: "ask" })
+    if (started._tag === "Refused") assert.fail(JSON.stringify(started.error))
+    const { id: runId } = Schema.decodeUnknownSync(Run)(started.value)
+    await peer.until("the question", () =>
+      peer.log(runId).some(({ type }) => type === "run.approval.requested")
+    )
+    // What a program of the run would write.
+    const changed = lines.map((line, i) => (i % 100 === 50 ? "changed" : line))
+    writeFileSync(join(edge.home, "worktrees", runId, "big.txt"), changed.join("\n"))
+    const [approval] = await edge.client.approvals(`runId=${runId}`)
+    if (approval === undefined) return assert.fail("an approval waits")
+    await edge.client.decide(runId, approval.id, "deny")
+    await peer.until("the end", () => isTerminalType(peer.log(runId).at(-1)?.type ?? ""), 25_000)
+    const fileId = await fileOf(peer, runId, "big.txt")
+    const hunks: Array<string> = []
+    let pages = 0
+    let position = {}
+    for (let isLast = false; !isLast; pages++) {
+      const command = { runId, fileId, limit: 200, context: 1_000, ...position }
+      const page = doneWith("ReadChangedFile", await peer.ask("ReadChangedFile", command))
+      assert.isBelow(JSON.stringify(page).length, MAX_FRAME_BYTES / 2)
+      hunks.push(...page.items.map(({ id }) => id))
+      isLast = page.next === null
+      position = page.next === null ? {} : { after: page.next }
+    }
+    assert.strictEqual(new Set(hunks).size, 200)
+    assert.lengthOf(hunks, 200)
+    assert.isAbove(pages, 1)
   })
 
   it("of runs that are not this Hub's are neither read nor decided", async () => {
