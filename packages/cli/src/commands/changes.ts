@@ -36,7 +36,9 @@ export const changesCommand = Command.make(
     const files = yield* filesNamed(list, file)
     const contents = yield* Effect.forEach(files, (each) => server.changedFile(id, each.id))
     if (json)
-      return host.write(`${JSON.stringify(file.length === 0 ? { set: list.set, items: list.items } : { items: contents })}\n`)
+      return host.write(
+        `${JSON.stringify(file.length === 0 ? { set: list.set, items: list.items } : { items: contents })}\n`
+      )
     const paint = makePaint(host.colours)
     const rows = file.length === 0 ? changeRows(list) : contents.flatMap(hunkRows)
     for (const row of rows) host.write(`${paintRow(row, paint)}\n`)
@@ -75,7 +77,15 @@ const decide = Effect.fnUntraced(function* (
   host.write(json ? `${JSON.stringify(decided)}\n` : `${decidedLine(decided)}\n`)
 })
 
-const named = ({ all, file, hunk }: { all: boolean; file: ReadonlyArray<string>; hunk: ReadonlyArray<string> }): NamedParts => ({
+const named = ({
+  all,
+  file,
+  hunk
+}: {
+  all: boolean
+  file: ReadonlyArray<string>
+  hunk: ReadonlyArray<string>
+}): NamedParts => ({
   all,
   files: file,
   hunks: hunk
@@ -94,7 +104,7 @@ export const acceptCommand = Command.make(
 ).pipe(
   Command.withDescription("Write changes of a run into the workspace"),
   Command.withExamples([
-    { command: "corral accept run_01K… --all", description: "Everything that needs no look of its own" },
+    { command: "corral accept run_01K… --all", description: "Everything that needs no look by a person" },
     { command: "corral accept run_01K… --file src/a.ts --hunk 3fa1", description: "A file and a hunk" }
   ])
 )
@@ -125,7 +135,9 @@ export const undoCommand = Command.make(
   {
     ...runServerFlags,
     decision: Flag.String("decision").pipe(
-      Flag.withDescription("Id of the decision. Default: the last one that is not undone, or what the run wrote"),
+      Flag.withDescription(
+        "Id of the decision. Default: the last one that is not undone, or what the run wrote"
+      ),
       Flag.withSchema(ChangeDecisionId),
       Flag.optional
     ),
@@ -138,8 +150,11 @@ export const undoCommand = Command.make(
       Effect.gen(function* () {
         const list = yield* server.changes(id)
         const decisionId = Option.isSome(decision) ? decision.value : lastDecision(list.set)
-        const known = list.set.decisions.find((each) => each.id === decisionId)
-        const files = known === undefined ? yield* filesNamed(list, file) : known.files.filter(({ path }) => file.includes(path))
+        const shown = list.set.decisions.find((each) => each.id === decisionId)
+        const files =
+          shown === undefined
+            ? yield* filesNamed(list, file)
+            : shown.files.filter(({ path }) => file.includes(path))
         return {
           kind: "undo" as const,
           payload: {

@@ -14,6 +14,7 @@ import { Effect } from "effect"
 import { CommandFailed, refused } from "../CommandFailed.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 import type { Row } from "../terminal/WrapText.ts"
+import { tintOf } from "./PatchText.ts"
 import type { RunServer, ServerCall } from "./RunServer.ts"
 
 export type ChangeList = Omit<ChangeSetPage, "nextCursor" | "requestId">
@@ -36,7 +37,8 @@ export const filesNamed = (
 ): Effect.Effect<ReadonlyArray<ChangedFile>, CommandFailed> =>
   Effect.forEach(names, (name) => {
     const exact = items.filter(({ path }) => path === name)
-    const found = exact.length > 0 || !isIdStart.test(name) ? exact : items.filter(({ id }) => id.startsWith(name))
+    const found =
+      exact.length > 0 || !isIdStart.test(name) ? exact : items.filter(({ id }) => id.startsWith(name))
     const [file, ...others] = found
     return file !== undefined && others.length === 0
       ? Effect.succeed(file)
@@ -66,7 +68,11 @@ const hunksNamed = Effect.fnUntraced(function* (
     return id !== undefined && others.length === 0
       ? Effect.succeed(id)
       : Effect.fail(
-          refused(id === undefined ? `No hunk has an id that starts with ${start}.` : `More than one hunk has an id that starts with ${start}.`)
+          refused(
+            id === undefined
+              ? `No hunk has an id that starts with ${start}.`
+              : `More than one hunk has an id that starts with ${start}.`
+          )
         )
   })
 })
@@ -132,7 +138,10 @@ export const changeRows = ({ items, set }: ChangeList): ReadonlyArray<Row> => {
     return [
       { text: `${file.id.slice(0, SHORT_ID)}  ${status.padEnd(8)}  ${counts.padEnd(width)}  ` },
       { text: escapeLine(fromPath === undefined ? path : `${fromPath} → ${path}`) },
-      { text: notes.length === 0 ? "" : `  (${notes.join(", ")})`, style: apart.length > 0 ? "yellow" : "dim" }
+      {
+        text: notes.length === 0 ? "" : `  (${notes.join(", ")})`,
+        style: apart.length > 0 ? "yellow" : "dim"
+      }
     ]
   }
   return [...items.map(rowOf), ...summaryRows(set)]
@@ -148,7 +157,9 @@ const summaryRows = (set: ChangeSet): ReadonlyArray<Row> => {
         ? [dim("The run wrote into the workspace itself. Its changes can be undone.")]
         : []),
     ...(live ? [dim("A run is still working on these changes.")] : []),
-    ...(apart > 0 && !direct ? [dim(`Not part of --all: ${counted(apart, "file")}. Name them with --file.`)] : []),
+    ...(apart > 0 && !direct
+      ? [dim(`Not part of --all: ${counted(apart, "file")}. Name them with --file.`)]
+      : []),
     ...incomplete.map((path) => dim(`not compared: ${escapeLine(path)}`)),
     ...ignored.map(({ count, folder }) => dim(`ignored: ${escapeLine(folder)} (${counted(count, "file")})`)),
     ...commits.map(({ id, subject }) => dim(`commit ${id.slice(0, SHORT_ID)}  ${escapeLine(subject)}`)),
@@ -160,8 +171,6 @@ const summaryRows = (set: ChangeSet): ReadonlyArray<Row> => {
   ]
 }
 
-const tintOf = (line: string) => (line.startsWith("+") ? "green" : line.startsWith("-") ? "red" : undefined)
-
 /** Hunks of a file, each with its id. */
 export const hunkRows = ({ file, items, sides }: ChangedFileHunks): ReadonlyArray<Row> => [
   [{ text: escapeLine(file.path), style: "bold" }],
@@ -169,13 +178,18 @@ export const hunkRows = ({ file, items, sides }: ChangedFileHunks): ReadonlyArra
     [
       { text: `${id.slice(0, SHORT_ID)}  `, style: "dim" },
       {
-        text: lines.length === 0 ? `(${file.whole ?? "whole file"})` : `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`,
+        text:
+          lines.length === 0
+            ? `(${file.whole ?? "whole file"})`
+            : `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`,
         style: "cyan"
       }
     ],
     ...lines.map((line): Row => [{ text: escapeControls(line), style: tintOf(line) }])
   ]),
-  ...(sides === undefined ? [] : [[{ text: "Your edits overlap with these changes.", style: "yellow" } as const]])
+  ...(sides === undefined
+    ? []
+    : [[{ text: "Your edits overlap with these changes.", style: "yellow" } as const]])
 ]
 
 /** The decision to undo: the last one that is not undone. `undefined`: what the run wrote. */

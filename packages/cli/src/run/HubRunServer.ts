@@ -33,7 +33,9 @@ const sealAnswer = (request: InputRequest, answer: InputAnswer): Effect.Effect<I
 
 /** Changes are at the Edge that runs the agent. */
 const atEdge = Effect.fail(
-  refused("Changes are decided at the Edge of the run. Use this command on its machine, without --hub and --project.")
+  refused(
+    "Changes are decided at the Edge of the run. Use this command on its machine, without --hub and --project."
+  )
 )
 
 /** Finds the named project, or the only one. */

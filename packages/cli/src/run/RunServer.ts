@@ -4,10 +4,21 @@
  * Commands depend on this interface only. `SelectRunServer.ts` chooses the implementation.
  */
 import type { Approval, DecideApproval } from "@corral/domain/approval/Approval"
-import type { AcceptChanges, DecidedChanges, RejectChanges, UndoChanges } from "@corral/domain/edge-api/ChangeSet"
+import type {
+  AcceptChanges,
+  DecidedChanges,
+  RejectChanges,
+  UndoChanges
+} from "@corral/domain/edge-api/ChangeSet"
 import type { Diff } from "@corral/domain/edge-api/Diff"
 import type { HubApproval, HubInput, HubRun, HubRunStatus } from "@corral/domain/hub-api/HubRun"
-import type { ApprovalId, ArtifactId, ChangedFileId, InputRequestId, RunId } from "@corral/domain/identity/Ids"
+import type {
+  ApprovalId,
+  ArtifactId,
+  ChangedFileId,
+  InputRequestId,
+  RunId
+} from "@corral/domain/identity/Ids"
 import type { InputAnswer, InputRequest } from "@corral/domain/input/InputRequest"
 import type { Artifact } from "@corral/domain/run/Artifact"
 import type { CreateRun, Run } from "@corral/domain/run/Run"
