@@ -18,7 +18,7 @@ import { memberNames, userNaming } from "../hub/MemberNames.ts"
 import { Host } from "../terminal/Host.ts"
 import { withProgress } from "../terminal/Progress.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
-import { type RunServer, type StartRun, textRequest } from "./RunServer.ts"
+import { type RunServer, sendChangesDecision, type StartRun, textRequest } from "./RunServer.ts"
 import { selectByName } from "./SelectByName.ts"
 
 /** The answer, with each plain text of a secret question sealed. */
@@ -127,6 +127,13 @@ const runCalls = (calls: HubApiClient) =>
   }) satisfies Pick<RunServer, "send" | "finish" | "cancel" | "pause" | "resume">
 
 /** Questions, and answers to them. */
+const changeCalls = (calls: HubApiClient): Pick<RunServer, "changedFile" | "changes" | "decideChanges"> => ({
+  changes: (id) => readAllPages((query) => calls.changeSets.get({ params: { id }, query })),
+  changedFile: (id, fileId) =>
+    readAllPages((query) => calls.changeSets.file({ params: { id, fileId }, query })),
+  decideChanges: (id, decision) => sendChangesDecision(calls.changeSets, id, decision)
+})
+
 const inputCalls = (
   calls: HubApiClient,
   projectFilter: Effect.Effect<{ readonly projectId?: Project["id"] }, CommandFailed>
@@ -202,6 +209,7 @@ export const hubRunServer = Effect.fn("HubRunServer.open")(function* (choice: Ru
       calls.approvals.decide({ params: { id }, headers: { "idempotency-key": randomUUID() }, payload }),
     ...inputCalls(calls, projectFilter),
     diff: (id) => readAllPages((query) => calls.runs.diff({ params: { id }, query })),
+    ...changeCalls(calls),
     artifacts: (id) =>
       readAllPages((query) => calls.runs.artifacts({ params: { id }, query })).pipe(
         Effect.map(({ items }) => items)

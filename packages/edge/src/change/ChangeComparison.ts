@@ -1,9 +1,14 @@
 /**
  * Undecided changes of a set: the files that differ between base and result, how each is decided, and why some are apart.
  *
- * Guarantees: what no one can look at in bounded work is named, so that nobody accepts it with everything else.
+ * Guarantees: what no one can look at in bounded work is named, so that no one accepts it with everything else.
  */
-import { type ApartReason, type ChangedFile, MAX_FILES_WITH_HUNKS, MAX_HUNK_FILE_BYTES } from "@corral/domain/edge-api/ChangeSet"
+import {
+  type ApartReason,
+  type ChangedFile,
+  MAX_FILES_WITH_HUNKS,
+  MAX_HUNK_FILE_BYTES
+} from "@corral/domain/edge-api/ChangeSet"
 import type { ChangedFileId, ChangeHunkId } from "@corral/domain/identity/Ids"
 import { Redaction } from "@corral/redaction/Redaction"
 import { Effect } from "effect"

@@ -60,6 +60,9 @@ export const patchHashOf = (
 ): string => {
   const hash = createHash("sha256")
   for (const { after, before, path } of paths.toSorted((a, b) => Buffer.compare(a.path, b.path)))
-    hash.update(`${path.length}:`).update(path).update(`${entryText(before)}>${entryText(after)}\n`)
+    hash
+      .update(`${path.length}:`)
+      .update(path)
+      .update(`${entryText(before)}>${entryText(after)}\n`)
   return hash.digest("hex")
 }

@@ -4,7 +4,7 @@ import type { ChangeDecisionId, ChangedFileId, ChangeSetId, RunId } from "@corra
 import type { Store, Write } from "../store/Store.ts"
 import { parseStored } from "../store/StoreDamage.ts"
 import type { TreeEntry } from "../workspace/TreeDiff.ts"
-import type { RecordedPlan } from "./FileTransaction.ts"
+import type { RecordedPlan } from "./TransactionPlan.ts"
 
 export interface ChangeSetRow {
   /** Tree that the result is compared with. */

@@ -20,7 +20,8 @@ export const decisionsSince = (
   const since = earlier.id.replace(/^run_/, "chd_")
   return decisionsAfter(store, setId, since, MAX_EARLIER_DECISIONS).map(
     ({ comment, fileCount, files, id, kind, reverses }) => {
-      const reversed = reverses === undefined ? undefined : findDecision(store, setId, reverses)?.decision.kind
+      const reversed =
+        reverses === undefined ? undefined : findDecision(store, setId, reverses)?.decision.kind
       return {
         id,
         kind,

@@ -8,10 +8,18 @@ import type { ChangeDecisionId, ChangeSetId, RunId } from "@corral/domain/identi
 import { Effect, Semaphore } from "effect"
 import { type FileOperations, FolderFiles } from "./FolderFiles.ts"
 import type { Store, StoreFailed, Write } from "../store/Store.ts"
-import { GitFailed } from "../workspace/Git.ts"
+import { attemptFiles, type GitFailed } from "../workspace/Git.ts"
 import type { ShadowRepository } from "../workspace/ShadowRepository.ts"
-import { type DecisionPlace, dropJournal, findDecision, type JournalEntry, journalEntries, putJournal } from "./ChangeRows.ts"
-import { type FileStep, FileTransaction, planTransaction, readPlan, recordPlan } from "./FileTransaction.ts"
+import {
+  type DecisionPlace,
+  dropJournal,
+  findDecision,
+  type JournalEntry,
+  journalEntries,
+  putJournal
+} from "./ChangeRows.ts"
+import { FileTransaction } from "./FileTransaction.ts"
+import { type FileStep, planTransaction, readPlan, recordPlan } from "./TransactionPlan.ts"
 import { mergeThreeWays } from "./ThreeWay.ts"
 import { readContent } from "./TreeContents.ts"
 
@@ -42,9 +50,6 @@ const contentsOf = (shadow: ShadowRepository) => ({
       merged === undefined || merged.hasConflict ? undefined : merged.content
     )
 })
-
-const attempt = <A>(work: () => A): Effect.Effect<A, GitFailed> =>
-  Effect.try({ try: work, catch: (cause) => new GitFailed({ message: String(cause) }) })
 
 export class DecisionCommit {
   readonly #store: Store["Service"]
@@ -88,7 +93,7 @@ export class DecisionCommit {
   ): Effect.Effect<A | Overtaken, E | CommitFailure> =>
     Effect.gen({ self: this }, function* () {
       const { folder, id, place, root, runId, setId, shadow } = target
-      const plan = yield* attempt(() => planTransaction(id, new FolderFiles(folder), steps))
+      const plan = yield* attemptFiles(() => planTransaction(id, new FolderFiles(folder), steps))
       if ("blocked" in plan) return { path: plan.blocked }
       const entry = (state: JournalEntry["state"]): Write =>
         putJournal(id, { setId, runId, state, place, root, plan: recordPlan(plan) })
@@ -97,13 +102,13 @@ export class DecisionCommit {
       yield* transaction.stage.pipe(
         Effect.tapError(() =>
           Effect.andThen(
-            attempt(() => transaction.removeBeside()),
+            attemptFiles(() => transaction.removeBeside()),
             this.#store.commit([dropJournal(id)])
           )
         )
       )
       yield* this.#store.commit([entry("ready")])
-      const overtaken = yield* attempt(() => transaction.apply()).pipe(
+      const overtaken = yield* attemptFiles(() => transaction.apply()).pipe(
         Effect.tapError(() => this.#undo(target, transaction))
       )
       if (overtaken !== undefined) {
@@ -159,7 +164,7 @@ export class DecisionCommit {
         : state === "done"
           ? this.#finish(plan.id, transaction)
           : Effect.andThen(
-              attempt(() => transaction.removeBeside()),
+              attemptFiles(() => transaction.removeBeside()),
               this.#store.commit([dropJournal(plan.id)])
             )
     return Effect.uninterruptible(work)

@@ -12,9 +12,15 @@ import { applyHunks } from "../workspace/PatchHunks.ts"
 import { pathText } from "../workspace/PathText.ts"
 import type { ShadowRepository } from "../workspace/ShadowRepository.ts"
 import type { TreeChange, TreeEntry } from "../workspace/TreeDiff.ts"
-import { type ComparedFile, type Comparison, type DecidedNumbers, type NumberedHunk, numberedHunks } from "./ChangeComparison.ts"
+import {
+  type ComparedFile,
+  type Comparison,
+  type DecidedNumbers,
+  type NumberedHunk,
+  numberedHunks
+} from "./ChangeComparison.ts"
 import { fileVersionOf, wholeHunkIdOf } from "./ChangeIds.ts"
-import { entryFound, type FileStep, isSameEntry } from "./FileTransaction.ts"
+import { entryFound, type FileStep, isSameEntry } from "./TransactionPlan.ts"
 import { FolderFiles, LINK } from "./FolderFiles.ts"
 import { isText, mergedMode, mergeThreeWays } from "./ThreeWay.ts"
 import { contentId, MAX_CONTENT, readContent, storeContent } from "./TreeContents.ts"
@@ -97,7 +103,10 @@ export interface PathChange {
   readonly after: TreeEntry | undefined
 }
 
-const pathsOf = (id: ChangedFileId, { after, before, fromPath, path }: TreeChange): ReadonlyArray<PathChange> =>
+const pathsOf = (
+  id: ChangedFileId,
+  { after, before, fromPath, path }: TreeChange
+): ReadonlyArray<PathChange> =>
   fromPath === undefined
     ? [{ fileId: id, path, before, after }]
     : [
@@ -143,7 +152,9 @@ export const rejectedPaths = (
   )
 
 /** The change in the other direction. */
-export const turned = <A extends { readonly before?: TreeEntry | undefined; readonly after?: TreeEntry | undefined }>(
+export const turned = <
+  A extends { readonly before?: TreeEntry | undefined; readonly after?: TreeEntry | undefined }
+>(
   change: A
 ): A => ({ ...change, before: change.after, after: change.before })
 
@@ -232,7 +243,9 @@ export const nextEntry = Effect.fnUntraced(function* (
 const MAX_SIDE = 65_536
 
 const shownSide = (content: Buffer | undefined): string | undefined =>
-  content === undefined || content.length > MAX_SIDE || !isText(content) ? undefined : content.toString("utf8")
+  content === undefined || content.length > MAX_SIDE || !isText(content)
+    ? undefined
+    : content.toString("utf8")
 
 /** The versions of a file in conflict. */
 export const sidesOf = Effect.fnUntraced(function* (

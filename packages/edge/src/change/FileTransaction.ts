@@ -8,39 +8,20 @@
  * also after a crash. What a person has written meanwhile stays: it is merged, or left as it is.
  * Does not: keep an edit that a program makes through a descriptor of an old version after the last comparison.
  */
-import type { ChangeDecisionId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import type { Stats } from "node:fs"
 import { GitFailed, attemptFiles } from "../workspace/Git.ts"
-import type { TreeEntry } from "../workspace/TreeDiff.ts"
+import { entryFound, type FileStep, isSameEntry, type TransactionPlan } from "./TransactionPlan.ts"
 import {
   codeOf,
   type FileOperations,
   FolderFiles,
   folderOfPath,
-  type FoundFile,
   foldersAround,
   joinPath,
   LINK,
   PROGRAM
 } from "./FolderFiles.ts"
-
-/** A path with its version before and after; none where there is no file. */
-export interface FileStep {
-  readonly path: Buffer
-  readonly before: TreeEntry | undefined
-  readonly after: TreeEntry | undefined
-}
-
-export interface TransactionPlan {
-  readonly id: ChangeDecisionId
-  /** Steps with the folder that has their versions: the nearest one on the same file system that exists. */
-  readonly steps: ReadonlyArray<FileStep & { readonly beside: Buffer }>
-  /** Empty folders that a file replaces, the innermost first. */
-  readonly cleared: ReadonlyArray<Buffer>
-  /** Folders that are missing, the outermost first. */
-  readonly created: ReadonlyArray<Buffer>
-}
 
 /** What a transaction needs from its owner. */
 export interface TransactionContents {
@@ -56,105 +37,6 @@ const MAX_MERGED = 33_554_432
 /** End of the name of a person's version that has no other place. */
 const SAVED = ".before"
 const FOLDER_MODE = 0o777
-
-export const isSameEntry = (one: TreeEntry | undefined, other: TreeEntry | undefined): boolean =>
-  one?.mode === other?.mode && one?.id === other?.id
-
-/** The entry of what was found; `undefined` if it is no file and no link. */
-export const entryFound = (found: FoundFile): TreeEntry | undefined =>
-  found.kind === "file" || found.kind === "link" ? found.entry : undefined
-
-const deviceOf = (files: FolderFiles, folder: Buffer): number | undefined => files.stat(folder)?.dev
-
-/** Plans the steps as the folder is now. Fails with the path at which they cannot be done. */
-export const planTransaction = (
-  id: ChangeDecisionId,
-  files: FolderFiles,
-  steps: ReadonlyArray<FileStep>
-): TransactionPlan | { readonly blocked: Buffer } => {
-  const top: Buffer = Buffer.alloc(0)
-  const device = deviceOf(files, top)
-  const removed = new Set(
-    steps.filter(({ before }) => before !== undefined).map(({ path }) => path.toString("latin1"))
-  )
-  const cleared: Array<Buffer> = []
-  const created = new Map<string, Buffer>()
-  const placed: Array<TransactionPlan["steps"][number]> = []
-  for (const step of steps) {
-    let beside: Buffer = top
-    for (const folder of foldersAround(step.path)) {
-      const stats = files.stat(folder)
-      const isFolder = stats?.isDirectory() === true
-      if (isFolder && stats.dev !== device && deviceOf(files, beside) !== stats.dev) beside = folder
-      if (isFolder || step.after === undefined) continue
-      if (stats !== undefined && !removed.has(folder.toString("latin1"))) return { blocked: step.path }
-      created.set(folder.toString("latin1"), folder)
-    }
-    if (step.after !== undefined && step.before === undefined && files.stat(step.path)?.isDirectory() === true) {
-      const folders = foldersWithout(files, step.path, removed)
-      if (folders === undefined) return { blocked: step.path }
-      cleared.push(...folders)
-    }
-    placed.push({ ...step, beside })
-  }
-  return {
-    id,
-    steps: placed,
-    cleared,
-    created: [...created.values()].toSorted((a, b) => a.length - b.length)
-  }
-}
-
-/** Folders in a folder that has only these files, the innermost first. */
-const foldersWithout = (
-  files: FolderFiles,
-  folder: Buffer,
-  removed: ReadonlySet<string>
-): ReadonlyArray<Buffer> | undefined => {
-  const folders: Array<Buffer> = []
-  for (const { isFolder, path } of files.list(folder)) {
-    if (!isFolder && !removed.has(path.toString("latin1"))) return undefined
-    const inner = isFolder ? foldersWithout(files, path, removed) : []
-    if (inner === undefined) return undefined
-    folders.push(...inner)
-  }
-  return [...folders, folder]
-}
-
-/** A journal's record of a plan. */
-export interface RecordedPlan {
-  readonly id: ChangeDecisionId
-  readonly steps: ReadonlyArray<{
-    readonly path: string
-    readonly beside: string
-    readonly before?: TreeEntry | undefined
-    readonly after?: TreeEntry | undefined
-  }>
-  readonly cleared: ReadonlyArray<string>
-  readonly created: ReadonlyArray<string>
-}
-
-const hex = (path: Buffer): string => path.toString("hex")
-const bytes = (path: string): Buffer => Buffer.from(path, "hex")
-
-export const recordPlan = ({ cleared, created, id, steps }: TransactionPlan): RecordedPlan => ({
-  id,
-  steps: steps.map((step) => ({ ...step, path: hex(step.path), beside: hex(step.beside) })),
-  cleared: cleared.map(hex),
-  created: created.map(hex)
-})
-
-export const readPlan = ({ cleared, created, id, steps }: RecordedPlan): TransactionPlan => ({
-  id,
-  steps: steps.map(({ after, before, beside, path }) => ({
-    path: bytes(path),
-    beside: bytes(beside),
-    before,
-    after
-  })),
-  cleared: cleared.map(bytes),
-  created: created.map(bytes)
-})
 
 /** A step could not be done, because another program changed the folder meanwhile. */
 class FolderChanged extends Error {
@@ -424,7 +306,8 @@ export class FileTransaction {
       if (isSameEntry(found, after)) return true
       const ours = this.#files.read(taken, MAX_MERGED)
       const theirs = this.#files.read(this.#old(at), MAX_MERGED)
-      const isMergeable = before !== undefined && after !== undefined && before.mode !== LINK && after.mode !== LINK
+      const isMergeable =
+        before !== undefined && after !== undefined && before.mode !== LINK && after.mode !== LINK
       const merged =
         isMergeable && ours !== undefined && theirs !== undefined
           ? yield* this.#contents.merge(yield* this.#contents.read(after.id), ours, theirs)
@@ -452,7 +335,8 @@ export class FileTransaction {
       this.#name(version, path)
       return true
     } catch (cause) {
-      if (cause instanceof FolderChanged || ["EEXIST", "ENOENT", "ENOTDIR"].includes(codeOf(cause))) return false
+      if (cause instanceof FolderChanged || ["EEXIST", "ENOENT", "ENOTDIR"].includes(codeOf(cause)))
+        return false
       throw cause
     }
   }
@@ -462,7 +346,11 @@ export class FileTransaction {
       this.#plan.steps.map(({ path }) => [folderOfPath(path).toString("latin1"), folderOfPath(path)])
     )
     const around = [...this.#plan.created, ...this.#plan.cleared].map(folderOfPath)
-    for (const folder of [...folders.values(), ...around, ...this.#besides().map((each) => this.#folder(each))])
+    for (const folder of [
+      ...folders.values(),
+      ...around,
+      ...this.#besides().map((each) => this.#folder(each))
+    ])
       if (this.#files.stat(folder)?.isDirectory() === true)
         this.#do(folder, (path) => this.#operations.sync(path))
   }

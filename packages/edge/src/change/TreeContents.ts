@@ -101,7 +101,8 @@ export const eachContent = Effect.fnUntraced(function* <E, R>(
     let total = 0
     for (let [next] = waiting; next !== undefined; [next] = waiting) {
       if (group.length > 0 && total + next[1] > BATCH_BYTES) break
-      if (next[1] > MAX_CONTENT) return yield* new GitFailed({ message: "a content of a change is too large" })
+      if (next[1] > MAX_CONTENT)
+        return yield* new GitFailed({ message: "a content of a change is too large" })
       group.push(next[0])
       total += next[1] + HEAD
       waiting.shift()

@@ -8,7 +8,8 @@ import { CurrentRequestId, withErrorObject } from "@corral/domain/http/RequestCo
 import { markReplayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { type ChangeDecider, type ChangeDecisionFailure, Changes } from "../change/Changes.ts"
+import type { Decide } from "../change/ChangeDecisions.ts"
+import { Changes } from "../change/Changes.ts"
 import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { LOCAL_PRINCIPAL } from "./Principal.ts"
 
@@ -16,13 +17,6 @@ interface DecisionHeaders {
   readonly "idempotency-key"?: string
   readonly [ORIGIN_HEADER]?: "terminal" | "editor"
 }
-
-type Decide<Request> = (
-  runId: RunId,
-  request: Request,
-  decider: ChangeDecider,
-  keep: ResultRows<DecidedChanges>
-) => Effect.Effect<DecidedChanges, ChangeDecisionFailure>
 
 export const changes = HttpApiBuilder.group(
   EdgeApi,
@@ -39,7 +33,8 @@ export const changes = HttpApiBuilder.group(
     ) =>
       Effect.gen(function* () {
         const scope = { filter, principal: LOCAL_PRINCIPAL }
-        const position = cursor === undefined ? undefined : yield* Effect.fromResult(decodeCursor(cursor, scope))
+        const position =
+          cursor === undefined ? undefined : yield* Effect.fromResult(decodeCursor(cursor, scope))
         const { next, ...page } = yield* read(position)
         return {
           ...page,
@@ -69,9 +64,7 @@ export const changes = HttpApiBuilder.group(
 
     return handlers.handleAll({
       get: ({ params: { id }, query: { cursor, limit } }) =>
-        withErrorObject(
-          paged(`changes ${id}`, cursor, (position) => service.read(id, position, limit))
-        ),
+        withErrorObject(paged(`changes ${id}`, cursor, (position) => service.read(id, position, limit))),
 
       file: ({ params: { fileId, id }, query: { context, cursor, limit } }) =>
         withErrorObject(
@@ -80,8 +73,10 @@ export const changes = HttpApiBuilder.group(
           )
         ),
 
-      accept: ({ headers, params: { id }, payload }) => decide("accept", id, headers, payload, service.accept),
-      reject: ({ headers, params: { id }, payload }) => decide("reject", id, headers, payload, service.reject),
+      accept: ({ headers, params: { id }, payload }) =>
+        decide("accept", id, headers, payload, service.accept),
+      reject: ({ headers, params: { id }, payload }) =>
+        decide("reject", id, headers, payload, service.reject),
       undo: ({ headers, params: { id }, payload }) => decide("undo", id, headers, payload, service.undo)
     })
   })

@@ -159,7 +159,9 @@ export const widenHunks = (
 }
 
 /** Numbers of added and removed lines. */
-export const countsOf = ({ lines }: PatchHunk): { readonly additions: number; readonly deletions: number } => ({
+export const countsOf = ({
+  lines
+}: PatchHunk): { readonly additions: number; readonly deletions: number } => ({
   additions: lines.filter(({ kind }) => kind === "+").length,
   deletions: lines.filter(({ kind }) => kind === "-").length
 })

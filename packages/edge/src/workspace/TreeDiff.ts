@@ -32,7 +32,8 @@ export interface TreeChange {
 const statuses: Readonly<Record<string, TreeChange["status"]>> = { A: "added", D: "deleted", R: "renamed" }
 const NO_MODE = "000000"
 
-const entryOf = (mode = NO_MODE, id = ""): TreeEntry | undefined => (mode === NO_MODE ? undefined : { mode, id })
+const entryOf = (mode = NO_MODE, id = ""): TreeEntry | undefined =>
+  mode === NO_MODE ? undefined : { mode, id }
 
 const COLON = 0x3a
 
@@ -145,8 +146,14 @@ export const hunksBetween = Effect.fn("TreeDiff.hunksBetween")(function* (
   const found: Array<ReadonlyArray<PatchHunk>> = []
   for (const group of groupsOf(pairs)) {
     const members = group.flatMap((at) => pairs[at] ?? [])
-    const before = yield* treeOfContents(shadow, members.map((pair) => pair.before))
-    const after = yield* treeOfContents(shadow, members.map((pair) => pair.after))
+    const before = yield* treeOfContents(
+      shadow,
+      members.map((pair) => pair.before)
+    )
+    const after = yield* treeOfContents(
+      shadow,
+      members.map((pair) => pair.after)
+    )
     const size = members.reduce((sum, pair) => sum + pair.size, 0)
     const { bytes, cut } = yield* shadow.run([...PATCH, before, after], {
       maxBytes: size * PATCH_FACTOR + members.length * 1_024 + PATCH_MARGIN

@@ -1,5 +1,5 @@
 /**
- * A workspace and a layer of it, for decisions: a copy of the workspace that a run has worked in, with a set of its own. The layer is a plain folder,
+ * A workspace and a layer of it, for decisions: a copy of the workspace that a run has worked in, with its own set. The layer is a plain folder,
  * read and captured as a worktree is.
  */
 import { Effect, Layer } from "effect"
@@ -19,8 +19,14 @@ import type { WorkspaceId } from "@corral/domain/identity/Ids"
 import { ChangesUnknown } from "@corral/domain/errors/Failures"
 import type { Run } from "@corral/domain/run/Run"
 import type { ChangeSelection, ChangeSet } from "@corral/domain/edge-api/ChangeSet"
-import { type ChangeDecider, Changes } from "../../src/change/Changes.ts"
-import { type ChangeSource, ChangeSources, LayerSources, requireEnded } from "../../src/change/ChangeSource.ts"
+import type { ChangeDecider } from "../../src/change/ChangeDecisions.ts"
+import { Changes } from "../../src/change/Changes.ts"
+import {
+  type ChangeSource,
+  ChangeSources,
+  LayerSources,
+  requireEnded
+} from "../../src/change/ChangeSource.ts"
 import { changeSetIdOf } from "../../src/change/ChangeIds.ts"
 import { setBase } from "../../src/change/ChangeRows.ts"
 import { ChangeFileOperations, type FileOperations } from "../../src/change/FolderFiles.ts"

@@ -2,7 +2,15 @@
 import type { ChangedFile } from "@corral/domain/edge-api/ChangeSet"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { existsSync, lstatSync, readFileSync, symlinkSync, writeFileSync, chmodSync, mkdirSync } from "node:fs"
+import {
+  existsSync,
+  lstatSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+  chmodSync,
+  mkdirSync
+} from "node:fs"
 import { join } from "node:path"
 import { Changes } from "../../src/change/Changes.ts"
 import { decisionsSince, decidedNote } from "../../src/change/DecidedNote.ts"
@@ -105,17 +113,21 @@ describe("Changes", () => {
             hunks: hunks.slice(0, 1).map(({ id }) => id),
             files: [fileNamed(items, "new/x.txt").id]
           }
-          const { decision, set } = yield* changes.reject(place.run.id, { parts, comment: "not here" }, decider)
+          const { decision, set } = yield* changes.reject(
+            place.run.id,
+            { parts, comment: "not here" },
+            decider
+          )
           assert.strictEqual(readFileSync(join(place.view, "a.txt"), "utf8"), with_([30, "thirty\n"]))
           assert.isFalse(existsSync(join(place.view, "new")))
           assert.strictEqual(content(place, "a.txt"), long.join(""))
           assert.deepInclude(set, { fileCount: 1, additions: 1, deletions: 1 })
-          const told = decisionsSince(yield* Store, place.run)
+          const decisions = decisionsSince(yield* Store, place.run)
           assert.deepStrictEqual(
-            told.map(({ comment, kind }) => [kind, comment]),
+            decisions.map(({ comment, kind }) => [kind, comment]),
             [["reject", "not here"]]
           )
-          assert.include(decidedNote(told), "- new/x.txt\nComment: not here")
+          assert.include(decidedNote(decisions), "- new/x.txt\nComment: not here")
           const undone = yield* changes.undo(place.run.id, { decisionId: decision.id }, decider)
           assert.strictEqual(readFileSync(join(place.view, "new/x.txt"), "utf8"), "x\n")
           assert.deepInclude(undone.set, { fileCount: 2, additions: 3, deletions: 2 })
@@ -139,7 +151,13 @@ describe("Changes", () => {
           assert.strictEqual(refused.code, "merge_conflict")
           assert.deepStrictEqual(refused.details, {
             files: [
-              { id: fileNamed(items, "b.txt").id, path: "b.txt", base: "1\n", workspace: "3\n", change: "2\n" }
+              {
+                id: fileNamed(items, "b.txt").id,
+                path: "b.txt",
+                base: "1\n",
+                workspace: "3\n",
+                change: "2\n"
+              }
             ]
           })
           assert.strictEqual(content(place, "a.txt"), with_([30, "mine\n"]))
@@ -197,20 +215,23 @@ describe("Changes", () => {
   )
 
   it.live("follows no link out of the workspace", () =>
-    inPlace(treeOf({ "a.txt": text("1\n") }), treeOf({ "a.txt": text("2\n"), "sub/new.txt": text("n\n") }), (place) =>
-      Effect.gen(function* () {
-        const changes = yield* Changes
-        const outside = join(place.folder, "outside")
-        mkdirSync(outside)
-        symlinkSync(outside, at(place, "sub"))
-        const { set } = yield* changes.read(place.run.id, undefined, 10)
-        const refused = yield* changes
-          .accept(place.run.id, { parts: everything(set) }, decider)
-          .pipe(Effect.flip)
-        assert.strictEqual(refused.code, "merge_conflict")
-        assert.isFalse(existsSync(join(outside, "new.txt")))
-        assert.strictEqual(content(place, "a.txt"), "1\n")
-      })
+    inPlace(
+      treeOf({ "a.txt": text("1\n") }),
+      treeOf({ "a.txt": text("2\n"), "sub/new.txt": text("n\n") }),
+      (place) =>
+        Effect.gen(function* () {
+          const changes = yield* Changes
+          const outside = join(place.folder, "outside")
+          mkdirSync(outside)
+          symlinkSync(outside, at(place, "sub"))
+          const { set } = yield* changes.read(place.run.id, undefined, 10)
+          const refused = yield* changes
+            .accept(place.run.id, { parts: everything(set) }, decider)
+            .pipe(Effect.flip)
+          assert.strictEqual(refused.code, "merge_conflict")
+          assert.isFalse(existsSync(join(outside, "new.txt")))
+          assert.strictEqual(content(place, "a.txt"), "1\n")
+        })
     )
   )
 

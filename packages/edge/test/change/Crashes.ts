@@ -12,7 +12,15 @@ import { Store } from "../../src/store/Store.ts"
 import type { ShadowRepository } from "../../src/workspace/ShadowRepository.ts"
 import type { Seeded } from "../harness/Seeded.ts"
 import { readTree, shownTree } from "./ChangePlace.ts"
-import { changesOf, decide, folderWith, plainPath, type RecordedStep, steppedOperations, steppedStore } from "./Decisions.ts"
+import {
+  changesOf,
+  decide,
+  folderWith,
+  plainPath,
+  type RecordedStep,
+  steppedOperations,
+  steppedStore
+} from "./Decisions.ts"
 import { randomTrees, type Tree } from "./RandomTrees.ts"
 
 const memoryStore = Effect.map(Layer.build(Store.layerMemory), (context) => Context.get(context, Store))
@@ -25,7 +33,10 @@ const isPath = (value: unknown): value is Buffer => Buffer.isBuffer(value)
 /** Folders whose entries a call changes. */
 const foldersOf = ({ args, name }: RecordedStep & { readonly kind: "file" }): ReadonlyArray<string> =>
   name === "write" || name === "writeLink" || name === "giveTo"
-    ? args.slice(0, 1).filter(isPath).map((path) => dirname(path.toString("latin1")))
+    ? args
+        .slice(0, 1)
+        .filter(isPath)
+        .map((path) => dirname(path.toString("latin1")))
     : args.filter(isPath).map((path) => dirname(path.toString("latin1")))
 
 /** Calls among the first ones that are on disk for certain: those before a sync of each of their folders. */
@@ -80,7 +91,9 @@ export const checkCrashes = Effect.fnUntraced(function* (
     steps.push({
       kind: "file",
       name,
-      args: args.map((value, at) => (isPath(value) && !(at > 0 && /^write/.test(name)) ? plainPath(value) : value))
+      args: args.map((value, at) =>
+        isPath(value) && !(at > 0 && name.startsWith("write")) ? plainPath(value) : value
+      )
     })
   )
   const recorded = steppedStore(yield* memoryStore, (writes) => steps.push({ kind: "commit", writes }))
@@ -107,7 +120,11 @@ export const checkCrashes = Effect.fnUntraced(function* (
       for (const entry of next.unfinished()) yield* next.recover(entry, crashed, shadow)
       assert.isEmpty(next.unfinished())
       const isDecided = store.get("SELECT id FROM change_decisions") !== undefined
-      assert.deepStrictEqual(shownTree(readTree(crashed)), isDecided ? after : before, `after ${length} steps`)
+      assert.deepStrictEqual(
+        shownTree(readTree(crashed)),
+        isDecided ? after : before,
+        `after ${length} steps`
+      )
       rmSync(crashed, { recursive: true })
     }
   }

@@ -5,11 +5,11 @@ import { Effect } from "effect"
 import { mkdirSync, readlinkSync } from "node:fs"
 import { join } from "node:path"
 import { fileIdOf } from "../../src/change/ChangeIds.ts"
-import { DecisionCommit, type Overtaken } from "../../src/change/DecisionCommit.ts"
+import type { CommitFailure, DecisionCommit, Overtaken } from "../../src/change/DecisionCommit.ts"
 import { type PathChange, planSteps } from "../../src/change/DecisionPlan.ts"
 import { type FileOperations, nodeOperations } from "../../src/change/FolderFiles.ts"
 import { storeContent } from "../../src/change/TreeContents.ts"
-import { Store, type Write } from "../../src/store/Store.ts"
+import type { Store, Write } from "../../src/store/Store.ts"
 import type { ShadowRepository } from "../../src/workspace/ShadowRepository.ts"
 import { newRunId } from "../Samples.ts"
 import { writeTree } from "./ChangePlace.ts"
@@ -24,7 +24,12 @@ export const changesOf = (shadow: ShadowRepository, before: Tree, after: Tree) =
         return file && { mode: file.mode, id: yield* storeContent(shadow, file.content) }
       })
       const bytes = Buffer.from(path, "latin1")
-      return { fileId: fileIdOf(bytes), path: bytes, before: yield* entry(before), after: yield* entry(after) }
+      return {
+        fileId: fileIdOf(bytes),
+        path: bytes,
+        before: yield* entry(before),
+        after: yield* entry(after)
+      }
     })
   ).pipe(
     Effect.map((changes): ReadonlyArray<PathChange> =>
@@ -48,7 +53,7 @@ export const decide = Effect.fnUntraced(function* (
   shadow: ShadowRepository,
   folder: string,
   changes: ReadonlyArray<PathChange>
-): Effect.fn.Return<{ end: Decided; paths: ReadonlyArray<PathChange> }, unknown> {
+): Effect.fn.Return<{ end: Decided; paths: ReadonlyArray<PathChange> }, CommitFailure> {
   const id = mint<ChangeDecisionId>("chd", 1_000)
   const target = {
     id,

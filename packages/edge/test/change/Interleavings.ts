@@ -108,13 +108,20 @@ export const checkInterleaving = Effect.fnUntraced(function* (
   if (end === "conflict" && all.includes("agent ")) counts.left++
   if (end === "done")
     for (const [name, { content }] of result)
-      for (const line of content.toString().split("\n").filter((each) => each.startsWith("agent ")))
+      for (const line of content
+        .toString()
+        .split("\n")
+        .filter((each) => each.startsWith("agent ")))
         if (now.has(name)) assert.include(now.get(name)?.content.toString(), line, "the change is whole")
   rmSync(place, { recursive: true })
 })
 
 /** An acceptance and its undo, exact; and an undo after an edit, refused with both sides or with the edit in the result. */
-export const checkUndo = Effect.fnUntraced(function* (parent: string, shadow: ShadowRepository, seeded: Seeded) {
+export const checkUndo = Effect.fnUntraced(function* (
+  parent: string,
+  shadow: ShadowRepository,
+  seeded: Seeded
+) {
   const { base, result } = randomTrees(seeded)
   const place = mkdtempSync(join(parent, "undo-"))
   const root = folderWith(place, "workspace", base)
@@ -130,13 +137,16 @@ export const checkUndo = Effect.fnUntraced(function* (parent: string, shadow: Sh
   }
   const undone = yield* decide(commit, shadow, root, accepted.paths.map(turned))
   const now = readTree(root)
-  const changed = edited !== undefined && accepted.paths.some(({ path }) => path.toString("latin1") === edited[0])
+  const changed =
+    edited !== undefined && accepted.paths.some(({ path }) => path.toString("latin1") === edited[0])
   if (edited === undefined) assert.deepStrictEqual(shownTree(now), shownTree(base))
   else if (!changed) assert.strictEqual(now.get(edited[0])?.content.toString(), "another content\n")
   else if (undone.end === "conflict")
     assert.deepStrictEqual(
       shownTree(now),
-      shownTree(new Map([...result, [edited[0], { ...edited[1], content: Buffer.from("another content\n") }]])),
+      shownTree(
+        new Map([...result, [edited[0], { ...edited[1], content: Buffer.from("another content\n") }]])
+      ),
       "nothing is undone"
     )
   rmSync(place, { recursive: true })

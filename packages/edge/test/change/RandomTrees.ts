@@ -25,7 +25,7 @@ const NAMES = [
   ":colon",
   "été"
 ] as const
-const FOLDERS = ["", "", "src/", "src/inner/", "-d/", "q\"\n/", "\xe9/"] as const
+const FOLDERS = ["", "", "src/", "src/inner/", "-d/", 'q"\n/', "\xe9/"] as const
 
 const line = (seeded: Seeded, end: string): string => {
   const words = seeded.whole(0, 3)
@@ -107,7 +107,8 @@ export const randomTrees = (seeded: Seeded): TreePair => {
         result.set(path, fileOf(seeded))
         break
       case 3:
-        if (file.mode !== "120000") result.set(path, { ...file, mode: file.mode === "100644" ? "100755" : "100644" })
+        if (file.mode !== "120000")
+          result.set(path, { ...file, mode: file.mode === "100644" ? "100755" : "100644" })
         break
       case 4:
         break

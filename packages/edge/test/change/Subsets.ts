@@ -5,7 +5,12 @@ import { randomUUID } from "node:crypto"
 import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { compareStates, type Comparison, SecretSearches } from "../../src/change/ChangeComparison.ts"
-import { acceptedPaths, rejectedPaths, type SelectedFile, selectParts } from "../../src/change/DecisionPlan.ts"
+import {
+  acceptedPaths,
+  rejectedPaths,
+  type SelectedFile,
+  selectParts
+} from "../../src/change/DecisionPlan.ts"
 import { storeContent, treeWith } from "../../src/change/TreeContents.ts"
 import type { GitFailed } from "../../src/workspace/Git.ts"
 import { ShadowRepository } from "../../src/workspace/ShadowRepository.ts"
@@ -30,7 +35,10 @@ export const EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 export const storeTree = Effect.fnUntraced(function* (shadow: ShadowRepository, tree: Tree) {
   yield* shadow.run(["mktree"], { stdin: Buffer.alloc(0) })
   const entries = yield* Effect.forEach([...tree], ([path, { content, mode }]) =>
-    Effect.map(storeContent(shadow, content), (id) => ({ path: Buffer.from(path, "latin1"), entry: { mode, id } }))
+    Effect.map(storeContent(shadow, content), (id) => ({
+      path: Buffer.from(path, "latin1"),
+      entry: { mode, id }
+    }))
   )
   return yield* treeWith(shadow, EMPTY_TREE, entries)
 })
@@ -65,7 +73,7 @@ const patchSections = Effect.fnUntraced(function* (shadow: ShadowRepository, bef
 const withHunks = (section: string, chosen: ReadonlySet<number>): string => {
   const [head = "", ...hunks] = section.split(/^(?=@@ )/m)
   let moved = 0
-  const kept = hunks.flatMap((hunk, at) => {
+  const remaining = hunks.flatMap((hunk, at) => {
     if (!chosen.has(at)) return []
     const [, oldStart = "", oldLines = "1", , newLines = "1", rest = ""] =
       /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)$/s.exec(hunk) ?? []
@@ -73,7 +81,7 @@ const withHunks = (section: string, chosen: ReadonlySet<number>): string => {
     moved += Number(newLines) - Number(oldLines)
     return [`@@ -${oldStart},${oldLines} +${start},${newLines} @@${rest}`]
   })
-  return [head, ...kept].join("")
+  return [head, ...remaining].join("")
 }
 
 /** The tree after `git apply`; `undefined` if git refuses. */
@@ -119,7 +127,11 @@ const subsetOf = (
   return { files, patch: patches.join("") }
 }
 
-const compared = (shadow: ShadowRepository, base: string, result: string): Effect.Effect<Comparison, GitFailed> =>
+const compared = (
+  shadow: ShadowRepository,
+  base: string,
+  result: string
+): Effect.Effect<Comparison, GitFailed> =>
   compareStates({
     shadow,
     base,
@@ -130,11 +142,7 @@ const compared = (shadow: ShadowRepository, base: string, result: string): Effec
     secrets: new SecretSearches()
   })
 
-const treeAfter = (
-  shadow: ShadowRepository,
-  tree: string,
-  paths: ReturnType<typeof acceptedPaths>
-) =>
+const treeAfter = (shadow: ShadowRepository, tree: string, paths: ReturnType<typeof acceptedPaths>) =>
   Effect.flatMap(paths, (changes) =>
     treeWith(
       shadow,
@@ -168,13 +176,18 @@ export const checkSubsets = Effect.fnUntraced(function* (
   const sections = yield* patchSections(shadow, base, result)
   const { bytes } = yield* shadow.run(["diff-tree", "-r", "-M", "-z", "--name-only", base, result])
   const order = bytes.toString("latin1").split("\0").slice(0, -1)
-  const sectionOf = ({ file }: SelectedFile) => sections[order.indexOf(file.change.path.toString("latin1"))] ?? ""
+  const sectionOf = ({ file }: SelectedFile) =>
+    sections[order.indexOf(file.change.path.toString("latin1"))] ?? ""
   assert.strictEqual(sections.length, order.length)
   for (let at = 0; at < subsets; at++) {
     const choice = new Map(
       all.map((file) => [
         file,
-        new Set(Array.from({ length: Math.max(1, file.hunks.length) }, (_, n) => n).filter(() => seeded.whole(0, 1) === 0))
+        new Set(
+          Array.from({ length: Math.max(1, file.hunks.length) }, (_, n) => n).filter(
+            () => seeded.whole(0, 1) === 0
+          )
+        )
       ])
     )
     const chosen = subsetOf(all, sectionOf, false, choice)

@@ -1,11 +1,14 @@
 /** Change sets over real HTTP: of a run in a worktree, which are accepted and rejected, and of a run in the workspace itself, which is undone. */
 import type { ChangedFileContent, ChangeSetPage, DecidedChanges } from "@corral/domain/edge-api/ChangeSet"
+import type { EarlierDecision } from "@corral/domain/changes/EarlierDecision"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
 import { openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
+import { changeSetIdOf } from "../../src/change/ChangeIds.ts"
 import { commitAll, sampleRepository } from "../workspace/Repository.ts"
 
 const get = async <A>(client: EdgeClient, target: string): Promise<A> => {
@@ -38,7 +41,8 @@ describe("/v1/runs/{id}/changes", () => {
     writeFileSync(join(workspace, "gone.txt"), "gone\n")
     sampleRepository(workspace)
     commitAll(workspace)
-    const script = "sed -i 's/line 3$/three/; s/line 25/twenty-five/' long.txt; rm gone.txt; mkdir deep; echo new > deep/new.txt"
+    const script =
+      "sed -i 's/line 3$/three/; s/line 25/twenty-five/' long.txt; rm gone.txt; mkdir deep; echo new > deep/new.txt"
     const run = await client.create(`/shell ${script}`, "full_access", inWorktree)
     await client.result(run.id, 30_000)
     const page = await changesOf(client, run.id)
@@ -48,7 +52,7 @@ describe("/v1/runs/{id}/changes", () => {
       ["long.txt", "modified"]
     ])
     assert.deepInclude(page.set, {
-      id: run.id.replace("run_", "chs_"),
+      id: changeSetIdOf(run.id as RunId),
       state: "open",
       isolation: "worktree",
       direct: false,
@@ -59,14 +63,20 @@ describe("/v1/runs/{id}/changes", () => {
     const second = await changesOf(client, run.id, `?limit=2&cursor=${first.nextCursor}`)
     assert.deepStrictEqual([...first.items, ...second.items], page.items)
     const long = page.items[2]
-    const file = await get<ChangedFileContent>(client, `/v1/runs/${run.id}/changes/files/${long?.id}?context=4`)
+    const file = await get<ChangedFileContent>(
+      client,
+      `/v1/runs/${run.id}/changes/files/${long?.id}?context=4`
+    )
     assert.deepStrictEqual(
       file.items.map(({ lines: [line] }) => line),
       [" line 0", " line 21"]
     )
     const parts = { hunks: [file.items[0]?.id] }
     const accepted = await decided(client, run.id, "accept", { parts }, "accept-1")
-    assert.strictEqual(readFileSync(join(workspace, "long.txt"), "utf8"), lines.replace("line 3\n", "three\n"))
+    assert.strictEqual(
+      readFileSync(join(workspace, "long.txt"), "utf8"),
+      lines.replace("line 3\n", "three\n")
+    )
     assert.deepInclude(accepted.decision, { kind: "accept", by: "local", origin: "terminal", fileCount: 1 })
     const repeated = await decide(client, run.id, "accept", { parts }, "accept-1")
     assert.deepStrictEqual([repeated.status, repeated.body], [200, accepted])
@@ -77,7 +87,9 @@ describe("/v1/runs/{id}/changes", () => {
       comment: "no new files"
     })
     assert.isFalse(existsSync(join(edge.home, "worktrees", run.id, "deep")))
-    const all = await decided(client, run.id, "accept", { parts: { all: true, version: rejected.set.version } })
+    const all = await decided(client, run.id, "accept", {
+      parts: { all: true, version: rejected.set.version }
+    })
     assert.deepInclude(all.set, { state: "decided", fileCount: 0 })
     assert.isFalse(existsSync(join(workspace, "gone.txt")))
     const undone = await decided(client, run.id, "undo", { decisionId: all.decision.id })
@@ -102,7 +114,10 @@ describe("/v1/runs/{id}/changes", () => {
     const refused = await decide(client, run.id, "accept", { parts: { all: true, version: set.version } })
     assert.strictEqual(refused.status, 409)
     assert.deepInclude(refused.body, { code: "merge_conflict" })
-    assert.deepInclude(JSON.stringify(refused.body), '"base":"1\\n","workspace":"mine\\n","change":"theirs\\n"')
+    assert.deepInclude(
+      JSON.stringify(refused.body),
+      '"base":"1\\n","workspace":"mine\\n","change":"theirs\\n"'
+    )
     assert.isFalse(existsSync(join(workspace, "b.txt")))
   })
 
@@ -115,7 +130,9 @@ describe("/v1/runs/{id}/changes", () => {
     await reader.event("run.tool.result")
     const page = await changesOf(client, run.id)
     assert.deepInclude(page.set, { live: true, fileCount: 1 })
-    const refused = await decide(client, run.id, "accept", { parts: { all: true, version: page.set.version } })
+    const refused = await decide(client, run.id, "accept", {
+      parts: { all: true, version: page.set.version }
+    })
     assert.deepStrictEqual([refused.status, codeOf(refused)], [409, "run_active"])
     await client.ask("POST", `/v1/runs/${run.id}/cancel`, { body: { reason: "done" } })
   })
@@ -132,13 +149,21 @@ describe("/v1/runs/{id}/changes", () => {
     await edge.client.result(run.id, 30_000)
     const page = await changesOf(edge.client, run.id)
     assert.deepInclude(page.set, { direct: true, state: "decided", fileCount: 3 })
-    const refused = await decide(edge.client, run.id, "accept", { parts: { all: true, version: page.set.version } })
+    const refused = await decide(edge.client, run.id, "accept", {
+      parts: { all: true, version: page.set.version }
+    })
     assert.deepInclude(refused.body, { code: "conflict", details: { reason: "direct" } })
-    writeFileSync(join(workspace, "kept.txt"), lines.replace("line 3\n", "three\n").replace("line 20\n", "mine\n"))
+    writeFileSync(
+      join(workspace, "kept.txt"),
+      lines.replace("line 3\n", "three\n").replace("line 20\n", "mine\n")
+    )
     await edge.kill()
     await edge.start()
     const undone = await decided(edge.client, run.id, "undo", {})
-    assert.strictEqual(readFileSync(join(workspace, "kept.txt"), "utf8"), lines.replace("line 20\n", "mine\n"))
+    assert.strictEqual(
+      readFileSync(join(workspace, "kept.txt"), "utf8"),
+      lines.replace("line 20\n", "mine\n")
+    )
     assert.strictEqual(readFileSync(join(workspace, "gone.txt"), "utf8"), "gone\n")
     assert.isFalse(existsSync(join(workspace, "new.txt")))
     assert.deepInclude(undone.set, { fileCount: 0, state: "decided" })
@@ -158,7 +183,7 @@ describe("/v1/runs/{id}/changes", () => {
     const next = await client.create("/shell true", "full_access", { resume: run.id })
     const created = (await client.log(next.id))[0]
     assert.deepStrictEqual(
-      (created?.payload["decided"] as ReadonlyArray<Readonly<Record<string, unknown>>>).map(
+      (created?.payload["decided"] as ReadonlyArray<EarlierDecision> | undefined)?.map(
         ({ comment, files, kind }) => [kind, files, comment]
       ),
       [
