@@ -126,7 +126,7 @@ const runCalls = (calls: HubApiClient) =>
     resume: (id) => calls.runs.resume({ params: { id } })
   }) satisfies Pick<RunServer, "send" | "finish" | "cancel" | "pause" | "resume">
 
-/** Questions, and answers to them. */
+/** Changes of a run, and decisions about them. */
 const changeCalls = (calls: HubApiClient): Pick<RunServer, "changedFile" | "changes" | "decideChanges"> => ({
   changes: (id) => readAllPages((query) => calls.changeSets.get({ params: { id }, query })),
   changedFile: (id, fileId) =>
@@ -134,6 +134,7 @@ const changeCalls = (calls: HubApiClient): Pick<RunServer, "changedFile" | "chan
   decideChanges: (id, decision) => sendChangesDecision(calls.changeSets, id, decision)
 })
 
+/** Questions, and answers to them. */
 const inputCalls = (
   calls: HubApiClient,
   projectFilter: Effect.Effect<{ readonly projectId?: Project["id"] }, CommandFailed>

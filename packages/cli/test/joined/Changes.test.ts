@@ -11,10 +11,12 @@ import { codeOf, HubClient } from "@corral/testing/hub/HubClient"
 import { Mirror } from "@corral/testing/hub/Mirror"
 import { Joined } from "@corral/testing/stack/Joined"
 import { until } from "@corral/testing/time/Until"
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"
 import { execFileSync } from "node:child_process"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { Corral } from "../e2e/Corral.ts"
+import { signIn } from "../e2e/SignIn.ts"
 import { Chats } from "./Chats.ts"
 
 interface Items<A> {
@@ -192,6 +194,32 @@ describe("change sets over the whole chain", { timeout: 180_000 }, () => {
       "the decision at the Hub",
       20_000
     )
+  })
+
+  it("is listed, accepted, rejected and undone with the command", async () => {
+    const { runId } = await written("/write command.txt one\n/write other.txt two")
+    const corral = new Corral()
+    onTestFinished(() => corral.close())
+    await signIn(corral, joined)
+    const command = async (name: string, ...args: ReadonlyArray<string>) => {
+      const { exit, out, stderr } = await corral.run(name, runId, "--hub", joined.front.url, ...args)
+      assert.deepStrictEqual([exit, stderr], [0, ""], out.join("\n"))
+      return out.join("\n")
+    }
+    assert.match(await command("changes"), /command\.txt[^]*other\.txt/)
+    assert.include(await command("changes", "--file", "command.txt"), "+one")
+    assert.match(await command("accept", "--file", "command.txt"), /^Accepted: 1 file/)
+    assert.strictEqual(readFileSync(inWorkspace("command.txt"), "utf8"), "one\n")
+    assert.match(await command("reject", "--all", "--comment", "No."), /^Rejected: 1 file/)
+    const late = await corral.run("accept", runId, "--hub", joined.front.url, "--file", "other.txt")
+    assert.deepStrictEqual([late.exit, late.out], [2, []], late.stderr)
+    const { body } = await joined.owner.ask<Items<HubChangeSet>>("GET", "/client/changes?state=decided")
+    const accepted = body.items
+      .find((set) => set.runId === runId)
+      ?.decisions.find(({ kind }) => kind === "accept")
+    assert.deepInclude(accepted, { by: joined.owner.userId, origin: "terminal" })
+    assert.match(await command("undo", "--decision", accepted?.id ?? ""), /^Undone: 1 file/)
+    assert.isFalse(existsSync(inWorkspace("command.txt")))
   })
 
   it("isolates runs that name no isolation as the project says", async () => {

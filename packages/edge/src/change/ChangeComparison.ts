@@ -19,7 +19,7 @@ import type { GitFailed } from "../workspace/Git.ts"
 import { countsOf, type PatchHunk } from "../workspace/PatchHunks.ts"
 import { pathText } from "../workspace/PathText.ts"
 import type { ShadowRepository } from "../workspace/ShadowRepository.ts"
-import { changesBetween, hunksBetween, type TreeChange } from "../workspace/TreeDiff.ts"
+import { changesBetween, EMPTY_CONTENT, hunksBetween, type TreeChange } from "../workspace/TreeDiff.ts"
 import { fileIdOf, fileVersionOf, hunkIdOf, hunkTextOf, setVersionOf, wholeHunkIdOf } from "./ChangeIds.ts"
 import { FolderFiles, LINK, PROGRAM } from "./FolderFiles.ts"
 import { eachContent, sizesOf } from "./TreeContents.ts"
@@ -307,19 +307,16 @@ export const shownFile = (
   }
 }
 
-/** The empty content. */
-const EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
-
 /** Hunks of a file that is decided as a whole. All have its one id. Without text to show, there is one without lines. */
 export const wholeHunks = Effect.fn("ChangeComparison.wholeHunks")(function* (
   shadow: ShadowRepository,
   { change, whole }: ComparedFile
 ): Effect.fn.Return<ReadonlyArray<Omit<NumberedHunk, "text" | "number">>, GitFailed> {
   const id = wholeHunkIdOf(change)
-  const [before, after] = [change.before?.id ?? EMPTY, change.after?.id ?? EMPTY]
+  const [before, after] = [change.before?.id ?? EMPTY_CONTENT, change.after?.id ?? EMPTY_CONTENT]
   const sizes = yield* sizesOf(
     shadow,
-    [before, after].filter((each) => each !== EMPTY)
+    [before, after].filter((each) => each !== EMPTY_CONTENT)
   )
   const size = Math.max(0, ...sizes.values())
   const hasText = before !== after && !change.binary && whole !== "large" && size <= MAX_HUNK_FILE_BYTES

@@ -10,7 +10,7 @@
  */
 import { Effect } from "effect"
 import type { Stats } from "node:fs"
-import { GitFailed, attemptFiles } from "../workspace/Git.ts"
+import { type GitFailed, attemptFiles } from "../workspace/Git.ts"
 import { entryFound, type FileStep, isSameEntry, type TransactionPlan } from "./TransactionPlan.ts"
 import {
   codeOf,
