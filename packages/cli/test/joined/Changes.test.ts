@@ -213,12 +213,17 @@ describe("change sets over the whole chain", { timeout: 180_000 }, () => {
     assert.match(await command("reject", "--all", "--comment", "No."), /^Rejected: 1 file/)
     const late = await corral.run("accept", runId, "--hub", joined.front.url, "--file", "other.txt")
     assert.deepStrictEqual([late.exit, late.out], [2, []], late.stderr)
-    const { body } = await joined.owner.ask<Items<HubChangeSet>>("GET", "/client/changes?state=decided")
-    const accepted = body.items
-      .find((set) => set.runId === runId)
-      ?.decisions.find(({ kind }) => kind === "accept")
+    const accepted = await until(
+      async () => {
+        const { body } = await joined.owner.ask<Items<HubChangeSet>>("GET", "/client/changes?state=decided")
+        const set = body.items.find((each) => each.runId === runId)
+        return set?.decisions.find(({ kind }) => kind === "accept")
+      },
+      "the decisions at the Hub",
+      20_000
+    )
     assert.deepInclude(accepted, { by: joined.owner.userId, origin: "terminal" })
-    assert.match(await command("undo", "--decision", accepted?.id ?? ""), /^Undone: 1 file/)
+    assert.match(await command("undo", "--decision", accepted.id), /^Undone: 1 file/)
     assert.isFalse(existsSync(inWorkspace("command.txt")))
   })
 

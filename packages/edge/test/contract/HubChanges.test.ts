@@ -103,6 +103,12 @@ describe("change sets of an Edge that is linked to a Hub", { timeout: 90_000 }, 
       await peer.ask("ReadChangedFile", { runId, fileId, limit: 10 })
     )
     assert.lengthOf(content.items, 1)
+    const added = { runId, fileId: await fileOf(peer, runId, "new.txt"), limit: 10 }
+    const { items } = doneWith("ReadChangedFile", await peer.ask("ReadChangedFile", added))
+    assert.deepStrictEqual(
+      items.map(({ lines }) => lines),
+      [["+new"]]
+    )
 
     const decided = doneWith("DecideChanges", await accept(peer, runId, [fileId]))
     assert.deepInclude(decided.decision, { kind: "accept", ...author, fileCount: 1 })
