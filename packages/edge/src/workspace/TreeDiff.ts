@@ -110,18 +110,13 @@ const PATCH_MARGIN = 1_048_576
 
 const nameOf = (at: number): string => String(at).padStart(6, "0")
 
-/** The empty content. No object of a shadow repository has it, so a pair with it is an added or a deleted file. */
-export const EMPTY_CONTENT = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
-
 const treeOfContents = (
   shadow: ShadowRepository,
   ids: ReadonlyArray<string>
 ): Effect.Effect<string, GitFailed> =>
   Effect.map(
     shadow.run(["mktree", "-z", "--missing"], {
-      stdin: Buffer.from(
-        ids.flatMap((id, at) => (id === EMPTY_CONTENT ? [] : [`100644 blob ${id}\t${nameOf(at)}\0`])).join("")
-      )
+      stdin: Buffer.from(ids.map((id, at) => `100644 blob ${id}\t${nameOf(at)}\0`).join(""))
     }),
     ({ bytes }) => bytes.toString("latin1").trim()
   )
