@@ -222,7 +222,7 @@ describe("change sets over the whole chain", { timeout: 180_000 }, () => {
       "the decisions at the Hub",
       20_000
     )
-    assert.deepInclude(accepted, { by: joined.owner.userId, origin: "terminal" })
+    assert.deepInclude<object>(accepted, { by: joined.owner.userId, origin: "terminal" })
     assert.match(await command("undo", "--decision", accepted.id), /^Undone: 1 file/)
     assert.isFalse(existsSync(inWorkspace("command.txt")))
   })
