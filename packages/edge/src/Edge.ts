@@ -11,6 +11,8 @@ import { Effect, Layer } from "effect"
 import { Artifacts } from "./artifact/Artifacts.ts"
 import { Attachments } from "./attachment/Attachments.ts"
 import { Grants } from "./approval/Grants.ts"
+import { Changes } from "./change/Changes.ts"
+import { ChangeSources } from "./change/ChangeSource.ts"
 import * as Discovery from "./Discovery.ts"
 import { EdgeConfig } from "./config/EdgeConfig.ts"
 import { Confinement } from "./confinement/Confinement.ts"
@@ -54,6 +56,7 @@ const forgetting = Layer.effectDiscard(
   Effect.gen(function* () {
     const artifacts = yield* Artifacts
     const attachments = yield* Attachments
+    const changes = yield* Changes
     const grants = yield* Grants
     const presets = yield* Presets
     const retention = yield* Retention
@@ -64,6 +67,7 @@ const forgetting = Layer.effectDiscard(
     retention.onForget(artifacts.forgetRun)
     retention.onForget(snapshots.forget)
     retention.onForget(worktrees.forget)
+    retention.onForget(changes.forget)
     retention.onForget(grants.forgetRun)
     retention.onForget(attachments.forgetRun)
     retention.onForget((yield* RawOutputs).forgetRun)
@@ -115,6 +119,8 @@ export const edgeCoreServices = Layer.mergeAll(
   forgetting,
   IntegrityCheck.integrityCheckLayer
 ).pipe(
+  // Before a run starts: it reverses decisions that were not finished.
+  Layer.provideMerge(Changes.layer.pipe(Layer.provide(ChangeSources.layer))),
   Layer.provideMerge([
     Layer.unwrap(Effect.map(EdgeConfig, Artifacts.layer)),
     Attachments.layer,

@@ -9,6 +9,7 @@ import { EdgeNotReady, EdgeReadiness, LinkReadiness, Liveness } from "../http/He
 import { BearerAuthority, RequestIds, SchemaErrors } from "../http/RequestContext.ts"
 import { EdgeAgents, EdgePresets } from "./Agents.ts"
 import { EdgeArtifacts } from "./Artifacts.ts"
+import { EdgeChanges } from "./Changes.ts"
 import { EdgeDiffs } from "./Diffs.ts"
 import { EdgeInputs } from "./Inputs.ts"
 import { EdgeGrants, EdgePermissions } from "./Permissions.ts"
@@ -52,6 +53,7 @@ export class EdgeApi extends HttpApi.make("edge")
     EdgeFiles,
     EdgeRuns,
     EdgeDiffs,
+    EdgeChanges,
     EdgeWorktrees,
     EdgeArtifacts,
     EdgePreviews,

@@ -62,6 +62,7 @@ export type RunInput = typeof RunInput.Type
 
 /** Folder of a run: the workspace, or its own checkout next to it. A run that resumes another run uses the folder of that run. */
 export const Isolation = Schema.Literals(["none", "worktree"])
+export type Isolation = typeof Isolation.Type
 
 /** Body of POST /v1/runs: the four fields of the contract, and optional ones. */
 export const CreateRun = Schema.Struct({

@@ -10,6 +10,7 @@ import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
 import { damageOptions, StoreDamaged } from "../store/StoreDamage.ts"
 import { agents, presets } from "./Agents.ts"
+import { changes } from "./Changes.ts"
 import { artifacts } from "./Artifacts.ts"
 import { authority, carriesEdgeToken, edgeRequestPolicy, RateLimit } from "./EdgeRequestPolicy.ts"
 import { EventStreams } from "./EventStreams.ts"
@@ -57,6 +58,7 @@ const edgeApiRoutes = HttpApiBuilder.layer(EdgeApi).pipe(
     edgeFiles,
     edgeRuns,
     diffs,
+    changes,
     worktrees,
     artifacts,
     previews,

@@ -2,6 +2,7 @@
  * What a run left in files: `GET /v1/runs/{id}/diff`, `GET /v1/worktrees`, `GET` and `DELETE /v1/runs/{id}/worktree`, its commits, and `POST
  * /v1/runs/{id}/repository/restore`.
  */
+import { Changes } from "../change/Changes.ts"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { RepositoryRecord } from "../confinement/RepositoryRecord.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
@@ -32,6 +33,7 @@ export const worktrees = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const runs = yield* RunSupervisor
     const worktrees = yield* Worktrees
+    const changes = yield* Changes
     const { environment, home } = yield* EdgeConfig
 
     /** The worktree that a run works or worked in. */
@@ -67,7 +69,13 @@ export const worktrees = HttpApiBuilder.group(
 
       remove: ({ params, query }) =>
         worktreeOf(params.id).pipe(
-          Effect.flatMap((owner) => worktrees.remove(owner, query.force === "true")),
+          Effect.flatMap((owner) =>
+            Effect.andThen(
+              worktrees.remove(owner, query.force === "true"),
+              // Retention tries again.
+              Effect.ignore(changes.forget(owner))
+            )
+          ),
           withErrorObject
         )
     })

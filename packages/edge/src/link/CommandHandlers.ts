@@ -38,6 +38,7 @@ import { Artifacts } from "../artifact/Artifacts.ts"
 import { attachmentNote, Attachments, type TurnAttachments } from "../attachment/Attachments.ts"
 import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { Previews } from "../preview/Previews.ts"
+import { Changes } from "../change/Changes.ts"
 import { Presets } from "../runtime/Presets.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
@@ -48,6 +49,7 @@ import { listFolder, previewFile } from "../workspace/WorkspaceFiles.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
 import { HubAttachments } from "./HubAttachments.ts"
+import { executeOnChanges } from "./HubChanges.ts"
 import { insertHubRun, isOwned } from "./HubRuns.ts"
 import type { Diff, FileDiff } from "@corral/domain/edge-api/Diff"
 import { MAX_LIMIT } from "@corral/domain/http/Page"
@@ -136,6 +138,7 @@ const services = Effect.all({
   artifacts: Artifacts,
   files: FileSearch,
   attachments: Attachments,
+  changes: Changes,
   hubAttachments: HubAttachments,
   idempotency: EdgeIdempotency,
   presets: Presets,
@@ -190,12 +193,14 @@ const executeCommand = (
     case "ReadDiff": {
       // Both ids have the same shape.
       const requestId = (command.requestId ?? command.commandId) as string as RequestId
-      return onOwnRun(
-        command.name,
-        command.payload.runId,
-        readDiff(services, command.payload.runId, requestId)
-      )
+      const { runId } = command.payload
+      return onOwnRun(command.name, runId, readDiff(services, runId, requestId))
     }
+    case "ReadChanges":
+    case "ReadChangedFile":
+    case "DecideChanges":
+    case "UndoChanges":
+      return onOwnRun(command.name, command.payload.runId, executeOnChanges(services, command))
     case "ListArtifacts": {
       const { runId } = command.payload
       const list = Effect.suspend(() => requireFew(artifacts.page(runId, undefined, MAX_ITEMS + 1)))

@@ -14,7 +14,7 @@
 import { UnknownChanges } from "@corral/domain/changes/UnknownChanges"
 import type { Diff } from "@corral/domain/edge-api/Diff"
 import { ChangesUnknown } from "@corral/domain/errors/Failures"
-import type { RunId } from "@corral/domain/identity/Ids"
+import type { ChangeSetId, RunId } from "@corral/domain/identity/Ids"
 import { makeFolder } from "@corral/service/MakeFolder"
 import { Context, type Duration, Effect, Exit, Fiber, Layer, Option, Schema, type Scope } from "effect"
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
@@ -142,6 +142,13 @@ export const SnapshotLimits = Context.Reference<SnapshotLimits>("corral/edge/Sna
   defaultValue: () => ({ wait: "10 seconds" })
 })
 
+/** A state of a folder as a tree of its shadow repository. */
+export interface StateTree {
+  readonly tree: string
+  /** Paths that the state does not have. */
+  readonly leftOut: ReadonlyArray<string>
+}
+
 export class Snapshots extends Context.Service<
   Snapshots,
   {
@@ -153,8 +160,22 @@ export class Snapshots extends Context.Service<
     readonly after: (runId: RunId, root: string) => Effect.Effect<DiffSummary, ChangesUnknown>
     /** Names of up to 100 files that changed since `mark`, ignored files included. Call it after `after`. */
     readonly changed: (runId: RunId, root: string) => Effect.Effect<ReadonlyArray<string>>
-    /** Removes the states of a run. The contents stay as long as another run's states need the repository. */
-    readonly forget: (runId: RunId) => Effect.Effect<void>
+    /** Removes the states of a run or a change set. The contents stay as long as other states need the repository. */
+    readonly forget: (id: RunId | ChangeSetId) => Effect.Effect<void>
+    /** The shadow repository of a folder. */
+    readonly repository: (root: string) => Effect.Effect<ShadowRepository, ChangesUnknown>
+    /** Takes the state of a folder now. It stays until `id` is forgotten. */
+    readonly take: (id: RunId | ChangeSetId, root: string) => Effect.Effect<StateTree, ChangesUnknown>
+    /** The state at the start of a run. */
+    readonly start: (runId: RunId, root: string) => Effect.Effect<StateTree, ChangesUnknown>
+    /** The state at the end of a run. */
+    readonly end: (runId: RunId, root: string) => Effect.Effect<StateTree, ChangesUnknown>
+    /** Logs the failure of git, and fails with its reason. */
+    readonly unknown: (
+      id: RunId | ChangeSetId,
+      root: string,
+      failure: GitFailed
+    ) => Effect.Effect<never, ChangesUnknown>
     /** Up to `limit` changed files after `position`, ordered by path. */
     readonly diff: (
       runId: RunId,
@@ -208,7 +229,7 @@ class ShadowSnapshots implements Service {
   }
 
   /** A file whose time is the run's start by the file system's clock. */
-  private startFile(runId: RunId): string {
+  private startFile(runId: RunId | ChangeSetId): string {
     return join(this.folder, `${runId}.start`)
   }
 
@@ -254,10 +275,10 @@ class ShadowSnapshots implements Service {
   /** The reason of a failure, without paths of the machine. An old git fails in its own words, so its version is a part of them. */
   private readonly unknownBy = Effect.fnUntraced(
     { self: this },
-    function* (runId: RunId, root: string, { end, message }: GitFailed) {
+    function* (id: RunId | ChangeSetId, root: string, { end, message }: GitFailed) {
       const { folder, program = "git" } = this
       yield* Effect.logWarning("failed to take workspace snapshot").pipe(
-        Effect.annotateLogs({ runId, cause: message })
+        Effect.annotateLogs({ id, cause: message })
       )
       if (end === "slow") return { reason: "too_large" } as const
       const version = yield* git({ program, cwd: folder, args: ["--version"], timeoutMs: 1_000 }).pipe(
@@ -269,9 +290,49 @@ class ShadowSnapshots implements Service {
     }
   )
 
-  private failUnknown(runId: RunId, root: string, failure: GitFailed) {
+  private failUnknown(runId: RunId | ChangeSetId, root: string, failure: GitFailed) {
     return Effect.flatMap(this.unknownBy(runId, root, failure), unknown)
   }
+
+  readonly unknown = (id: RunId | ChangeSetId, root: string, failure: GitFailed) =>
+    this.failUnknown(id, root, failure)
+
+  readonly repository = (root: string): Effect.Effect<ShadowRepository, ChangesUnknown> =>
+    Effect.suspend(() => {
+      const shadow = this.repositoryOf(root)
+      return shadow === undefined ? unknown({ reason: "no_git" }) : Effect.succeed(shadow)
+    })
+
+  readonly take = Effect.fn("Snapshots.take")(
+    { self: this },
+    function* (id: RunId | ChangeSetId, root: string) {
+      const shadow = yield* this.repository(root)
+      const index = shadow.fileOf(id, "state")
+      return yield* this.captures.take(shadow, index).pipe(
+        Effect.flatMap(({ leftOut }) => Effect.map(shadow.treeOf(index), (tree) => ({ tree, leftOut }))),
+        Effect.catch((failure) => this.failUnknown(id, root, failure))
+      )
+    }
+  )
+
+  readonly start = Effect.fn("Snapshots.start")({ self: this }, function* (runId: RunId, root: string) {
+    const shadow = yield* this.startOf(runId, root)
+    const { leftOut } = startRecord(shadow, runId)
+    return yield* shadow.treeOf(shadow.fileOf(runId, "before")).pipe(
+      Effect.map((tree) => ({ tree, leftOut })),
+      Effect.catch((failure) => this.failUnknown(runId, root, failure))
+    )
+  })
+
+  readonly end = Effect.fn("Snapshots.end")({ self: this }, function* (runId: RunId, root: string) {
+    const shadow = yield* this.startOf(runId, root)
+    const comparison = storedComparison(shadow, runId)
+    if (comparison === undefined) return yield* unknown({ reason: "interrupted" })
+    return yield* shadow.treeOf(shadow.fileOf(runId, "after")).pipe(
+      Effect.map((tree) => ({ tree, leftOut: comparison.leftOut?.paths ?? [] })),
+      Effect.catch((failure) => this.failUnknown(runId, root, failure))
+    )
+  })
 
   readonly changed = Effect.fn("Snapshots.changed")({ self: this }, function* (runId: RunId, root: string) {
     const shadow = this.repositoryOf(root)
@@ -291,7 +352,7 @@ class ShadowSnapshots implements Service {
     return [...new Set([...compared, ...others])].toSorted().slice(0, MAX_NAMES)
   })
 
-  readonly forget = (runId: RunId): Effect.Effect<void> =>
+  readonly forget = (runId: RunId | ChangeSetId): Effect.Effect<void> =>
     Effect.sync(() => {
       const { folder } = this
       rmSync(this.startFile(runId), { force: true })

@@ -34,6 +34,7 @@ import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { createHash } from "node:crypto"
 import { Inventory } from "../device/Inventory.ts"
 import { findBudgetRefusal, findOfferedAgent } from "../device/DeviceRow.ts"
+import { findRunDefaults } from "../project/ProjectRow.ts"
 import { limitTo } from "../store/ListPage.ts"
 import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
 import { withdrawUndelivered } from "./MessageStore.ts"
@@ -173,6 +174,7 @@ export class SessionAgentStore extends Context.Service<
           const refusal = findBudgetRefusal(agent, budget)
           if (refusal !== undefined) return yield* refusal
           const at = yield* open(proof, sessionId)
+          const defaults = yield* findRunDefaults(sql, proof.subject)
           const row: SessionAgentRow = {
             id: mint<AgentInstanceId>("agt", at.getTime()),
             session_id: sessionId,
@@ -182,7 +184,8 @@ export class SessionAgentStore extends Context.Service<
             workspace,
             mode: mode ?? "ask",
             model: model ?? null,
-            isolation: isolation ?? null,
+            // So that later turns keep it, also after another default.
+            isolation: isolation ?? defaults.isolation ?? null,
             ...limitColumnsOf({ budget, timeoutMs }),
             place: placeOf(target.subject as DeviceId, workspace),
             conversation_run_id: null,

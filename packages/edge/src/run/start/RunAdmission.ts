@@ -36,9 +36,10 @@ import { mint } from "@corral/service/Identifiers"
 import { type OfferedAgent, agentModes, isolationRefusal, modeRefusal } from "../../runtime/OfferedAgent.ts"
 import type { Runtimes } from "../../runtime/Runtimes.ts"
 import type { SubprocessSpec } from "../../process/Subprocess.ts"
-import type { Write } from "../../store/Store.ts"
+import type { Store, Write } from "../../store/Store.ts"
 import type { OpenWorkspace, Workspaces } from "../../workspace/Workspaces.ts"
 import type { Worktrees } from "../../workspace/Worktrees.ts"
+import { decidedNote, decisionsSince } from "../../change/DecidedNote.ts"
 import { ProjectFiles } from "../../workspace/ProjectFiles.ts"
 import { admitWithKeys, checkKeys, keyEntryOf } from "../../runtime/KeyAdmission.ts"
 import { join } from "node:path"
@@ -197,6 +198,7 @@ export interface RunAdmission {
   readonly workspaces: Workspaces["Service"]
   readonly worktrees: Worktrees["Service"]
   readonly confinement: Confinement["Service"]
+  readonly store: Store["Service"]
   readonly find: (id: RunId) => Effect.Effect<Run, NotFound>
   /** Unix milliseconds. */
   readonly now: number
@@ -227,9 +229,14 @@ export const admitRun = Effect.fnUntraced(function* (
   yield* isolated(request, agent, earlier)
   const id = admission.id ?? mint<RunId>("run", now)
   const folder = yield* folderOf(id, request, workspace.path, earlier, worktrees)
+  const decided = decisionsSince(admission.store, earlier)
   const project = projectIn(folder.path, workspace, adapter)
   const start: RunStart = {
-    prompt: promptOf(withNote(request.input.text, attachmentNote(attachments)), earlier, project),
+    prompt: promptOf(
+      withNote(withNote(request.input.text, attachmentNote(attachments)), decidedNote(decided)),
+      earlier,
+      project
+    ),
     mode: request.mode,
     workspacePath: folder.path,
     model,
@@ -260,7 +267,10 @@ export const admitRun = Effect.fnUntraced(function* (
       worktree: folder.worktree,
       confinement
     }),
-    created: createdPayload(request, folder.worktree, confinement)
+    created: {
+      ...createdPayload(request, folder.worktree, confinement),
+      ...(decided.length === 0 ? {} : { decided })
+    }
   }
 })
 
