@@ -35,6 +35,7 @@ import { EdgeIdentity } from "./run/recovery/Recovery.ts"
 import { RunSupervisor } from "./run/RunSupervisor.ts"
 import * as IntegrityCheck from "./log/IntegrityCheck.ts"
 import { RawOutputs } from "./raw/RawOutputs.ts"
+import { Layers } from "./layer/Layers.ts"
 import { Retention } from "./retention/Retention.ts"
 import { Presets } from "./runtime/Presets.ts"
 import { Runtimes } from "./runtime/Runtimes.ts"
@@ -47,7 +48,7 @@ import { Workspaces } from "./workspace/Workspaces.ts"
 import { Worktrees } from "./workspace/Worktrees.ts"
 
 /**
- * Deletes artifacts, attachments, snapshots, worktrees, grants and raw output of a run together with its log, old caches and databases, and the
+ * Deletes artifacts, attachments, snapshots, worktrees, layers, grants and raw output of a run together with its log, old caches and databases, and the
  * grants of a preset whose id gets another meaning.
  */
 const forgetting = Layer.effectDiscard(
@@ -64,6 +65,7 @@ const forgetting = Layer.effectDiscard(
     retention.onForget(artifacts.forgetRun)
     retention.onForget(snapshots.forget)
     retention.onForget(worktrees.forget)
+    retention.onForget((yield* Layers).forget)
     retention.onForget(grants.forgetRun)
     retention.onForget(attachments.forgetRun)
     retention.onForget((yield* RawOutputs).forgetRun)
@@ -124,9 +126,9 @@ export const edgeCoreServices = Layer.mergeAll(
     RawOutputs.layer(),
     Retention.layer,
     Runtimes.layer,
-    Snapshots.layer,
     Workspaces.layer,
-    Worktrees.layer.pipe(Layer.provide(isolatedGitLayer))
+    Worktrees.layer.pipe(Layer.provide(isolatedGitLayer)),
+    Layers.layer.pipe(Layer.provide(isolatedGitLayer), Layer.provideMerge(Snapshots.layer))
   ]),
   // In parallel: the store waits for a thread and looks for processes, containment and confinement wait for a process.
   Layer.provideMerge([

@@ -36,6 +36,7 @@ export interface StartRun extends Pick<
   | "mode"
   | "input"
   | "model"
+  | "isolation"
   | "budget"
   | "timeoutMs"
   | "backgroundMs"

@@ -22,7 +22,7 @@ import { KernelRefusal, RunConfinement } from "./Confinement.ts"
 import { ProjectSettingsReport } from "./ProjectSettings.ts"
 import { protectedChangesFields } from "./ProtectedChange.ts"
 import { repositoryChangedFields } from "./RepositoryChange.ts"
-import { RunFailure, RunInput, RunMode, Usage } from "./Run.ts"
+import { RunFailure, RunInput, RunLayer, RunMode, Usage } from "./Run.ts"
 import { Step } from "./Steps.ts"
 import { WorkEnd, WorkKind } from "./Work.ts"
 import { unknownChangesFields } from "../changes/UnknownChanges.ts"
@@ -64,6 +64,7 @@ export const payloads = {
     input: RunInput,
     resume: Schema.optionalKey(RunId),
     worktree: Schema.optionalKey(WorktreeStart),
+    layer: Schema.optionalKey(RunLayer),
     /** Limits of the operating system. Absent if the Edge does not confine runs. */
     confinement: Schema.optionalKey(RunConfinement),
     /** The run ends with its Edge although runs outlive it: the holder of runs could not be reached. */

@@ -9,7 +9,7 @@ import type { RequestedInput, ResolvedInputState } from "../input/InputRequest.t
 import type { RunConfinement } from "./Confinement.ts"
 import { addProtectedChanges, type ProtectedChanges } from "./ProtectedChange.ts"
 import type { Rejection } from "./Rejection.ts"
-import type { Outstanding, RunFailure, RunStatus, Usage } from "./Run.ts"
+import type { Outstanding, RunFailure, RunLayer, RunStatus, Usage } from "./Run.ts"
 import { isTerminal } from "./RunEnd.ts"
 import type { DraftOf, EventDraft, PayloadOf } from "./RunEvent.ts"
 import type { LiveStatus, TerminalType } from "./RunEnd.ts"
@@ -58,6 +58,7 @@ export interface RunState {
   readonly model?: string | undefined
   /** The run whose worktree the run works in. */
   readonly worktree?: RunId | undefined
+  readonly layer?: RunLayer | undefined
   readonly confinement?: RunConfinement | undefined
   /** Whether the run ends with its Edge although runs outlive it. */
   readonly endsWithEdge?: true | undefined
@@ -88,6 +89,7 @@ export interface RunSummary {
   readonly resultText?: string
   readonly error?: RunFailure
   readonly worktree?: RunId
+  readonly layer?: RunLayer
   readonly confinement?: RunConfinement
   readonly endsWithEdge?: true
   readonly protectedChanges?: ProtectedChanges
@@ -134,6 +136,7 @@ export const runSummaryOf = (state: RunState): RunSummary => {
     confinement,
     endsWithEdge,
     error,
+    layer,
     model,
     paused,
     protectedChanges,
@@ -149,6 +152,7 @@ export const runSummaryOf = (state: RunState): RunSummary => {
     ...(resultText === undefined ? {} : { resultText }),
     ...(error === undefined ? {} : { error }),
     ...(worktree === undefined ? {} : { worktree }),
+    ...(layer === undefined ? {} : { layer }),
     ...(confinement === undefined ? {} : { confinement }),
     ...(endsWithEdge === undefined ? {} : { endsWithEdge }),
     ...(protectedChanges === undefined ? {} : { protectedChanges }),
@@ -308,12 +312,13 @@ const end = (state: RunState, event: DraftOf<TerminalType>): Accepted | Refused 
 
 const create = (
   state: RunState,
-  { confinement, endsWithEdge, worktree }: PayloadOf<"run.created">
+  { confinement, endsWithEdge, layer, worktree }: PayloadOf<"run.created">
 ): Accepted =>
   accepted({
     ...state,
     status: "created",
     ...(worktree === undefined ? {} : { worktree: worktree.runId }),
+    ...(layer === undefined ? {} : { layer }),
     ...(confinement === undefined ? {} : { confinement }),
     ...(endsWithEdge === undefined ? {} : { endsWithEdge })
   })

@@ -167,6 +167,14 @@ const steps: ReadonlyArray<string> = [
   DROP TABLE small_inputs;
   CREATE INDEX inputs_by_run ON inputs (run_id, id);
   CREATE INDEX inputs_by_state ON inputs (state, id);
+  `,
+  // Layers of runs, by the run that owns each.
+  `
+  CREATE TABLE layers (
+    owner TEXT PRIMARY KEY NOT NULL,
+    state TEXT NOT NULL,
+    layer TEXT NOT NULL
+  ) STRICT;
   `
 ]
 

@@ -17,14 +17,15 @@ import { ChangesUnknown } from "@corral/domain/errors/Failures"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { makeFolder } from "@corral/service/MakeFolder"
 import { Context, type Duration, Effect, Exit, Fiber, Layer, Option, Schema, type Scope } from "effect"
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { lstat, readdir } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
 import { Launcher, PreparedLauncher } from "../process/Launcher.ts"
-import { git, GitFailed } from "./Git.ts"
+import type { SnapshotView } from "./CaptureInProgress.ts"
+import { attemptFiles, git, GitFailed } from "./Git.ts"
 import { pathText } from "./PathText.ts"
 import { ShadowRepository } from "./ShadowRepository.ts"
 import { type Captured, captureState } from "./SnapshotCapture.ts"
@@ -39,10 +40,16 @@ import {
 
 const late = new GitFailed({ message: "the workspace was not read in time", end: "slow" })
 
+/** A capture that is not of the workspace's folder, or may take longer. */
+interface CaptureOptions {
+  readonly limit?: Duration.Input | undefined
+  readonly view?: SnapshotView | undefined
+}
+
 class SnapshotCaptures {
   readonly #scope: Scope.Scope
   readonly #limit: Duration.Input
-  /** By the roots of workspaces. */
+  /** By the roots of workspaces, and the names of views. */
   readonly #continued = new Map<string, Fiber.Fiber<unknown, unknown>>()
 
   constructor(scope: Scope.Scope, limit: Duration.Input) {
@@ -51,11 +58,16 @@ class SnapshotCaptures {
   }
 
   /** Writes the current state into the index file `index`, if it is read in time. */
-  take(shadow: ShadowRepository, index: string): Effect.Effect<Captured, GitFailed> {
+  take(
+    shadow: ShadowRepository,
+    index: string,
+    { limit = this.#limit, view }: CaptureOptions = {}
+  ): Effect.Effect<Captured, GitFailed> {
     return Effect.suspend(() => {
       let target: string | undefined = index
-      const earlier = this.#continued.get(shadow.root)
-      const work = captureState(shadow, () => target)
+      const key = view === undefined ? shadow.root : `${shadow.root} ${view.name}`
+      const earlier = this.#continued.get(key)
+      const work = captureState(shadow, () => target, view)
       return Effect.gen({ self: this }, function* () {
         const fiber = yield* Effect.forkIn(
           earlier === undefined ? work : Effect.andThen(Fiber.await(earlier), work),
@@ -63,13 +75,15 @@ class SnapshotCaptures {
           { startImmediately: true }
         )
         const exit = yield* Fiber.await(fiber).pipe(
-          Effect.timeoutOption(this.#limit),
+          Effect.timeoutOption(limit),
           Effect.onInterrupt(() => Fiber.interrupt(fiber))
         )
         if (Option.isSome(exit))
           return yield* Exit.isSuccess(exit.value) ? exit.value : Effect.failCause(exit.value.cause)
         target = undefined
-        this.#continue(shadow.root, earlier, fiber)
+        // What shows a view ends with its user.
+        if (view === undefined) this.#continue(key, earlier, fiber)
+        else yield* Fiber.interrupt(fiber)
         return yield* late
       })
     })
@@ -77,14 +91,14 @@ class SnapshotCaptures {
 
   /** One that waited for another only ends: the other one has the result. */
   #continue(
-    root: string,
+    key: string,
     earlier: Fiber.Fiber<unknown, unknown> | undefined,
     fiber: Fiber.Fiber<unknown, unknown>
   ): void {
-    if (earlier !== undefined && this.#continued.get(root) === earlier) return fiber.interruptUnsafe()
-    this.#continued.set(root, fiber)
+    if (earlier !== undefined && this.#continued.get(key) === earlier) return fiber.interruptUnsafe()
+    this.#continued.set(key, fiber)
     fiber.addObserver(() => {
-      if (this.#continued.get(root) === fiber) this.#continued.delete(root)
+      if (this.#continued.get(key) === fiber) this.#continued.delete(key)
     })
   }
 }
@@ -133,6 +147,12 @@ const changed = async (root: string, since: bigint): Promise<ReadonlyArray<strin
 const changedSince = (root: string, since: bigint): Effect.Effect<ReadonlyArray<string>> =>
   Effect.promise(() => changed(root, since))
 
+/** A state that was taken. */
+export interface CapturedState extends Captured {
+  /** The index file. */
+  readonly index: string
+}
+
 /** Limits of snapshots. */
 export interface SnapshotLimits {
   /** Time that the start and the end of a run wait. */
@@ -151,8 +171,27 @@ export class Snapshots extends Context.Service<
     readonly before: (runId: RunId, root: string) => Effect.Effect<void>
     /** Takes the state at the run's end. */
     readonly after: (runId: RunId, root: string) => Effect.Effect<DiffSummary, ChangesUnknown>
-    /** Names of up to 100 files that changed since `mark`, ignored files included. Call it after `after`. */
-    readonly changed: (runId: RunId, root: string) => Effect.Effect<ReadonlyArray<string>>
+    /**
+     * Names of up to 100 files that changed since `mark`. Call it after `after`. `byTime`: ignored files of the workspace's folder, too, by their
+     * times.
+     */
+    readonly changed: (runId: RunId, root: string, byTime?: boolean) => Effect.Effect<ReadonlyArray<string>>
+    /** Repository with the states of a workspace; `undefined` without git. */
+    readonly repositoryOf: (root: string) => ShadowRepository | undefined
+    /** Takes a state into an index file of that repository. Fails as `slow` after the limit. */
+    readonly capture: (
+      shadow: ShadowRepository,
+      index: string,
+      options: CaptureOptions
+    ) => Effect.Effect<Captured, GitFailed>
+    /** Makes a state that was taken the one of a run's start. */
+    readonly startFrom: (runId: RunId, root: string, state: CapturedState) => Effect.Effect<void>
+    /** Makes a state that was taken the one of the run's end. */
+    readonly endWith: (
+      runId: RunId,
+      root: string,
+      state: CapturedState
+    ) => Effect.Effect<DiffSummary, ChangesUnknown>
     /** Removes the states of a run. The contents stay as long as another run's states need the repository. */
     readonly forget: (runId: RunId) => Effect.Effect<void>
     /** Up to `limit` changed files after `position`, ordered by path. */
@@ -160,7 +199,8 @@ export class Snapshots extends Context.Service<
       runId: RunId,
       root: string,
       position: string | undefined,
-      limit: number
+      limit: number,
+      view?: SnapshotView
     ) => Effect.Effect<Omit<Diff, "runId" | "nextCursor" | "requestId">, ChangesUnknown>
   }
 >()("corral/edge/Snapshots") {
@@ -200,7 +240,7 @@ class ShadowSnapshots implements Service {
   }
 
   /** The shadow repository of a workspace; `undefined` without git. */
-  private repositoryOf(root: string, launchers?: PreparedLauncher): ShadowRepository | undefined {
+  private openRepository(root: string, launchers?: PreparedLauncher): ShadowRepository | undefined {
     const { folder, program } = this
     return program === undefined
       ? undefined
@@ -212,6 +252,36 @@ class ShadowSnapshots implements Service {
     return join(this.folder, `${runId}.start`)
   }
 
+  readonly repositoryOf = (root: string): ShadowRepository | undefined => this.openRepository(root)
+
+  readonly capture = (
+    shadow: ShadowRepository,
+    index: string,
+    options: CaptureOptions
+  ): Effect.Effect<Captured, GitFailed> => this.captures.take(shadow, index, options)
+
+  readonly startFrom = (runId: RunId, root: string, state: CapturedState): Effect.Effect<void> =>
+    Effect.sync(() => {
+      const shadow = this.openRepository(root)
+      if (shadow === undefined) return
+      linkState(state.index, shadow.fileOf(runId, "before"))
+      const { leftOut } = state
+      if (leftOut.length > 0)
+        writeFileSync(shadow.fileOf(runId, "before.json"), encodeRecord({ leftOut }), { mode: 0o600 })
+    })
+
+  readonly endWith = Effect.fn("Snapshots.endWith")(
+    { self: this },
+    function* (runId: RunId, root: string, state: CapturedState) {
+      const shadow = yield* this.startOf(runId, root)
+      const { leftOut } = startRecord(shadow, runId)
+      return yield* attemptFiles(() => linkState(state.index, shadow.fileOf(runId, "after"))).pipe(
+        Effect.andThen(storeComparison(shadow, runId, [...leftOut, ...state.leftOut])),
+        Effect.catch((failure) => this.failUnknown(runId, root, failure))
+      )
+    }
+  )
+
   readonly mark = Effect.fn("Snapshots.mark")({ self: this }, function* (runId: RunId) {
     const since = touch(this.startFile(runId))
     // The file system's clock advances in steps: wait for the next step.
@@ -219,7 +289,7 @@ class ShadowSnapshots implements Service {
   })
 
   readonly before = Effect.fn("Snapshots.before")({ self: this }, function* (runId: RunId, root: string) {
-    const shadow = this.repositoryOf(root, this.launchers)
+    const shadow = this.openRepository(root, this.launchers)
     if (shadow === undefined) return
     const record = yield* this.captures
       .take(shadow, shadow.fileOf(runId, "before"))
@@ -244,7 +314,7 @@ class ShadowSnapshots implements Service {
 
   /** The repository with the state of the run's start. */
   private startOf(runId: RunId, root: string): Effect.Effect<ShadowRepository, ChangesUnknown> {
-    const shadow = this.repositoryOf(root)
+    const shadow = this.openRepository(root)
     if (shadow === undefined) return unknown({ reason: "no_git" })
     return existsSync(shadow.fileOf(runId, "before"))
       ? Effect.succeed(shadow)
@@ -273,15 +343,19 @@ class ShadowSnapshots implements Service {
     return Effect.flatMap(this.unknownBy(runId, root, failure), unknown)
   }
 
-  readonly changed = Effect.fn("Snapshots.changed")({ self: this }, function* (runId: RunId, root: string) {
-    const shadow = this.repositoryOf(root)
+  readonly changed = Effect.fn("Snapshots.changed")({ self: this }, function* (
+    runId: RunId,
+    root: string,
+    byTime = true
+  ) {
+    const shadow = this.openRepository(root)
     const since = statSync(this.startFile(runId), { bigint: true, throwIfNoEntry: false })?.ctimeNs
     const comparison = shadow === undefined ? undefined : storedComparison(shadow, runId)
     const inSnapshot =
       shadow === undefined || comparison === undefined
         ? new Set<string>()
         : shadow.pathsOf(shadow.fileOf(runId, "after"))
-    const touched = since === undefined ? [] : yield* changedSince(root, since)
+    const touched = since === undefined || !byTime ? [] : yield* changedSince(root, since)
     // The comparison covers the files of the snapshot. For the others, only their times are known.
     const others = touched.filter((path) => !inSnapshot.has(path))
     const compared = (comparison?.files ?? []).flatMap(({ fromPath, path }) => [
@@ -307,10 +381,10 @@ class ShadowSnapshots implements Service {
 
   readonly diff = Effect.fn("Snapshots.diff")(
     { self: this },
-    function* (runId: RunId, root: string, position: string | undefined, limit: number) {
+    function* (runId: RunId, root: string, position: string | undefined, limit: number, view?: SnapshotView) {
       const shadow = yield* this.startOf(runId, root)
       const compareNow = this.captures
-        .take(shadow, shadow.fileOf(runId, "now"))
+        .take(shadow, shadow.fileOf(runId, "now"), { view })
         .pipe(
           Effect.flatMap(({ leftOut }) =>
             compareWithNow(shadow, runId, [...startRecord(shadow, runId).leftOut, ...leftOut])
@@ -326,6 +400,13 @@ class ShadowSnapshots implements Service {
       return yield* page.pipe(Effect.catch((failure) => this.failUnknown(runId, root, failure)))
     }
   )
+}
+
+/** Gives a state another name. */
+const linkState = (index: string, name: string): void => {
+  makeFolder(dirname(name))
+  rmSync(name, { force: true })
+  linkSync(index, name)
 }
 
 /** What a run's start leaves besides its state. */

@@ -12,7 +12,7 @@ import {
   SchemaValidationFailed,
   WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
-import { modesIn, needsWorktree } from "@corral/domain/offer/Offer"
+import { modesIn, needsIsolation } from "@corral/domain/offer/Offer"
 import type { CreateRun, RunMode } from "@corral/domain/run/Run"
 import { runtimeRemedyOf } from "@corral/domain/run/RuntimeRemedy"
 import { findBudgetRefusal } from "../device/OfferedAgent.ts"
@@ -69,9 +69,9 @@ export const findOfferRefusal = (
     return modeRefusal(`The workspace's policy does not grant the mode ${mode}.`, mode, workspace.modes)
   if (agent.modes?.includes(mode) === false)
     return modeRefusal(`${agent.label} does not run in the mode ${mode}.`, mode, agent.modes)
-  if (resume === undefined && needsWorktree(agent, mode, isolation))
+  if (resume === undefined && needsIsolation(agent, mode, isolation ?? workspace.isolation))
     return new PermissionDenied({
-      message: `${agent.label} does not ask for approval before it acts, so in ask it runs only in a worktree.`,
+      message: `${agent.label} does not ask for approval before it acts, so in ask it runs only in a worktree or a layer.`,
       details: { reason: "isolation", mode }
     })
   if (resume !== undefined && !agent.capabilities.resume)
