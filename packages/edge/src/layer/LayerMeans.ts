@@ -6,7 +6,7 @@
 import type { LayerReadiness } from "@corral/domain/http/Health"
 import type { LayerMeans } from "@corral/domain/run/Run"
 import { makeFolder } from "@corral/service/MakeFolder"
-import { Effect } from "effect"
+import { Context, Effect } from "effect"
 import { randomUUID } from "node:crypto"
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -14,6 +14,11 @@ import { removeFolder } from "../process/TemporaryFolder.ts"
 import { canShareBlocks } from "./LayerCopy.ts"
 import { mountLayer, type MountPrograms, mountPrograms } from "./LayerMounts.ts"
 import { layerPlaces } from "./LayerRows.ts"
+
+/** Programs that mount layers; `undefined` if this machine lacks one. */
+export const LayerPrograms = Context.Reference<MountPrograms | undefined>("corral/edge/LayerPrograms", {
+  defaultValue: mountPrograms
+})
 
 interface MachineMeans {
   readonly canMount: boolean
@@ -91,13 +96,10 @@ export class LayerChecks {
     this.#machine = machine
   }
 
-  static make(home: string): Effect.Effect<LayerChecks> {
-    const programs = mountPrograms()
-    return Effect.map(
-      Effect.cached(tryAll(home, programs)),
-      (machine) => new LayerChecks(home, programs, machine)
-    )
-  }
+  static readonly make = Effect.fnUntraced(function* (home: string): Effect.fn.Return<LayerChecks> {
+    const programs = yield* LayerPrograms
+    return new LayerChecks(home, programs, yield* Effect.cached(tryAll(home, programs)))
+  })
 
   get readiness(): Effect.Effect<Omit<LayerReadiness, "enforced">> {
     return Effect.map(this.#machine, ({ canMount, canShare, problem }) => ({

@@ -255,7 +255,7 @@ class EdgeLayers implements Service {
         NOTICE_AFTER
       )
       const states = yield* Effect.mapError(this.statesOf(row), ({ message }) => notMade(message))
-      const opened = row.state === "making" ? this.make(row, states, mark) : this.continueIn(row, states, id, mark)
+      const opened = row.state === "making" ? this.make(row, states, mark) : this.continueIn(row, states, mark)
       yield* Effect.raceFirst(opened, Effect.andThen(slow, Effect.never)).pipe(
         Effect.andThen(
           this.snapshots.startFrom(id, row.root, { index: states.file("result"), leftOut: row.incomplete })
@@ -479,7 +479,7 @@ class EdgeLayers implements Service {
         row.means === "overlayfs"
           ? states.begin(leftOut, undefined)
           : Effect.scoped(Effect.flatMap(this.view(row, "read"), (view) => states.begin(leftOut, view)))
-      yield* this.change({ ...row, state: "kept", captured: row.owner }, yield* begun)
+      yield* this.change({ ...row, state: "kept" }, yield* begun)
     }
   )
 
@@ -499,7 +499,7 @@ class EdgeLayers implements Service {
 
   private readonly continueIn = Effect.fnUntraced(
     { self: this },
-    function* (row: LayerRow, states: LayerStates, id: RunId, mark: Readonly<Record<string, string>>) {
+    function* (row: LayerRow, states: LayerStates, mark: Readonly<Record<string, string>>) {
       const before = row.runs.at(-2)
       if (row.captured !== before) yield* this.capture(row, before)
       const repository = this.repositoryOf(row, mark)
@@ -507,7 +507,7 @@ class EdgeLayers implements Service {
       const merged = yield* states.merge((use) =>
         Effect.scoped(Effect.flatMap(this.view(row, "write"), (view) => use(this.topOf(row, view))))
       )
-      yield* this.change({ ...row, captured: id }, merged ?? {})
+      if (merged !== undefined) yield* this.change({ ...row, ...(before === undefined ? {} : { captured: before }) }, merged)
     }
   )
 

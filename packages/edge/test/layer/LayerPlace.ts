@@ -7,7 +7,8 @@ import { mkdirSync, realpathSync } from "node:fs"
 import { join } from "node:path"
 import { Confinement } from "../../src/confinement/Confinement.ts"
 import { isolatedGitLayer } from "../../src/confinement/IsolatedGit.ts"
-import { LayerChecks } from "../../src/layer/LayerMeans.ts"
+import { LayerChecks, LayerPrograms } from "../../src/layer/LayerMeans.ts"
+import type { MountPrograms } from "../../src/layer/LayerMounts.ts"
 import { findLayer } from "../../src/layer/LayerRows.ts"
 import { Layers } from "../../src/layer/Layers.ts"
 import { Store } from "../../src/store/Store.ts"
@@ -30,9 +31,9 @@ export const canOverlay = await Effect.runPromise(
 )
 
 /** Layers whose runs are confined. */
-export const layerServices = ({ home }: Place) =>
+export const layerServices = ({ home }: Place, programs: MountPrograms | undefined) =>
   Layers.layer.pipe(
-    Layer.provide(isolatedGitLayer),
+    Layer.provide([isolatedGitLayer, Layer.succeed(LayerPrograms, programs)]),
     Layer.provideMerge([Confinement.layer, Snapshots.layer]),
     Layer.provide(
       configLayer(home, { confinement: "required", environment: { PATH, HOME: join(home, "..", "user") } })
