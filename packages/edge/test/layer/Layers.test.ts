@@ -1,11 +1,13 @@
-import { assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFileSync } from "node:child_process"
-import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { mountPrograms, type MountPrograms } from "../../src/layer/LayerMounts.ts"
 import { Layers } from "../../src/layer/Layers.ts"
 import { folderContents } from "../../src/confinement/probe/EscapeScene.ts"
+import { writeProgram } from "../Folder.ts"
 import { canConfine } from "../confinement/CanConfine.ts"
 import { commitAll, git, place, type Place, repository } from "../workspace/Repository.ts"
 import { canOverlay, layerServices, nextTurn, type OpenLayer, openLayer, rowOf, runInLayer } from "./LayerPlace.ts"
@@ -67,9 +69,20 @@ const inPlace = <E>(
     yield* Effect.provide(body(at), layerServices(at, programs))
   }).pipe(Effect.scoped)
 
+/** Programs of a machine whose kernel mounts no overlays. */
+const withoutOverlays = (): MountPrograms | undefined => {
+  const programs = mountPrograms()
+  if (programs === undefined) return undefined
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "corral-mount-")))
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  const script = `case "$*" in *overlay*) exit 1;; esac\nexec ${programs.mount} "$@"`
+  return { ...programs, mount: writeProgram(join(folder, "mount"), script) }
+}
+
 const kinds: ReadonlyArray<readonly [string, MountPrograms | undefined, boolean]> = [
   ["overlay", mountPrograms(), canOverlay],
-  ["copy", undefined, true]
+  ["copy", withoutOverlays(), true],
+  ["copy without mounts", undefined, true]
 ]
 
 for (const [kind, programs, isPossible] of kinds)
