@@ -2,7 +2,12 @@
  * Texts of `corral doctor`, `corral doctor --upgrade` and `corral hub doctor`: one line per finding, with a mark before it and a hint after it,
  * and a heading per part of the database.
  */
-import type { ConfinementReadiness, HealthProblem, LayerReadiness, LinkReadiness } from "@corral/domain/http/Health"
+import type {
+  ConfinementReadiness,
+  HealthProblem,
+  LayerReadiness,
+  LinkReadiness
+} from "@corral/domain/http/Health"
 import { isReady } from "@corral/domain/offer/Offer"
 import type { HolderFound } from "@corral/edge/holder/HolderControl"
 import type { DatabaseFinding } from "@corral/hub/inspection/DatabaseFinding"
@@ -147,7 +152,8 @@ const meansTexts: Readonly<Record<LayerReadiness["means"], string>> = {
 
 const layerLine = ({ hint, mark, optional }: ReportStyle, layers: LayerReadiness): string => {
   const { enforced, hint: remedy, means, problem } = layers
-  if (!enforced) return `${optional} Layers off.${hint("Isolation in layers needs runs that bubblewrap confines.")}`
+  if (!enforced)
+    return `${optional} Layers off.${hint("Isolation in layers needs runs that bubblewrap confines.")}`
   const text = `Layers by ${meansTexts[means]}`
   return problem === undefined
     ? `${mark(true)} ${text}`

@@ -6,6 +6,7 @@
  */
 import { readFileSync } from "node:fs"
 import { join, relative } from "node:path"
+import { unescapedPath } from "../process/ControlGroup.ts"
 import { isWithin } from "../workspace/PathContainment.ts"
 import type { Mount } from "./Mount.ts"
 
@@ -30,35 +31,34 @@ interface MountPoint {
   readonly path: string
 }
 
-/** Characters that the kernel writes as octal numbers. */
-const decoded = (text: string): string =>
-  text.replaceAll(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)))
-
 /** Mount points in a `mountinfo`, in the order in which they were made. */
 const mountPoints = (mountinfo: string): ReadonlyArray<MountPoint> =>
   mountinfo.split("\n").flatMap((line) => {
     const [, , device, root, path] = line.split(" ")
     return device === undefined || root === undefined || path === undefined
       ? []
-      : [{ device, root: decoded(root), path: decoded(path) }]
+      : [{ device, root: unescapedPath(root), path: unescapedPath(path) }]
   })
 
 /** Other paths that show the folder, a part of it, or a folder around it. */
 export const otherPathsOf = (root: string, mountinfo: string): ReadonlyArray<string> => {
   const points = mountPoints(mountinfo)
-  const own = points
+  const around = points
     .filter(({ path }) => isWithin(path, root))
-    .reduce<MountPoint | undefined>((best, each) => (best !== undefined && best.path.length > each.path.length ? best : each), undefined)
-  if (own === undefined) return []
-  const inSystem = join(own.root, relative(own.path, root))
+    .reduce<MountPoint | undefined>(
+      (best, each) => (best !== undefined && best.path.length > each.path.length ? best : each),
+      undefined
+    )
+  if (around === undefined) return []
+  const inSystem = join(around.root, relative(around.path, root))
   return points.flatMap((point) => {
-    if (point === own || point.device !== own.device) return []
+    if (point === around || point.device !== around.device) return []
     const path = isWithin(point.root, inSystem)
       ? join(point.path, relative(point.root, inSystem))
       : isWithin(inSystem, point.root)
         ? point.path
         : undefined
-    // Below the workspace's own path, the layer is seen.
+    // Below the workspace's around path, the layer is seen.
     return path === undefined || isWithin(root, path) ? [] : [path]
   })
 }

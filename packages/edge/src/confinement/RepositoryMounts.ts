@@ -112,7 +112,7 @@ export const runRepositoryMounts = (
 ]
 
 /**
- * Mounts of the repository of a run in a layer, at the place of the workspace's. The objects of that are at other paths. Without one of its own,
+ * Mounts of the repository of a run in a layer, at the place of the workspace's. The objects of that are at other paths. Without a separate one,
  * the run sees a repository outside the workspace as it is, read-only.
  */
 export const layerRepositoryMounts = (
@@ -124,7 +124,11 @@ export const layerRepositoryMounts = (
   const { folder, objects } = repository
   const mounts = isWritable ? writable(folder) : [{ kind: "read", path: folder } as const]
   return [
-    ...mounts.map((mount): Mount => ({ ...mount, path: join(root, ".git", relative(folder, mount.path)), source: mount.path })),
+    ...mounts.map((mount): Mount => ({
+      ...mount,
+      path: join(root, ".git", relative(folder, mount.path)),
+      source: mount.path
+    })),
     ...objects.map(({ path, real }): Mount => ({ kind: "read", path, source: real }))
   ]
 }

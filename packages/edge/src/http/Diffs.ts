@@ -33,10 +33,13 @@ export const diffs = HttpApiBuilder.group(
         const totals = { additions: 0, deletions: 0 }
         const list = { principal: LOCAL_PRINCIPAL, filter: `diff ${runId}`, cursor, limit }
         const page = yield* pageOf(list, byPath, (position, limit) =>
-          Effect.map(diffOfRun({ layers, snapshots }, { run, root, position, limit }), ({ items, ...rest }) => {
-            Object.assign(totals, rest)
-            return items
-          })
+          Effect.map(
+            diffOfRun({ layers, snapshots }, { run, root, position, limit }),
+            ({ items, ...rest }) => {
+              Object.assign(totals, rest)
+              return items
+            }
+          )
         )
         return { ...page, runId, ...totals }
       }, withErrorObject)

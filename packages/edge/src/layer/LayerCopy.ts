@@ -5,7 +5,18 @@
  */
 import { Effect } from "effect"
 import { constants } from "node:fs"
-import { chmod, copyFile, lstat, mkdir, readdir, readlink, rm, symlink, utimes, writeFile } from "node:fs/promises"
+import {
+  chmod,
+  copyFile,
+  lstat,
+  mkdir,
+  readdir,
+  readlink,
+  rm,
+  symlink,
+  utimes,
+  writeFile
+} from "node:fs/promises"
 import { join } from "node:path"
 
 /** Files that are copied at the same time. */

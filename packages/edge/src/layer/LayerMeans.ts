@@ -90,7 +90,11 @@ export class LayerChecks {
   /** Whether an overlay can be mounted over a workspace, by its path. */
   readonly #workspaces = new Map<string, boolean>()
 
-  private constructor(home: string, programs: MountPrograms | undefined, machine: Effect.Effect<MachineMeans>) {
+  private constructor(
+    home: string,
+    programs: MountPrograms | undefined,
+    machine: Effect.Effect<MachineMeans>
+  ) {
     this.#home = home
     this.programs = programs
     this.#machine = machine

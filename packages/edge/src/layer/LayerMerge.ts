@@ -5,7 +5,18 @@
  * conflict. Of a conflict the layer's version and the earlier base stay. No part of a path is followed if it is a link.
  */
 import { Effect } from "effect"
-import { constants, lstatSync, openSync, closeSync, mkdirSync, readFileSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs"
+import {
+  constants,
+  lstatSync,
+  openSync,
+  closeSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync
+} from "node:fs"
 import { join } from "node:path"
 import { attemptFiles, type GitFailed } from "../workspace/Git.ts"
 import {
@@ -74,11 +85,7 @@ const setEntry = (state: Map<string, StateEntry>, path: string, entry: StateEntr
 }
 
 /** The state with the entries of another one at these paths. */
-export const withEntriesOf = (
-  state: TreeState,
-  other: TreeState,
-  paths: Iterable<string>
-): TreeState => {
+export const withEntriesOf = (state: TreeState, other: TreeState, paths: Iterable<string>): TreeState => {
   const next = new Map(state)
   for (const path of paths) setEntry(next, path, other.get(path))
   return next
@@ -100,7 +107,11 @@ const placeOf = (top: string, path: string, isMade: boolean): Buffer | undefined
 }
 
 /** Writes a file, or removes it. Returns whether it could. */
-const putFile = (top: string, path: string, file: { readonly mode: number; readonly content: Buffer } | undefined): boolean => {
+const putFile = (
+  top: string,
+  path: string,
+  file: { readonly mode: number; readonly content: Buffer } | undefined
+): boolean => {
   const place = placeOf(top, path, file !== undefined)
   if (place === undefined) return file === undefined
   const stat = lstatSync(place, { throwIfNoEntry: false })

@@ -1,5 +1,5 @@
 /**
- * Mounts of layers, in a user and a mount namespace of their own: overlayfs over the workspace's own path, or a bind of a copy there. Programs
+ * Mounts of layers, each in a user namespace and a mount namespace: overlayfs over the workspace's own path, or a bind of a copy there. Programs
  * of the system make them; the kernel removes them with the last process of the namespace.
  *
  * Guarantees: options contain no path of a user, so no name changes their meaning.
@@ -50,6 +50,8 @@ const OVERLAY =
   'cd "$1" && "$2" --rbind "$3" lower && "$2" -t overlay overlay -o "$4" "$3" || exit 120; cd / && shift 4 && exec "$@"'
 const BIND = 'cd "$1" && "$2" --bind copy "$3" || exit 120; cd / && shift 4 && exec "$@"'
 
+const NAMESPACES = ["--user", "--map-root-user", "--mount", "--", "/bin/sh", "-c"]
+
 /** The command with the layer at the path of its workspace. It is root in its namespace: of files, it has the rights of the Edge's user. */
 export const mounted = (
   { mount, unshare }: MountPrograms,
@@ -58,8 +60,13 @@ export const mounted = (
 ): IsolatedCommand => ({
   file: unshare,
   args: [
-    ...["--user", "--map-root-user", "--mount", "--", "/bin/sh", "-c"],
-    ...[kind === "copy" ? BIND : OVERLAY, "sh", folder, mount, root, kind === "copy" ? "" : OPTIONS[kind]],
+    ...NAMESPACES,
+    kind === "copy" ? BIND : OVERLAY,
+    "sh",
+    folder,
+    mount,
+    root,
+    kind === "copy" ? "" : OPTIONS[kind],
     file,
     ...args
   ]
@@ -76,7 +83,7 @@ export interface MountedLayer {
 const READY = "ready"
 const KEEP = `printf ${READY} && exec cat`
 const WAIT = "30 seconds"
-const ENTER = 'cd "$1" && shift && exec "$@"'
+const ENTER = ["--user", "--mount", "--", "/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh"]
 
 /** Mounts a layer until the scope closes, or this process ends. Fails with a phrase. */
 export const mountLayer = (
@@ -89,11 +96,7 @@ export const mountLayer = (
       at: (path) => `/proc/${pid}/root${path}`,
       enter: (folder) => (command) => ({
         file: programs.nsenter,
-        args: [
-          ...["--target", String(pid), "--user", "--mount", "--", "/bin/sh", "-c", ENTER, "sh", folder],
-          command.file,
-          ...command.args
-        ]
+        args: ["--target", String(pid), ...ENTER, folder, command.file, ...command.args]
       })
     })
   )
@@ -115,20 +118,18 @@ const startHolder = (programs: MountPrograms, layer: LayerMount): Effect.Effect<
     child.stdin.on("error", () => undefined)
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       output += text
-      if (output === READY && pid !== undefined)
-        resume(Effect.succeed({ pid, end: endOf(child) }))
+      if (output === READY && pid !== undefined) resume(Effect.succeed({ pid, end: endOf(child) }))
     })
     child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr = (stderr + text).slice(0, 1_000)))
     child.once("error", (error) => resume(Effect.fail(error.message)))
     child.once("close", () => resume(Effect.fail(stderr.trim().split("\n", 1)[0] || "the mount failed")))
     return endOf(child)
-  }).pipe(
-    Effect.timeoutOrElse({ duration: WAIT, orElse: () => Effect.fail("the mount took too long") })
-  )
+  }).pipe(Effect.timeoutOrElse({ duration: WAIT, orElse: () => Effect.fail("the mount took too long") }))
 
 const endOf = (child: ReturnType<typeof spawn>): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
-    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return resume(Effect.void)
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null)
+      return resume(Effect.void)
     child.once("exit", () => resume(Effect.void))
     child.kill("SIGKILL")
   })

@@ -2,7 +2,7 @@
 import type { ChangesUnknown } from "@corral/domain/errors/Failures"
 import type { Run } from "@corral/domain/run/Run"
 import { isTerminal } from "@corral/domain/run/RunEnd"
-import { Effect } from "effect"
+import type { Effect } from "effect"
 import type { Snapshots } from "../workspace/Snapshots.ts"
 import type { Layers } from "./Layers.ts"
 
@@ -30,6 +30,4 @@ export const withRunFolder = <A, E>(
   root: string,
   use: (folder: string) => Effect.Effect<A, E>
 ): Effect.Effect<A, E | ChangesUnknown> =>
-  layer === undefined
-    ? use(root)
-    : layers.withFiles(layer.owner, ({ at, folder }) => use(folder ?? at(root)))
+  layer === undefined ? use(root) : layers.withFiles(layer.owner, ({ at, folder }) => use(folder ?? at(root)))

@@ -12,7 +12,11 @@ import { git, type GitFailed } from "../workspace/Git.ts"
 import { gitFolderOf } from "../workspace/GitFolder.ts"
 import type { GitIsolation } from "../workspace/GitIsolation.ts"
 import { mayBorrowForRun } from "../workspace/NewRepository.ts"
-import { type ObjectFolder, objectFoldersOf, readWorkspaceRepository } from "../workspace/WorkspaceRepository.ts"
+import {
+  type ObjectFolder,
+  objectFoldersOf,
+  readWorkspaceRepository
+} from "../workspace/WorkspaceRepository.ts"
 import { WorktreeCheckout } from "../workspace/WorktreeCheckout.ts"
 import { runRepositoryOf, storeOf } from "../workspace/WorktreeRows.ts"
 import type { LayerRow } from "./LayerRows.ts"
@@ -81,7 +85,10 @@ export class LayerRepository {
   }
 
   get files(): LayerRepositoryFiles {
-    const objects = objectFoldersOf(this.#repository).map(({ real }) => ({ path: this.#borrowed(real), real }))
+    const objects = objectFoldersOf(this.#repository).map(({ real }) => ({
+      path: this.#borrowed(real),
+      real
+    }))
     return { folder: runRepositoryOf(this.#folder), objects }
   }
 

@@ -3,14 +3,12 @@ import type { ChangesUnknown } from "@corral/domain/errors/Failures"
 import type { WorktreeCommit } from "@corral/domain/run/Worktree"
 import { Effect } from "effect"
 import { type ChangeSource, changeSetIdOf } from "../change/ChangeSource.ts"
-import type { ShadowRepository } from "../workspace/ShadowRepository.ts"
 import { type LayerRow, patchLayer } from "./LayerRows.ts"
 import { type LayerStates, unknownChanges } from "./LayerStates.ts"
 
 export interface LayerSourceOptions {
   readonly row: LayerRow
   readonly states: LayerStates
-  readonly shadow: ShadowRepository
   /** Stores the result if that is due. */
   readonly settled: Effect.Effect<void, ChangesUnknown>
   /** Takes the result again. */
@@ -25,7 +23,6 @@ export const sourceOfLayer = ({
   commits,
   row,
   settled,
-  shadow,
   states,
   withTop
 }: LayerSourceOptions): ChangeSource => {
@@ -37,7 +34,7 @@ export const sourceOfLayer = ({
     isolation: "overlay",
     root,
     runs,
-    shadow,
+    shadow: states.shadow,
     trees: Effect.gen(function* () {
       yield* settled
       return { base: yield* tree(states.baseTree), result: yield* tree(states.resultTree), incomplete }

@@ -13,10 +13,17 @@ import type { IgnoredFolder } from "../change/ChangeSource.ts"
 import type { SnapshotView } from "../workspace/CaptureInProgress.ts"
 import { folderEntries } from "../workspace/FolderEntries.ts"
 import { attemptFiles, type GitFailed } from "../workspace/Git.ts"
-import { pathText } from "../workspace/PathText.ts"
+import { bytePath, pathText } from "../workspace/PathText.ts"
 import type { ShadowRepository } from "../workspace/ShadowRepository.ts"
 import type { CapturedState, Snapshots } from "../workspace/Snapshots.ts"
-import { differingPaths, mergeEdits, readState, type TreeState, withEntriesOf, writeState } from "./LayerMerge.ts"
+import {
+  differingPaths,
+  mergeEdits,
+  readState,
+  type TreeState,
+  withEntriesOf,
+  writeState
+} from "./LayerMerge.ts"
 import { type LayerChange, layerPlaces, type LayerRow } from "./LayerRows.ts"
 
 type StateName = "seen" | "now" | "base" | "raw" | "result"
@@ -63,7 +70,11 @@ export class LayerStates {
   /** The base and the result of a new layer. A copy may have what changed while it was made. */
   readonly begin = Effect.fnUntraced(
     { self: this },
-    function* (this: LayerStates, leftOut: ReadonlyArray<string>, view: SnapshotView | undefined): Effect.fn.Return<LayerChange, GitFailed> {
+    function* (
+      this: LayerStates,
+      leftOut: ReadonlyArray<string>,
+      view: SnapshotView | undefined
+    ): Effect.fn.Return<LayerChange, GitFailed> {
       const { shadow } = this.#options
       if (view === undefined) {
         yield* attemptFiles(() => this.#link("seen", "result"))
@@ -82,7 +93,10 @@ export class LayerStates {
       const base = yield* this.baseIndex
       yield* attemptFiles(() => {
         const raw = this.file("raw")
-        const foreign = this.#isOverlay && !isSameFile(raw, base) ? this.#foreign(readState(base), readState(raw)) : undefined
+        const foreign =
+          this.#isOverlay && !isSameFile(raw, base)
+            ? this.#foreign(readState(base), readState(raw))
+            : undefined
         if (foreign === undefined) this.#link("raw", "result")
         else {
           rmSync(this.file("result"), { force: true })
@@ -187,7 +201,10 @@ export class LayerStates {
       }
     }
     walk("")
-    return [...counts].toSorted().slice(0, MAX_FOLDERS).map(([folder, count]) => ({ folder, count }))
+    return [...counts]
+      .toSorted()
+      .slice(0, MAX_FOLDERS)
+      .map(([folder, count]) => ({ folder, count }))
   }
 
   /** Removes everything of the layer from the shadow repository. */
@@ -204,7 +221,10 @@ export class LayerStates {
     return this.#options.row.means === "overlayfs"
   }
 
-  #take(name: StateName, view?: SnapshotView): Effect.Effect<{ readonly leftOut: ReadonlyArray<string> }, GitFailed> {
+  #take(
+    name: StateName,
+    view?: SnapshotView
+  ): Effect.Effect<{ readonly leftOut: ReadonlyArray<string> }, GitFailed> {
     const { shadow, snapshots } = this.#options
     return snapshots.capture(shadow, this.file(name), { limit: START_LIMIT, view })
   }
@@ -220,7 +240,7 @@ export class LayerStates {
     const isForeign = (path: string): boolean => {
       if (this.#isInUpper(path)) return false
       // A file that the overlay hides was deleted by a run, with its folder.
-      return raw.has(path) || exists(placeIn(root, path)) === undefined
+      return raw.has(path) || exists(bytePath(root, path)) === undefined
     }
     const paths = differingPaths(base, raw).filter(isForeign)
     return paths.length === 0 ? undefined : withEntriesOf(raw, base, paths)
@@ -231,16 +251,13 @@ export class LayerStates {
     const { upper } = layerPlaces(this.#options.folder)
     const names = path.split("/")
     for (let depth = 1; depth <= names.length; depth++) {
-      const stat = exists(placeIn(upper, names.slice(0, depth).join("/")))
+      const stat = exists(bytePath(upper, names.slice(0, depth).join("/")))
       if (stat === undefined) return false
       if (depth === names.length || !stat.isDirectory()) return true
     }
     return false
   }
 }
-
-const placeIn = (top: string, path: string): Buffer =>
-  Buffer.concat([Buffer.from(`${top}/`), Buffer.from(path, "latin1")])
 
 const isSameFile = (one: string, other: string): boolean => {
   const [a, b] = [one, other].map((file) => statSync(file, { bigint: true, throwIfNoEntry: false }))

@@ -7,50 +7,53 @@
  *
  * Does not: write the workspace, or decide what reaches it.
  */
-import { ChangesUnknown, Conflict, NotFound, Overloaded, SchemaValidationFailed } from "@corral/domain/errors/Failures"
+import {
+  ChangesUnknown,
+  Conflict,
+  NotFound,
+  Overloaded,
+  type SchemaValidationFailed
+} from "@corral/domain/errors/Failures"
 import type { LayerReadiness } from "@corral/domain/http/Health"
 import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { LayerMeans, Run, RunFailure, RunLayer } from "@corral/domain/run/Run"
 import type { WorktreeCommit } from "@corral/domain/run/Worktree"
 import { makeFolder } from "@corral/service/MakeFolder"
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
-import { chmodSync, existsSync, realpathSync, statSync } from "node:fs"
+import { existsSync, realpathSync } from "node:fs"
 import { statfs } from "node:fs/promises"
-import { join, resolve } from "node:path"
+import { resolve } from "node:path"
 import type { ChangeSource } from "../change/ChangeSource.ts"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
-import { removeFolder } from "../process/TemporaryFolder.ts"
 import { Store, type StoreFailed, type Write } from "../store/Store.ts"
 import type { SnapshotView } from "../workspace/CaptureInProgress.ts"
 import { forgetEdgeRefs } from "../workspace/EdgeRefs.ts"
-import { GitFailed, attemptFiles } from "../workspace/Git.ts"
+import type { GitFailed } from "../workspace/Git.ts"
 import { GitIsolation } from "../workspace/GitIsolation.ts"
 import { isWithin } from "../workspace/PathContainment.ts"
 import type { DiffSummary } from "../workspace/SnapshotComparison.ts"
 import { Snapshots } from "../workspace/Snapshots.ts"
-import { copyTree } from "./LayerCopy.ts"
+import { notIsolated } from "../workspace/WorktreePlan.ts"
+import { logFailure, notResumed } from "../workspace/Worktrees.ts"
+import type { LayerFiles } from "./LayerFiles.ts"
 import { LayerChecks } from "./LayerMeans.ts"
-import { type LayerMount, mounted, mountLayer } from "./LayerMounts.ts"
-import { LayerRepository, layerCommit } from "./LayerRepository.ts"
+import { type LayerRepository, layerCommit } from "./LayerRepository.ts"
 import {
-  dropLayer,
   findLayer,
   forgetLayer,
   layerFolder,
   layerOf,
-  type LayerChange,
   layerPlaces,
   type LayerRow,
   layersInUse,
   pageOfLayers,
-  patchLayer,
   putLayer,
   unsettledLayers
 } from "./LayerRows.ts"
 import { sourceOfLayer } from "./LayerSource.ts"
-import { LayerStates, unknownChanges, viewNameOf } from "./LayerStates.ts"
-import type { LayerFiles } from "./LayerFiles.ts"
+import { unknownChanges } from "./LayerStates.ts"
+import { type LayerTools, LayerWork } from "./LayerWork.ts"
 
 /** A run that wants a layer. */
 export interface LayerRequest {
@@ -133,15 +136,15 @@ export class Layers extends Context.Service<
       const config = yield* EdgeConfig
       makeFolder(config.home)
       const home = realpathSync(config.home)
-      return new EdgeLayers(
+      const tools: LayerTools = {
         home,
-        yield* Store,
-        yield* Clock.Clock,
-        yield* Snapshots,
-        yield* GitIsolation,
-        findProgram("git", config.environment["PATH"]),
-        yield* LayerChecks.make(home)
-      )
+        store: yield* Store,
+        snapshots: yield* Snapshots,
+        isolation: yield* GitIsolation,
+        program: findProgram("git", config.environment["PATH"]),
+        checks: yield* LayerChecks.make(home)
+      }
+      return new EdgeLayers(tools, yield* Clock.Clock)
     })
   )
 }
@@ -155,64 +158,47 @@ const NOTICE_AFTER = "5 seconds"
 const NOTICE =
   "The start waits for a snapshot of the workspace, against which the changes of this run are shown. Cancel the run to stop waiting."
 
-const refused = (path: string, message: string) =>
-  new SchemaValidationFailed({ details: { issues: [{ path, message }] } })
-
 const inUse = new Conflict({ message: "A run is using the layer." })
-const unknownFiles = (detail: string) =>
+const unknownFiles = ({ message: detail }: GitFailed) =>
   new ChangesUnknown({ details: { reason: "failed", detail } })
 const noStart = new ChangesUnknown({ details: { reason: "no_start" } })
 
-const notMade = (cause: string): RunFailure => ({
+const notMade = ({ message }: { readonly message: string }): RunFailure => ({
   code: "internal",
-  message: `The layer of the run could not be made: ${cause}.`,
+  message: `The layer of the run could not be made: ${message}.`,
   details: { reason: "layer_failed" }
 })
 
 class EdgeLayers implements Service {
-  private readonly home: string
+  private readonly tools: LayerTools
   private readonly store: Store["Service"]
   private readonly clock: Clock.Clock
-  private readonly snapshots: Snapshots["Service"]
-  private readonly isolation: GitIsolation
-  private readonly program: string | undefined
-  private readonly checks: LayerChecks
   /** Owners whose layer is being entered or removed. */
   private readonly claimed = new Set<RunId>()
 
-  constructor(
-    home: string,
-    store: Store["Service"],
-    clock: Clock.Clock,
-    snapshots: Snapshots["Service"],
-    isolation: GitIsolation,
-    program: string | undefined,
-    checks: LayerChecks
-  ) {
-    this.home = home
-    this.store = store
+  constructor(tools: LayerTools, clock: Clock.Clock) {
+    this.tools = tools
+    this.store = tools.store
     this.clock = clock
-    this.snapshots = snapshots
-    this.isolation = isolation
-    this.program = program
-    this.checks = checks
   }
 
   get readiness(): Effect.Effect<Omit<LayerReadiness, "enforced">> {
-    return this.checks.readiness
+    return this.tools.checks.readiness
   }
 
   readonly plan = Effect.fn("Layers.plan")(
     { self: this },
     function* ({ enforced, id, root, workspace }: LayerRequest) {
+      const { checks, home, program } = this.tools
       yield* this.requireSpace
-      if (isWithin(root, resolve(this.home)))
-        return yield* refused("isolation", "The Edge's own folder lies in this workspace: a layer would, too.")
-      if (this.program === undefined)
-        return yield* refused("isolation", "A layer needs git, which is not installed where this Edge runs.")
-      const means = yield* this.checks.meansFor(root, enforced)
-      const commit = yield* layerCommit(this.home, root, this.program)
-      const row: LayerRow = {
+      if (isWithin(root, resolve(home)))
+        return yield* notIsolated("The Edge's own folder lies in this workspace: a layer would, too.")
+      if (program === undefined)
+        return yield* notIsolated("A layer needs git, which is not installed where this Edge runs.")
+      const means = yield* checks.meansFor(root, enforced)
+      // Of a copy that is not enforced, the repository is a copy, too.
+      const commit = enforced ? yield* layerCommit(home, root, program) : undefined
+      return this.planned({
         owner: id,
         workspace,
         root,
@@ -224,21 +210,19 @@ class EdgeLayers implements Service {
         incomplete: [],
         ...(commit === undefined ? {} : { commit }),
         createdAt: new Date(this.clock.currentTimeMillisUnsafe()).toISOString()
-      }
-      return this.planned(row)
+      })
     }
   )
 
-  readonly enter = Effect.fn("Layers.enter")({ self: this }, function* (layer: RunLayer, id: RunId) {
-    const { owner } = layer
+  readonly enter = Effect.fn("Layers.enter")({ self: this }, function* ({ owner }: RunLayer, id: RunId) {
     yield* this.requireSpace
-    const busy = refused("resume", "Another run is using the layer of that run.")
+    const busy = notResumed("Another run is using the layer of that run.")
     yield* this.claim(owner, busy)
-    const row = findLayer(this.store, owner)
-    if (row === undefined || row.state !== "kept" || !existsSync(this.folderOf(owner)))
-      return yield* refused("resume", "The layer of that run was removed.")
+    const work = this.find(owner)
+    if (work?.row.state !== "kept" || !existsSync(work.folder))
+      return yield* notResumed("The layer of that run was removed.")
     if (layersInUse(this.store).has(owner)) return yield* busy
-    return this.planned({ ...row, runs: [...row.runs, id] })
+    return this.planned({ ...work.row, runs: [...work.row.runs, id] })
   })
 
   readonly open = Effect.fn("Layers.open")(
@@ -248,47 +232,34 @@ class EdgeLayers implements Service {
       mark: Readonly<Record<string, string>>,
       report: (text: string) => void
     ) {
-      const row = layer && findLayer(this.store, layer.owner)
-      if (row === undefined) return
+      const work = layer && this.find(layer.owner)
+      if (work === undefined) return
+      const { incomplete, owner, root, state } = work.row
       const slow = Effect.delay(
         Effect.sync(() => report(NOTICE)),
         NOTICE_AFTER
       )
-      const states = yield* Effect.mapError(this.statesOf(row), ({ message }) => notMade(message))
-      const opened = row.state === "making" ? this.make(row, states, mark) : this.continueIn(row, states, mark)
-      yield* Effect.raceFirst(opened, Effect.andThen(slow, Effect.never)).pipe(
-        Effect.andThen(
-          this.snapshots.startFrom(id, row.root, { index: states.file("result"), leftOut: row.incomplete })
-        ),
-        Effect.tapError((cause) => logFailure("failed to open layer", row.owner)(cause)),
-        Effect.mapError(({ message }) => notMade(message))
+      const opening = Effect.gen({ self: this }, function* () {
+        const states = yield* work.states
+        yield* state === "making" ? work.make(states, mark) : work.continue(states, mark)
+        const first = { index: states.file("result"), leftOut: incomplete }
+        yield* this.tools.snapshots.startFrom(id, root, first)
+      })
+      yield* Effect.raceFirst(opening, Effect.andThen(slow, Effect.never)).pipe(
+        Effect.tapError(logFailure("failed to open layer", owner)),
+        Effect.mapError(notMade)
       )
     }
   )
 
-  readonly files = Effect.fn("Layers.files")({ self: this }, function* (owner: RunId) {
-    const row = findLayer(this.store, owner)
-    if (row === undefined) return yield* Effect.fail("its layer is missing")
-    const { root, runs } = row
-    const folder = this.folderOf(owner)
-    const repository = this.repositoryOf(row)?.files
-    const { copy } = layerPlaces(folder)
-    if (row.means !== "overlayfs") return { look: copy, source: copy, repository, around: undefined }
-    const { programs } = this.checks
-    if (programs === undefined) return yield* Effect.fail("this machine can no longer mount it")
-    const mount: LayerMount = { kind: "write", folder, root }
-    const around: LayerFiles["around"] = (command) => mounted(programs, mount, command)
-    // Nothing is in a new layer.
-    if (runs.length === 1) return { look: root, source: root, repository, around }
-    const view = yield* mountLayer(programs, { ...mount, kind: "read" })
-    return { look: view.at(root), source: root, repository, around }
-  })
+  readonly files = (owner: RunId): Effect.Effect<LayerFiles, string, Scope.Scope> =>
+    Effect.suspend(() => this.find(owner)?.files ?? Effect.fail("its layer is missing"))
 
   readonly settle = Effect.fn("Layers.settle")({ self: this }, function* (run: RunId, owner: RunId) {
-    const row = findLayer(this.store, owner)
-    if (row === undefined || row.state !== "kept") return yield* noStart
-    const state = yield* Effect.mapError(this.capture(row), unknownChanges)
-    return yield* this.snapshots.endWith(run, row.root, state)
+    const work = this.find(owner)
+    if (work?.row.state !== "kept") return yield* noStart
+    const state = yield* Effect.mapError(work.capture(), unknownChanges)
+    return yield* this.tools.snapshots.endWith(run, work.row.root, state)
   })
 
   readonly withFiles = <A, E>(
@@ -296,11 +267,10 @@ class EdgeLayers implements Service {
     use: (view: SnapshotView) => Effect.Effect<A, E>
   ): Effect.Effect<A, E | ChangesUnknown> =>
     Effect.suspend((): Effect.Effect<A, E | ChangesUnknown> => {
-      const row = findLayer(this.store, owner)
-      if (row === undefined || row.state === "removed") return Effect.fail(noStart)
-      return Effect.scoped(
-        Effect.flatMap(Effect.mapError(this.view(row, "read"), ({ message }) => unknownFiles(message)), use)
-      )
+      const work = this.find(owner)
+      return work?.row.state === "kept"
+        ? Effect.scoped(Effect.flatMap(Effect.mapError(work.view("read"), unknownFiles), use))
+        : Effect.fail(noStart)
     })
 
   readonly refresh = (owner: RunId): Effect.Effect<void> =>
@@ -325,32 +295,26 @@ class EdgeLayers implements Service {
   readonly sourceOf = Effect.fn("Layers.sourceOf")(
     { self: this },
     function* ({ layer }: Pick<Run, "id" | "layer">) {
-      const row = layer && findLayer(this.store, layer.owner)
-      if (row === undefined || row.state !== "kept") return yield* noStart
-      const states = yield* Effect.mapError(this.statesOf(row), unknownChanges)
-      const isLive = () => layersInUse(this.store).has(row.owner)
+      const work = layer && this.find(layer.owner)
+      if (work?.row.state !== "kept") return yield* noStart
+      const { row } = work
+      const states = yield* Effect.mapError(work.states, unknownChanges)
       // A crash may have prevented it.
-      const isDue = row.captured !== row.runs.at(-1) && !isLive()
-      const capture = Effect.mapError(this.capture(row), unknownChanges)
+      const isDue = row.captured !== row.runs.at(-1) && !layersInUse(this.store).has(row.owner)
+      const capture = Effect.asVoid(Effect.mapError(work.capture(), unknownChanges))
       return sourceOfLayer({
         row,
         states,
-        shadow: states.shadow,
-        settled: isDue ? Effect.asVoid(capture) : Effect.void,
-        capture: Effect.asVoid(capture),
-        commits: Effect.map(
-          this.withRepository(row.owner, (repository) => repository.commits),
-          (found: ReadonlyArray<WorktreeCommit> | undefined) => found ?? []
-        ).pipe(
+        settled: isDue ? capture : Effect.void,
+        capture,
+        commits: this.withRepository(row.owner, (repository) => repository.commits).pipe(
+          Effect.map((found: ReadonlyArray<WorktreeCommit> | undefined) => found ?? []),
           Effect.tapError(logFailure("failed to list commits", row.owner)),
           Effect.orElseSucceed((): ReadonlyArray<WorktreeCommit> => [])
         ),
         withTop: (use) =>
           Effect.scoped(
-            Effect.flatMap(
-              Effect.mapError(this.view(row, "write"), ({ message }) => unknownFiles(message)),
-              (view) => use(this.topOf(row, view))
-            )
+            Effect.flatMap(Effect.mapError(work.view("write"), unknownFiles), (view) => use(work.topOf(view)))
           )
       })
     }
@@ -358,48 +322,54 @@ class EdgeLayers implements Service {
 
   readonly abandon = (owner: RunId): Effect.Effect<void> =>
     Effect.suspend(() => {
-      const row = findLayer(this.store, owner)
-      return row?.state === "making" ? this.removeLayer(row) : Effect.void
+      const work = this.find(owner)
+      return work?.row.state === "making" ? work.removed : Effect.void
     }).pipe(Effect.catch(logFailure("failed to remove incomplete layer", owner)))
 
   readonly recover = (adopted: ReadonlySet<string>): Effect.Effect<void> =>
     Effect.suspend(() =>
       Effect.forEach(
         unsettledLayers(this.store).filter(({ owner, state }) => state === "removing" || !adopted.has(owner)),
-        (row) => Effect.catch(this.removeLayer(row), logFailure("failed to remove layer", row.owner)),
+        (row) => {
+          const { removed } = new LayerWork(this.tools, row)
+          return removed.pipe(Effect.catch(logFailure("failed to remove layer", row.owner)))
+        },
         { discard: true }
       )
     )
 
   readonly list = (before: string | undefined, limit: number): ReadonlyArray<ListedLayer> => {
     const live = layersInUse(this.store)
-    return pageOfLayers(this.store, before, limit).map(({ createdAt, enforced, means, owner, workspace }) => ({
-      runId: owner,
-      workspace,
-      state: live.has(owner) ? "active" : existsSync(this.folderOf(owner)) ? "kept" : "removed",
-      means,
-      enforced,
-      createdAt
-    }))
+    return pageOfLayers(this.store, before, limit).map((row) => {
+      const { createdAt, enforced, means, owner: runId, workspace } = row
+      const { folder } = new LayerWork(this.tools, row)
+      const state = live.has(runId) ? "active" : existsSync(folder) ? "kept" : "removed"
+      return { runId, workspace, state, means, enforced, createdAt }
+    })
   }
 
   readonly remove = Effect.fn("Layers.remove")(
     { self: this },
     function* (owner: RunId, force: boolean) {
       yield* this.claim(owner, inUse)
-      const row = findLayer(this.store, owner)
-      if (row === undefined) return yield* new NotFound({ message: "This run has no layer." })
+      const work = this.find(owner)
+      if (work === undefined) return yield* new NotFound({ message: "This run has no layer." })
+      const { row } = work
       if (row.state === "removed") return
       if (layersInUse(this.store).has(owner)) return yield* inUse
-      if (!force && (yield* this.hasUndecided(row)))
+      // If the comparison fails, the layer counts as having changes.
+      const isChanged = work.isChanged.pipe(
+        Effect.tapError(logFailure("failed to examine layer", owner)),
+        Effect.orElseSucceed(() => true)
+      )
+      if (!force && row.state === "kept" && existsSync(work.folder) && (yield* isChanged))
         return yield* new Conflict({
           message: "The layer has changes that were neither accepted nor rejected. Nothing was removed.",
           details: { undecided: true }
         })
       const removing: LayerRow = { ...row, state: "removing" }
-      yield* Effect.uninterruptible(
-        Effect.andThen(this.store.commit([putLayer(removing)]), this.removeLayer(removing))
-      ).pipe(
+      const { removed } = new LayerWork(this.tools, removing)
+      yield* Effect.uninterruptible(Effect.andThen(this.store.commit([putLayer(removing)]), removed)).pipe(
         Effect.tapError(logFailure("failed to remove layer", owner)),
         Effect.mapError(() => new Conflict({ message: "The layer could not be removed." }))
       )
@@ -411,27 +381,30 @@ class EdgeLayers implements Service {
     Effect.andThen(
       this.store.commit([forgetLayer(owner)]),
       Effect.sync(() => {
-        if (findLayer(this.store, owner) === undefined) forgetEdgeRefs(this.folderOf(owner))
+        if (this.find(owner) === undefined) forgetEdgeRefs(layerFolder(this.tools.home, owner))
       })
     )
 
-  private folderOf(owner: RunId): string {
-    return layerFolder(this.home, owner)
+  private find(owner: RunId): LayerWork | undefined {
+    const row = findLayer(this.store, owner)
+    return row && new LayerWork(this.tools, row)
   }
 
   private planned(row: LayerRow): PlannedLayer {
-    const path = row.enforced ? row.root : layerPlaces(this.folderOf(row.owner)).copy
+    const { folder } = new LayerWork(this.tools, row)
+    const path = row.enforced ? row.root : layerPlaces(folder).copy
     return { layer: layerOf(row), path, row: putLayer(row) }
   }
 
   private get requireSpace(): Effect.Effect<void, Overloaded> {
     return Effect.flatMap(
-      Effect.promise(() => statfs(this.home)),
+      Effect.promise(() => statfs(this.tools.home)),
       ({ bavail, bsize }) =>
         bavail * bsize < MIN_FREE_BYTES
           ? Effect.fail(
               new Overloaded({
-                message: "The disk with the Edge's files has too little free space for a layer. Free 256 MiB.",
+                message:
+                  "The disk with the Edge's files has too little free space for a layer. Free 256 MiB.",
                 details: { reason: "disk_full" }
               })
             )
@@ -449,158 +422,14 @@ class EdgeLayers implements Service {
     return Effect.acquireRelease(acquire, () => Effect.sync(() => void claimed.delete(owner)))
   }
 
-  private statesOf(row: LayerRow): Effect.Effect<LayerStates, GitFailed> {
-    return Effect.suspend(() => {
-      const { snapshots } = this
-      const shadow = snapshots.repositoryOf(row.root)
-      return shadow === undefined
-        ? Effect.fail(new GitFailed({ message: "the Edge found no git program" }))
-        : Effect.succeed(new LayerStates({ snapshots, shadow, row, folder: this.folderOf(row.owner) }))
-    })
-  }
-
-  private readonly make = Effect.fnUntraced(
-    { self: this },
-    function* (row: LayerRow, states: LayerStates, mark: Readonly<Record<string, string>>) {
-      const folder = this.folderOf(row.owner)
-      const { copy, lower, upper, work } = layerPlaces(folder)
-      const leftOut = yield* states.see
-      const repository = this.repositoryOf(row, mark)
-      yield* attemptFiles(() => {
-        makeFolder(folder, 0o700)
-        const all = row.means === "overlayfs" ? [upper, work, lower] : [copy]
-        for (const each of all) makeFolder(each, 0o700)
-        // The folder at the top of an overlay has the permissions of the upper one.
-        if (row.means === "overlayfs") chmodSync(upper, statSync(row.root).mode & 0o7777)
-      })
-      if (row.means !== "overlayfs") yield* this.copyFiles(row, copy, repository !== undefined)
-      if (repository !== undefined) yield* repository.created
-      const begun =
-        row.means === "overlayfs"
-          ? states.begin(leftOut, undefined)
-          : Effect.scoped(Effect.flatMap(this.view(row, "read"), (view) => states.begin(leftOut, view)))
-      yield* this.change({ ...row, state: "kept" }, yield* begun)
-    }
-  )
-
-  /** The run has its own repository instead of the workspace's. */
-  private copyFiles(row: LayerRow, copy: string, hasRepository: boolean): Effect.Effect<void, GitFailed> {
-    const leftOut = hasRepository ? [".git"] : []
-    return copyTree(row.root, copy, leftOut).pipe(
-      Effect.mapError((message) => new GitFailed({ message })),
-      Effect.tap(() =>
-        attemptFiles(() => {
-          // Place of the repository.
-          if (hasRepository && row.enforced) makeFolder(join(copy, ".git"), 0o700)
-        })
-      )
-    )
-  }
-
-  private readonly continueIn = Effect.fnUntraced(
-    { self: this },
-    function* (row: LayerRow, states: LayerStates, mark: Readonly<Record<string, string>>) {
-      const before = row.runs.at(-2)
-      if (row.captured !== before) yield* this.capture(row, before)
-      const repository = this.repositoryOf(row, mark)
-      if (repository !== undefined) yield* repository.opened
-      const merged = yield* states.merge((use) =>
-        Effect.scoped(Effect.flatMap(this.view(row, "write"), (view) => use(this.topOf(row, view))))
-      )
-      if (merged !== undefined) yield* this.change({ ...row, ...(before === undefined ? {} : { captured: before }) }, merged)
-    }
-  )
-
-  private change(
-    { captured, owner, state }: LayerRow,
-    change: LayerChange
-  ): Effect.Effect<void, GitFailed> {
-    const writes: ReadonlyArray<Write> = [
-      ["UPDATE layers SET state = ? WHERE owner = ?", state, owner],
-      patchLayer(owner, { state, ...(captured === undefined ? {} : { captured }), ...change })
-    ]
-    return Effect.mapError(this.store.commit(writes), ({ message }) => new GitFailed({ message }))
-  }
-
-  /** Takes the result of the newest run, or of `of`. */
-  private readonly capture = Effect.fnUntraced({ self: this }, function* (row: LayerRow, of = row.runs.at(-1)) {
-    const states = yield* this.statesOf(row)
-    const state = yield* Effect.scoped(Effect.flatMap(this.view(row, "read"), (view) => states.settle(view)))
-    yield* this.change({ ...row, ...(of === undefined ? {} : { captured: of }) }, { incomplete: state.leftOut })
-    return state
-  })
-
-  /** The files of the layer, until the scope closes. */
-  private view(row: LayerRow, kind: "read" | "write"): Effect.Effect<SnapshotView, GitFailed, Scope.Scope> {
-    const { programs } = this.checks
-    const folder = this.folderOf(row.owner)
-    const name = viewNameOf(row.owner)
-    const { root } = row
-    if (row.means === "overlayfs" && programs === undefined)
-      return Effect.fail(new GitFailed({ message: "this machine can no longer mount the layer" }))
-    const mount: LayerMount = { kind: row.means === "overlayfs" ? kind : "copy", folder, root }
-    const { copy } = layerPlaces(folder)
-    const direct: SnapshotView = { name, at: (path) => path, folder: copy }
-    if (programs === undefined) return Effect.succeed(direct)
-    return mountLayer(programs, mount).pipe(
-      Effect.map(({ at, enter }): SnapshotView => ({ name, at, enter })),
-      // Of a copy, the mount only adds the rules of a repository around the workspace.
-      Effect.catch((message) =>
-        row.means === "overlayfs" ? Effect.fail(new GitFailed({ message })) : Effect.succeed(direct)
-      )
-    )
-  }
-
-  private topOf({ root }: LayerRow, { at, folder }: SnapshotView): string {
-    return folder ?? at(root)
-  }
-
-  private repositoryOf(
-    row: LayerRow,
-    mark: Readonly<Record<string, string>> = {}
-  ): LayerRepository | undefined {
-    const { isolation, program } = this
-    return row.commit === undefined || program === undefined
-      ? undefined
-      : new LayerRepository({ row, commit: row.commit, folder: this.folderOf(row.owner), program, isolation, mark })
-  }
-
   private withRepository<A, E>(
     owner: RunId,
     use: (repository: LayerRepository) => Effect.Effect<A, E>
   ): Effect.Effect<A | undefined, E> {
     return Effect.suspend(() => {
-      const row = findLayer(this.store, owner)
-      const repository = row?.state === "kept" ? this.repositoryOf(row) : undefined
+      const work = this.find(owner)
+      const repository = work?.row.state === "kept" ? work.repository() : undefined
       return repository === undefined ? Effect.undefined : use(repository)
     })
   }
-
-  private readonly hasUndecided = Effect.fnUntraced({ self: this }, function* (row: LayerRow) {
-    const trees = Effect.gen({ self: this }, function* () {
-      if (row.captured !== row.runs.at(-1)) yield* this.capture(row)
-      const states = yield* this.statesOf(findLayer(this.store, row.owner) ?? row)
-      return (yield* states.baseTree) !== (yield* states.resultTree)
-    })
-    // If the comparison fails, the layer counts as having changes.
-    return yield* trees.pipe(
-      Effect.tapError(logFailure("failed to examine layer", row.owner)),
-      Effect.orElseSucceed(() => row.state === "kept")
-    )
-  })
-
-  /** Removes a layer from disk, then its row or the row's state. */
-  private readonly removeLayer = Effect.fnUntraced({ self: this }, function* (row: LayerRow) {
-    const { owner } = row
-    yield* Effect.mapError(removeFolder(this.folderOf(owner)), (message) => new GitFailed({ message }))
-    const repository = this.repositoryOf(row)
-    if (repository !== undefined) yield* repository.removed
-    const states = yield* Effect.option(this.statesOf(row))
-    if (states._tag === "Some") states.value.remove()
-    yield* this.store.commit([row.state === "making" ? dropLayer(owner) : putLayer({ ...row, state: "removed" })])
-  })
 }
-
-const logFailure =
-  (what: string, owner: RunId) => (cause: { readonly message: string }) =>
-    Effect.logWarning(what).pipe(Effect.annotateLogs({ runId: owner, cause: cause.message }))

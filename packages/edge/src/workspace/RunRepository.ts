@@ -164,7 +164,8 @@ export const restoreRunRepository = ({
   replaceFile(folder, join(folder, "objects/info/alternates"), alternates.join(""))
   if (shallow !== undefined && lstatSync(join(folder, "shallow"), { throwIfNoEntry: false }) === undefined)
     replaceFile(folder, join(folder, "shallow"), shallow)
-  if (checkout !== undefined && isFolder(checkout)) replaceFile(checkout, join(checkout, ".git"), `gitdir: ${folder}\n`)
+  if (checkout !== undefined && isFolder(checkout))
+    replaceFile(checkout, join(checkout, ".git"), `gitdir: ${folder}\n`)
 }
 
 /**

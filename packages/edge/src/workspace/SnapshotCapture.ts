@@ -103,15 +103,14 @@ const addAll = (capture: CaptureInProgress) => {
   })
 }
 
-const list = Effect.fnUntraced(function* (
-  capture: CaptureInProgress,
-  option: "--others" | "--modified"
-) {
+const list = Effect.fnUntraced(function* (capture: CaptureInProgress, option: "--others" | "--modified") {
   const { shadow, tree, work, workTree } = capture
   const excluding = option === "--others" ? ["--exclude-standard"] : []
   const path = tree.prefix === "" ? "." : tree.prefix.slice(0, -1)
   const args = [...ignoreOptions(shadow), "ls-files", "-z", option, ...excluding, "--", path]
-  return zeroTerminated((yield* shadow.run(args, { index: work, workTree, isolate: isolateOf(capture) })).bytes)
+  return zeroTerminated(
+    (yield* shadow.run(args, { index: work, workTree, isolate: isolateOf(capture) })).bytes
+  )
 })
 
 const SLASH = 0x2f

@@ -26,7 +26,7 @@ import { findProgram } from "../process/ChildEnvironment.ts"
 import { Launcher, PreparedLauncher } from "../process/Launcher.ts"
 import type { SnapshotView } from "./CaptureInProgress.ts"
 import { attemptFiles, git, GitFailed } from "./Git.ts"
-import { pathText } from "./PathText.ts"
+import { bytePath, pathText } from "./PathText.ts"
 import { ShadowRepository } from "./ShadowRepository.ts"
 import { type Captured, captureState } from "./SnapshotCapture.ts"
 import {
@@ -116,16 +116,12 @@ const repositoryFolder = /(?:^|\/)\.git$/
 const isBookkeeping = (path: string): boolean =>
   /(?:^|\/)\.git\/(?!hooks(?:\/|$)|config$|info(?:\/|$))/.test(path)
 
-/** Names are text in Latin-1 here: each character is a byte. */
-const absolute = (root: string, path: string): Buffer =>
-  Buffer.concat([Buffer.from(`${root}/`), Buffer.from(path, "latin1")])
-
 const changed = async (root: string, since: bigint): Promise<ReadonlyArray<string>> => {
   const found: Array<string> = []
   let seen = 0
   const folders = [""]
   for (let folder = folders.pop(); folder !== undefined && seen < ENTRIES; folder = folders.pop()) {
-    const entries = await readdir(absolute(root, folder), { encoding: "latin1", withFileTypes: true }).catch(
+    const entries = await readdir(bytePath(root, folder), { encoding: "latin1", withFileTypes: true }).catch(
       () => []
     )
     seen += entries.length
@@ -135,7 +131,7 @@ const changed = async (root: string, since: bigint): Promise<ReadonlyArray<strin
       if (entry.isDirectory()) return void folders.push(path)
       if (repositoryFolder.test(path)) return
       // The file was deleted after it was listed.
-      const stats = await lstat(absolute(root, path), { bigint: true }).catch(() => undefined)
+      const stats = await lstat(bytePath(root, path), { bigint: true }).catch(() => undefined)
       if (stats !== undefined && stats.ctimeNs > since) found.push(pathText(Buffer.from(path, "latin1")))
     })
     await Promise.all(looked)
@@ -343,27 +339,26 @@ class ShadowSnapshots implements Service {
     return Effect.flatMap(this.unknownBy(runId, root, failure), unknown)
   }
 
-  readonly changed = Effect.fn("Snapshots.changed")({ self: this }, function* (
-    runId: RunId,
-    root: string,
-    byTime = true
-  ) {
-    const shadow = this.openRepository(root)
-    const since = statSync(this.startFile(runId), { bigint: true, throwIfNoEntry: false })?.ctimeNs
-    const comparison = shadow === undefined ? undefined : storedComparison(shadow, runId)
-    const inSnapshot =
-      shadow === undefined || comparison === undefined
-        ? new Set<string>()
-        : shadow.pathsOf(shadow.fileOf(runId, "after"))
-    const touched = since === undefined || !byTime ? [] : yield* changedSince(root, since)
-    // The comparison covers the files of the snapshot. For the others, only their times are known.
-    const others = touched.filter((path) => !inSnapshot.has(path))
-    const compared = (comparison?.files ?? []).flatMap(({ fromPath, path }) => [
-      path,
-      ...(fromPath === undefined ? [] : [fromPath])
-    ])
-    return [...new Set([...compared, ...others])].toSorted().slice(0, MAX_NAMES)
-  })
+  readonly changed = Effect.fn("Snapshots.changed")(
+    { self: this },
+    function* (runId: RunId, root: string, byTime = true) {
+      const shadow = this.openRepository(root)
+      const since = statSync(this.startFile(runId), { bigint: true, throwIfNoEntry: false })?.ctimeNs
+      const comparison = shadow === undefined ? undefined : storedComparison(shadow, runId)
+      const inSnapshot =
+        shadow === undefined || comparison === undefined
+          ? new Set<string>()
+          : shadow.pathsOf(shadow.fileOf(runId, "after"))
+      const touched = since === undefined || !byTime ? [] : yield* changedSince(root, since)
+      // The comparison covers the files of the snapshot. For the others, only their times are known.
+      const others = touched.filter((path) => !inSnapshot.has(path))
+      const compared = (comparison?.files ?? []).flatMap(({ fromPath, path }) => [
+        path,
+        ...(fromPath === undefined ? [] : [fromPath])
+      ])
+      return [...new Set([...compared, ...others])].toSorted().slice(0, MAX_NAMES)
+    }
+  )
 
   readonly forget = (runId: RunId): Effect.Effect<void> =>
     Effect.sync(() => {

@@ -268,7 +268,10 @@ export class ConfinedCase {
   commit(): void {
     const git = ["-C", this.workspace, "-c", "user.name=a", "-c", "user.email=a@b.c"]
     const options = this.user === undefined ? {} : this.user
-    for (const args of [["add", "file.txt", "removed.txt", ".vscode"], ["commit", "-qm", "first"]])
+    for (const args of [
+      ["add", "file.txt", "removed.txt", ".vscode"],
+      ["commit", "-qm", "first"]
+    ])
       spawnSync("git", [...git, ...args], options)
   }
 

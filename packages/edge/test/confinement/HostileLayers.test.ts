@@ -37,14 +37,17 @@ for (const [name, programs, isPossible] of means)
   describe.skipIf(!canConfine || !isPossible)(`hostile programs in ${name}`, () => {
     for (const [who, user] of users)
       for (const mode of ["read_only", "ask"] as const)
-        it(`change nothing in ${mode} as ${who}`, { timeout: 60_000 }, () => assertLayered(mode, user, programs))
+        it(`change nothing in ${mode} as ${who}`, { timeout: 60_000 }, () =>
+          assertLayered(mode, user, programs)
+        )
 
     it.effect("find no way to the workspace", () =>
       Effect.gen(function* () {
         const at = yield* place
         repository(at.root)
         mkdirSync(join(at.root, "folder"))
-        for (const file of ["file.txt", "one.txt", "folder/deep.txt"]) writeFileSync(join(at.root, file), file)
+        for (const file of ["file.txt", "one.txt", "folder/deep.txt"])
+          writeFileSync(join(at.root, file), file)
         linkSync(join(at.root, "one.txt"), join(at.root, "other.txt"))
         commitAll(at.root)
         const contents = () =>
@@ -76,12 +79,17 @@ describe("exposedPath", () => {
   ].join("\n")
 
   it("names the other paths of a folder", () => {
-    assert.deepStrictEqual(otherPathsOf("/home/a/ws", table), ["/mnt/bound", "/mnt/with space/a/ws", "/mnt/part"])
+    assert.deepStrictEqual(otherPathsOf("/home/a/ws", table), [
+      "/mnt/bound",
+      "/mnt/with space/a/ws",
+      "/mnt/part"
+    ])
     assert.deepStrictEqual(otherPathsOf("/srv/x", table), [])
   })
 
   it("says which of them a mount shows", () => {
-    const exposed = (source: string) => exposedPath([{ kind: "read", path: "/a", source }], "/home/a/ws", table)
+    const exposed = (source: string) =>
+      exposedPath([{ kind: "read", path: "/a", source }], "/home/a/ws", table)
     assert.strictEqual(exposed("/mnt"), "/mnt/bound")
     assert.strictEqual(exposed("/mnt/part"), "/mnt/part")
     assert.isUndefined(exposed("/usr"))

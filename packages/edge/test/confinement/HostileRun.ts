@@ -69,9 +69,11 @@ const attack = async (mode: RunMode, user?: OrdinaryUser, containment?: HostileC
 
 /** Makes a layer for its runs. */
 const openIn = async (machine: ConfinedCase, programs: MountPrograms | undefined): Promise<void> => {
-  // Its run gets a repository of its own.
+  // Its run gets a separate repository.
   machine.commit()
-  const runtime = ManagedRuntime.make(layerServices({ home: machine.edge, root: machine.workspace }, programs))
+  const runtime = ManagedRuntime.make(
+    layerServices({ home: machine.edge, root: machine.workspace }, programs)
+  )
   onTestFinished(() => runtime.dispose())
   const { owner } = await runtime.runPromise(openLayer(machine.workspace))
   machine.layer = (await runtime.runPromise(Layers)).files(owner)

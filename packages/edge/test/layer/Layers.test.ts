@@ -1,16 +1,37 @@
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFileSync } from "node:child_process"
-import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { mountPrograms, type MountPrograms } from "../../src/layer/LayerMounts.ts"
 import { Layers } from "../../src/layer/Layers.ts"
+import type { Confinement } from "../../src/confinement/Confinement.ts"
+import type { Store } from "../../src/store/Store.ts"
 import { folderContents } from "../../src/confinement/probe/EscapeScene.ts"
 import { writeProgram } from "../Folder.ts"
 import { canConfine } from "../confinement/CanConfine.ts"
 import { commitAll, git, place, type Place, repository } from "../workspace/Repository.ts"
-import { canOverlay, layerServices, nextTurn, type OpenLayer, openLayer, rowOf, runInLayer } from "./LayerPlace.ts"
+import {
+  canOverlay,
+  layerServices,
+  nextTurn,
+  type OpenLayer,
+  openLayer,
+  rowOf,
+  runInLayer
+} from "./LayerPlace.ts"
 
 /** Everything in the workspace, without the refs that the Edge writes. */
 const contents = (root: string) =>
@@ -43,8 +64,7 @@ const changedPaths = Effect.fnUntraced(function* ({ run }: OpenLayer) {
   return lines((yield* source.shadow.run(args)).bytes.toString("utf8"))
 })
 
-const settle = ({ owner, run }: OpenLayer) =>
-  Effect.flatMap(Layers, (layers) => layers.settle(run.id, owner))
+const settle = ({ owner, run }: OpenLayer) => Effect.flatMap(Layers, (layers) => layers.settle(run.id, owner))
 
 const CHANGES =
   "set -e; cat ignored/module.js uncommitted.txt; echo new > new.txt; sed -i s/two/TWO/ a.txt; rm gone.txt; " +
@@ -61,7 +81,7 @@ const CHANGED = [
 
 const inPlace = <E>(
   programs: MountPrograms | undefined,
-  body: (at: Place) => Effect.Effect<void, E, Effect.Services<ReturnType<typeof runInLayer>>>
+  body: (at: Place) => Effect.Effect<void, E, Layers | Store | Confinement>
 ) =>
   Effect.gen(function* () {
     const at = yield* place
@@ -117,7 +137,11 @@ for (const [kind, programs, isPossible] of kinds)
           )
           assert.strictEqual(stdout, "new\nmore\nc.txt\ngone\n")
           assert.deepInclude(yield* settle(second), { files: 1 })
-          assert.deepStrictEqual(yield* changedPaths(second), ["M\ta.txt", "A\tagain.txt", ...CHANGED.slice(1)])
+          assert.deepStrictEqual(yield* changedPaths(second), [
+            "M\ta.txt",
+            "A\tagain.txt",
+            ...CHANGED.slice(1)
+          ])
         })
       )
     )
@@ -126,14 +150,25 @@ for (const [kind, programs, isPossible] of kinds)
       inPlace(programs, (at) =>
         Effect.gen(function* () {
           const first = yield* openLayer(at.root)
-          yield* runInLayer(at, first, "sed -i s/two/TWO/ a.txt; echo mine > uncommitted.txt; chmod u+w gone.txt")
+          yield* runInLayer(
+            at,
+            first,
+            "sed -i s/two/TWO/ a.txt; echo mine > uncommitted.txt; chmod u+w gone.txt"
+          )
           yield* settle(first)
-          writeFileSync(join(at.root, "a.txt"), readFileSync(join(at.root, "a.txt"), "utf8").replace("six", "SIX"))
+          writeFileSync(
+            join(at.root, "a.txt"),
+            readFileSync(join(at.root, "a.txt"), "utf8").replace("six", "SIX")
+          )
           writeFileSync(join(at.root, "uncommitted.txt"), "theirs\n")
           writeFileSync(join(at.root, "added.txt"), "added\n")
           rmSync(join(at.root, "gone.txt"))
           const second = yield* nextTurn(first)
-          const { stdout } = yield* runInLayer(at, second, "cat a.txt added.txt uncommitted.txt; ls gone.txt 2>&1")
+          const { stdout } = yield* runInLayer(
+            at,
+            second,
+            "cat a.txt added.txt uncommitted.txt; ls gone.txt 2>&1"
+          )
           assert.include(stdout, "one\nTWO\nthree\nfour\nfive\nSIX\nseven\nadded\nmine\n")
           assert.include(stdout, "No such file")
           yield* settle(second)
@@ -257,7 +292,11 @@ describe("A workspace that is not a repository", () => {
       writeFileSync(join(at.root, "a.txt"), "a\n")
       yield* Effect.gen(function* () {
         const layer = yield* openLayer(at.root)
-        const { status } = yield* runInLayer(at, layer, "git init -q; echo b > b.txt; git add b.txt; git commit -qm b")
+        const { status } = yield* runInLayer(
+          at,
+          layer,
+          "git init -q; echo b > b.txt; git add b.txt; git commit -qm b"
+        )
         assert.strictEqual(status, 0)
         yield* settle(layer)
         assert.deepStrictEqual(yield* changedPaths(layer), ["A\tb.txt"])

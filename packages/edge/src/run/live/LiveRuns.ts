@@ -143,7 +143,9 @@ export const superviseRun = (
     ),
     // Suspended: a live run does not hold the effects of its end.
     Effect.ensuring(
-      Effect.suspend(() => (isLeft() ? Effect.void : Effect.andThen(worktrees.settle(id), layers.abandon(id))))
+      Effect.suspend(() =>
+        isLeft() ? Effect.void : Effect.andThen(worktrees.settle(id), layers.abandon(id))
+      )
     ),
     Effect.ensuring(
       Effect.sync(() => {

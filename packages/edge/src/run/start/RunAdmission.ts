@@ -264,7 +264,7 @@ export const admitRun = Effect.fnUntraced(function* (
   yield* isolated(request, agent, isolationOf(request, workspace, earlier))
   const id = admission.id ?? mint<RunId>("run", now)
   const folder = yield* folderOf(request, admission, { id, workspace, resumed: earlier, confinement })
-  yield* asking(request, agent, folder.layer)
+  yield* requireQuestions(request, agent, folder.layer)
   const project = projectIn(folder.path, workspace, adapter)
   const start: RunStart = {
     prompt: promptOf(withNote(request.input.text, attachmentNote(attachments)), earlier, project),
@@ -412,7 +412,7 @@ const isolated = (
 }
 
 /** An agent that does not ask is left alone only where it cannot leave. */
-const asking = (
+const requireQuestions = (
   { mode }: CreateRun,
   { adapter, label }: OfferedAgent,
   layer: RunLayer | undefined

@@ -197,6 +197,23 @@ export const redactionOf = (
 
 const isConfined = ({ confinement }: Run): boolean => confinement !== undefined && confinement.kind !== "none"
 
+const workspaceOf = ({ run, start }: AdmittedRun): RunWorkspace => ({
+  runId: run.id,
+  mode: run.mode,
+  root: start.workspacePath,
+  worktree: run.worktree,
+  layer: run.layer?.owner
+})
+
+/** Only of a run with a separate repository. */
+const turnCommits = (
+  { layers, worktrees }: RunServices,
+  { layer, worktree }: Run
+): TurnCommits | undefined => {
+  if (layer !== undefined) return new TurnCommits(layers, layer.owner)
+  return worktree === undefined ? undefined : new TurnCommits(worktrees, worktree)
+}
+
 export const actorOptions = (
   services: RunServices,
   request: CreateRun,
@@ -209,14 +226,7 @@ export const actorOptions = (
   const { adapter, agent, protocol, run, start } = admitted
   const { adopted, hold } = life
   const { layer, worktree } = run
-  const owner = layer?.owner
-  const folder: RunWorkspace = {
-    runId: run.id,
-    mode: request.mode,
-    root: start.workspacePath,
-    worktree,
-    layer: owner
-  }
+  const folder = workspaceOf(admitted)
   const command = { ...admitted.command, group: hold?.group ?? containment.groupOf(edgeId, run.id) }
   // That of a layer was taken before.
   const firstState = layer === undefined ? snapshots.before(run.id, folder.root) : Effect.void
@@ -231,7 +241,8 @@ export const actorOptions = (
         attachments: start.attachmentFolder,
         folders: adapter.folders,
         repository: worktree === undefined ? undefined : () => worktrees.repositoryOf(worktree),
-        layer: owner === undefined ? undefined : layers.files(owner),
+        // A copy that is not enforced is a folder like any other.
+        layer: layer?.enforced === true ? layers.files(layer.owner) : undefined,
         network: networkOf(agent),
         grants: grants.configuredFor(run.workspace, agent.grants),
         user: { ...networkUser(live, run.id), answers: life.answers },
@@ -259,12 +270,7 @@ export const actorOptions = (
     }),
     review: reviewRunChanges({ snapshots, worktrees, layers }, folder, protection),
     takeBackState: confined === undefined ? undefined : services.confinement.takeBackState(run.id),
-    commits:
-      owner !== undefined
-        ? new TurnCommits(layers, owner)
-        : worktree === undefined
-          ? undefined
-          : new TurnCommits(worktrees, worktree),
+    commits: turnCommits(services, run),
     protection,
     policy: life.policy ?? grants.forRun(run, folder.root, agent.grants, start.attachmentFolder),
     root: folder.root,
