@@ -17,6 +17,7 @@ import { EdgePresets } from "./Presets.ts"
 import { EdgePreviews } from "./Previews.ts"
 import { EdgeRuns } from "./Runs.ts"
 import { EdgeWorkspaces } from "./Workspaces.ts"
+import { EdgeLayers } from "./Layers.ts"
 import { EdgeWorktrees } from "./Worktrees.ts"
 
 export class EdgeApi extends HttpApi.make("edge")
@@ -29,6 +30,7 @@ export class EdgeApi extends HttpApi.make("edge")
     EdgeRuns,
     EdgeDiffs,
     EdgeWorktrees,
+    EdgeLayers,
     EdgeArtifacts,
     EdgePreviews,
     EdgePermissions,

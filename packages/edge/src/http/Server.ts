@@ -40,6 +40,7 @@ import { presets } from "./Presets.ts"
 import { previews } from "./Previews.ts"
 import { edgeRuns } from "./Runs.ts"
 import { workspaces } from "./Workspaces.ts"
+import { layers } from "./Layers.ts"
 import { worktrees } from "./Worktrees.ts"
 
 // All HTTP routes of the Edge, with their guard and their authentication.
@@ -54,6 +55,7 @@ const edgeApiRoutes = HttpApiBuilder.layer(EdgeApi).pipe(
     edgeRuns,
     diffs,
     worktrees,
+    layers,
     artifacts,
     previews,
     permissions,

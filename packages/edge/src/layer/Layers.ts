@@ -14,9 +14,10 @@ import {
   Overloaded,
   type SchemaValidationFailed
 } from "@corral/domain/errors/Failures"
+import type { LayerSummary } from "@corral/domain/edge-api/Layers"
 import type { LayerReadiness } from "@corral/domain/http/Health"
 import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
-import type { LayerMeans, Run, RunFailure, RunLayer } from "@corral/domain/run/Run"
+import type { Run, RunFailure, RunLayer } from "@corral/domain/run/Run"
 import type { WorktreeCommit } from "@corral/domain/run/Worktree"
 import { makeFolder } from "@corral/service/MakeFolder"
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
@@ -73,16 +74,6 @@ export interface PlannedLayer {
   readonly row: Write
 }
 
-/** A layer in a list. */
-export interface ListedLayer {
-  readonly runId: RunId
-  readonly workspace: WorkspaceId
-  readonly state: "active" | "kept" | "removed"
-  readonly means: LayerMeans
-  readonly enforced: boolean
-  readonly createdAt: string
-}
-
 export class Layers extends Context.Service<
   Layers,
   {
@@ -123,7 +114,7 @@ export class Layers extends Context.Service<
     /** Removes layers that an earlier Edge was making or removing. `adopted` runs go on making theirs. */
     readonly recover: (adopted: ReadonlySet<string>) => Effect.Effect<void>
     /** Up to `limit` layers before `before`, newest first. Removed ones are left out. */
-    readonly list: (before: string | undefined, limit: number) => ReadonlyArray<ListedLayer>
+    readonly list: (before: string | undefined, limit: number) => ReadonlyArray<LayerSummary>
     /** Fails with a conflict if a run is using it, or, without `force`, if something in it is undecided. */
     readonly remove: (owner: RunId, force: boolean) => Effect.Effect<void, NotFound | Conflict>
     /** Deletes the row of a removed layer. */
@@ -338,7 +329,7 @@ class EdgeLayers implements Service {
       )
     )
 
-  readonly list = (before: string | undefined, limit: number): ReadonlyArray<ListedLayer> => {
+  readonly list = (before: string | undefined, limit: number): ReadonlyArray<LayerSummary> => {
     const live = layersInUse(this.store)
     return pageOfLayers(this.store, before, limit).map((row) => {
       const { createdAt, enforced, means, owner: runId, workspace } = row

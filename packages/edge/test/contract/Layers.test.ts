@@ -178,6 +178,35 @@ describe.skipIf(!canConfine)("A run in a layer", () => {
     assert.notInclude(readdirSync(edge.workspace), "x.txt")
   })
 
+  it("is listed, and removed by force if something is undecided", { timeout: 60_000 }, async () => {
+    const { client } = await openRepository()
+    const run = await client.create("/write one.txt 1\n/wait", "auto_edit", { isolation })
+    const reader = await client.follow({ runId: run.id })
+    await reader.event("run.file.changed")
+    const listed = async () => {
+      const { body } = await client.ask("GET", "/v1/layers")
+      const { items } = body as { readonly items: ReadonlyArray<{ runId: string; state: string }> }
+      return items.map(({ runId, state }) => [runId, state])
+    }
+    const remove = (query = "") => client.ask("DELETE", `/v1/runs/${run.id}/layer${query}`)
+    assert.deepStrictEqual(await listed(), [[run.id, "active"]])
+    assert.strictEqual((await remove("?force=true")).status, 409)
+    await client.cancel(run.id)
+    await reader.ended
+    assert.deepStrictEqual(await listed(), [[run.id, "kept"]])
+    assert.deepStrictEqual((await remove()).status, 409)
+    assert.strictEqual((await remove("?force=true")).status, 204)
+    assert.deepStrictEqual(await listed(), [])
+    assert.deepStrictEqual(
+      await diffOf(client, run.id),
+      [["one.txt", "untracked"]],
+      "the diff outlives the layer"
+    )
+    const plain = await client.create("/say no layer", "ask")
+    const refusal = await client.ask("DELETE", `/v1/runs/${plain.id}/layer`)
+    assert.strictEqual(refusal.status, 404)
+  })
+
   it("is named in health", { timeout: 60_000 }, async () => {
     const { client } = await openRepository()
     const { body } = await client.ask("GET", "/v1/health")
