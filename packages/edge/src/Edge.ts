@@ -11,6 +11,8 @@ import { Effect, Layer } from "effect"
 import { Artifacts } from "./artifact/Artifacts.ts"
 import { Attachments } from "./attachment/Attachments.ts"
 import { Grants } from "./approval/Grants.ts"
+import { Changes } from "./change/Changes.ts"
+import { ChangeSources, LayerSources } from "./change/ChangeSource.ts"
 import * as Discovery from "./Discovery.ts"
 import { EdgeConfig } from "./config/EdgeConfig.ts"
 import { Confinement } from "./confinement/Confinement.ts"
@@ -55,6 +57,7 @@ const forgetting = Layer.effectDiscard(
   Effect.gen(function* () {
     const artifacts = yield* Artifacts
     const attachments = yield* Attachments
+    const changes = yield* Changes
     const grants = yield* Grants
     const presets = yield* Presets
     const retention = yield* Retention
@@ -66,6 +69,7 @@ const forgetting = Layer.effectDiscard(
     retention.onForget(snapshots.forget)
     retention.onForget(worktrees.forget)
     retention.onForget((yield* Layers).forget)
+    retention.onForget(changes.forget)
     retention.onForget(grants.forgetRun)
     retention.onForget(attachments.forgetRun)
     retention.onForget((yield* RawOutputs).forgetRun)
@@ -96,6 +100,7 @@ const storage = Layer.unwrap(EdgeStorage)
 /** Services of an Edge that programs use. */
 export type EdgeServices =
   | Artifacts
+  | Changes
   | EdgeEventLog
   | Grants
   | Presets
@@ -105,6 +110,11 @@ export type EdgeServices =
   | Store
   | Workspaces
   | Worktrees
+
+const layerSources = Layer.effect(
+  LayerSources,
+  Effect.map(Layers, ({ sourceOf }) => ({ sourceOf }))
+)
 
 /**
  * Services that runs need, without a server.
@@ -117,6 +127,8 @@ export const edgeCoreServices = Layer.mergeAll(
   forgetting,
   IntegrityCheck.integrityCheckLayer
 ).pipe(
+  // Before a run starts: it reverses decisions that were not finished.
+  Layer.provideMerge(Changes.layer.pipe(Layer.provide(Layer.provide(ChangeSources.layer, layerSources)))),
   Layer.provideMerge([
     Layer.unwrap(Effect.map(EdgeConfig, Artifacts.layer)),
     Attachments.layer,

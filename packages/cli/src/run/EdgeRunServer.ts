@@ -76,6 +76,20 @@ export const edgeRunServer = Effect.fn("EdgeRunServer.open")(function* (choice: 
       return yield* calls.inputs.answer({ headers, payload: { runId, inputId: id, ...answer } })
     }),
     diff: (id) => readAllPages((query) => calls.diffs.diff({ params: { id }, query })),
+    changes: (id) => readAllPages((query) => calls.changes.get({ params: { id }, query })),
+    changedFile: (id, fileId) =>
+      readAllPages((query) => calls.changes.file({ params: { id, fileId }, query })),
+    decideChanges: (id, decision) => {
+      const request = { params: { id }, headers: { "idempotency-key": randomUUID() } }
+      switch (decision.kind) {
+        case "accept":
+          return calls.changes.accept({ ...request, payload: decision.payload })
+        case "reject":
+          return calls.changes.reject({ ...request, payload: decision.payload })
+        case "undo":
+          return calls.changes.undo({ ...request, payload: decision.payload })
+      }
+    },
     artifacts: (id) =>
       Effect.map(
         readAllPages((query) => calls.artifacts.list({ params: { id }, query })),

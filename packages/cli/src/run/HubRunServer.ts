@@ -31,6 +31,13 @@ const sealAnswer = (request: InputRequest, answer: InputAnswer): Effect.Effect<I
       )
   })
 
+/** Changes are at the Edge that runs the agent. */
+const atEdge = Effect.fail(
+  refused(
+    "Changes are decided at the Edge of the run. Use this command on its machine, without --hub and --project."
+  )
+)
+
 /** Finds the named project, or the only one. */
 export const findProject = (
   calls: HubApiClient,
@@ -202,6 +209,9 @@ export const hubRunServer = Effect.fn("HubRunServer.open")(function* (choice: Ru
       calls.approvals.decide({ params: { id }, headers: { "idempotency-key": randomUUID() }, payload }),
     ...inputCalls(calls, projectFilter),
     diff: (id) => readAllPages((query) => calls.runs.diff({ params: { id }, query })),
+    changes: () => atEdge,
+    changedFile: () => atEdge,
+    decideChanges: () => atEdge,
     artifacts: (id) =>
       readAllPages((query) => calls.runs.artifacts({ params: { id }, query })).pipe(
         Effect.map(({ items }) => items)

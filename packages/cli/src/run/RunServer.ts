@@ -4,9 +4,21 @@
  * Commands depend on this interface only. `SelectRunServer.ts` chooses the implementation.
  */
 import type { Approval, DecideApproval } from "@corral/domain/approval/Approval"
+import type {
+  AcceptChanges,
+  DecidedChanges,
+  RejectChanges,
+  UndoChanges
+} from "@corral/domain/edge-api/ChangeSet"
 import type { Diff } from "@corral/domain/edge-api/Diff"
 import type { HubApproval, HubInput, HubRun, HubRunStatus } from "@corral/domain/hub-api/HubRun"
-import type { ApprovalId, ArtifactId, InputRequestId, RunId } from "@corral/domain/identity/Ids"
+import type {
+  ApprovalId,
+  ArtifactId,
+  ChangedFileId,
+  InputRequestId,
+  RunId
+} from "@corral/domain/identity/Ids"
 import type { InputAnswer, InputRequest } from "@corral/domain/input/InputRequest"
 import type { Artifact } from "@corral/domain/run/Artifact"
 import type { CreateRun, Run } from "@corral/domain/run/Run"
@@ -14,6 +26,7 @@ import { isTerminal } from "@corral/domain/run/RunEnd"
 import type { Effect, Stream } from "effect"
 import { randomUUID } from "node:crypto"
 import type { CommandFailed } from "../CommandFailed.ts"
+import type { ChangedFileHunks, ChangeList } from "./ChangeParts.ts"
 import type { StreamEndpoint } from "./EventTail.ts"
 
 /** Whether only a Hub has this state. */
@@ -53,6 +66,12 @@ export interface StartRun extends Pick<
 }
 
 export type DecisionRequest = Omit<DecideApproval, "runId" | "approvalId">
+
+/** A decision about a change set. */
+export type ChangesDecision =
+  | { readonly kind: "accept"; readonly payload: AcceptChanges }
+  | { readonly kind: "reject"; readonly payload: RejectChanges }
+  | { readonly kind: "undo"; readonly payload: UndoChanges }
 
 export interface RunListQuery {
   readonly state?: HubRunStatus
@@ -102,6 +121,11 @@ export interface RunServer {
   readonly answer: (id: InputRequestId, answer: InputAnswer) => ServerCall<InputRequest | HubInput>
   /** All pages. */
   readonly diff: (id: RunId) => ServerCall<Omit<Diff, "nextCursor" | "requestId">>
+  /** Undecided files of the run's change set. All pages. */
+  readonly changes: (id: RunId) => ServerCall<ChangeList>
+  /** Undecided hunks of a file. All pages. */
+  readonly changedFile: (id: RunId, fileId: ChangedFileId) => ServerCall<ChangedFileHunks>
+  readonly decideChanges: (id: RunId, decision: ChangesDecision) => ServerCall<DecidedChanges>
   readonly artifacts: (id: RunId) => ServerCall<ReadonlyArray<Artifact>>
   readonly content: (run: RunId, id: ArtifactId) => ServerCall<Stream.Stream<Uint8Array, CommandFailed>>
 }

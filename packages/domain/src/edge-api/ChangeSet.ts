@@ -68,6 +68,8 @@ export const ChangedFile = Schema.Struct({
   additions: Schema.Int,
   deletions: Schema.Int,
   hunks: Schema.Int,
+  /** Hash of what is undecided of the file. */
+  version: Schema.String,
   /** Why the file is decided as a whole, if it is. */
   whole: Schema.optionalKey(
     Schema.Literals(["binary", "mode", "link", "added", "deleted", "renamed", "large", "many_files"])
@@ -78,7 +80,7 @@ export const ChangedFile = Schema.Struct({
 }).annotate({ identifier: "ChangedFile" })
 export type ChangedFile = typeof ChangedFile.Type
 
-/** A hunk with its id. */
+/** A hunk with its id. All hunks of a file that is decided as a whole have the same. Without text to show, it has no lines. */
 export const ChangeHunk = Schema.Struct({ id: ChangeHunkId, ...DiffHunk.fields }).annotate({
   identifier: "ChangeHunk"
 })
@@ -172,10 +174,17 @@ export type ChangedFileContent = typeof ChangedFileContent.Type
 const ids = <S extends Schema.Top>(id: S) =>
   Schema.optionalKey(Schema.Array(id).check(Schema.isMaxLength(MAX_DECIDED_IDS)))
 
-/** Parts of a change set: everything but what is apart, of one version; or files and hunks by their ids. */
+/**
+ * Parts of a change set: everything but what is apart, of one version; or files and hunks by their ids. The id of a file is that of its path:
+ * `versions` has the versions that were shown, and a file with another one is refused.
+ */
 export const ChangeSelection = Schema.Union([
   Schema.Struct({ all: Schema.Literal(true), version: Schema.String }),
-  Schema.Struct({ files: ids(ChangedFileId), hunks: ids(ChangeHunkId) })
+  Schema.Struct({
+    files: ids(ChangedFileId),
+    hunks: ids(ChangeHunkId),
+    versions: Schema.optionalKey(Schema.Record(ChangedFileId, Schema.String))
+  })
 ])
 export type ChangeSelection = typeof ChangeSelection.Type
 

@@ -6,6 +6,7 @@
 import { HttpApi, OpenApi } from "effect/http-api"
 import { EdgeAgents } from "./Agents.ts"
 import { EdgeArtifacts } from "./Artifacts.ts"
+import { EdgeChanges } from "./Changes.ts"
 import { EdgeDiffs } from "./Diffs.ts"
 import { EdgeFiles } from "./Files.ts"
 import { EdgeGrants } from "./Grants.ts"
@@ -29,6 +30,7 @@ export class EdgeApi extends HttpApi.make("edge")
     EdgeFiles,
     EdgeRuns,
     EdgeDiffs,
+    EdgeChanges,
     EdgeWorktrees,
     EdgeLayers,
     EdgeArtifacts,

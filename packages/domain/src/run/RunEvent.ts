@@ -25,6 +25,7 @@ import { repositoryChangedFields } from "./RepositoryChange.ts"
 import { RunFailure, RunInput, RunLayer, RunMode, Usage } from "./Run.ts"
 import { Step } from "./Steps.ts"
 import { WorkEnd, WorkKind } from "./Work.ts"
+import { EarlierDecision } from "../changes/EarlierDecision.ts"
 import { unknownChangesFields } from "../changes/UnknownChanges.ts"
 import { LeftOut, WorktreeStart } from "./Worktree.ts"
 
@@ -68,7 +69,9 @@ export const payloads = {
     /** Limits of the operating system. Absent if the Edge does not confine runs. */
     confinement: Schema.optionalKey(RunConfinement),
     /** The run ends with its Edge although runs outlive it: the holder of runs could not be reached. */
-    endsWithEdge: Schema.optionalKey(Schema.Literal(true))
+    endsWithEdge: Schema.optionalKey(Schema.Literal(true)),
+    /** Decisions about changes since the run that is resumed, oldest first. Absent if there are none. */
+    decided: Schema.optionalKey(Schema.Array(EarlierDecision))
   },
   "run.started": {
     runtimeSessionId: optionalText,

@@ -28,6 +28,7 @@ import { requestIds } from "@corral/service/http/RequestIdLayer"
 import { HttpApiBuilder } from "effect/http-api"
 import { agents } from "./Agents.ts"
 import { authority } from "./Authority.ts"
+import { changes } from "./Changes.ts"
 import { diffs } from "./Diffs.ts"
 import { artifacts } from "./Artifacts.ts"
 import { edgeFiles } from "./Files.ts"
@@ -54,6 +55,7 @@ const edgeApiRoutes = HttpApiBuilder.layer(EdgeApi).pipe(
     edgeFiles,
     edgeRuns,
     diffs,
+    changes,
     worktrees,
     layers,
     artifacts,

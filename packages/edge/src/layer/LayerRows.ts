@@ -23,10 +23,8 @@ export interface LayerRow {
   readonly runs: ReadonlyArray<RunId>
   /** The run whose result is stored. */
   readonly captured?: RunId
-  /** Tree of the base, unless it is the state that the layer saw last of the workspace. */
+  /** Tree of the first base, unless it is the state that the layer saw last of the workspace. The row of the change set has a later one. */
   readonly base?: string
-  /** Paths where the person's edit and the change overlap. */
-  readonly conflicts: ReadonlyArray<string>
   /** Paths that the result does not have. */
   readonly incomplete: ReadonlyArray<string>
   /** Commit at which the repository of the runs started; absent without a repository. */
@@ -63,8 +61,8 @@ export const putLayer = (row: LayerRow): Write => [
   JSON.stringify(row)
 ]
 
-/** Changed fields of a row. `null` removes the base. */
-export type LayerChange = Partial<Omit<LayerRow, "base">> & { readonly base?: string | null }
+/** Changed fields of a row. `null` removes one. */
+export type LayerChange = Partial<Omit<LayerRow, "captured">> & { readonly captured?: RunId | null }
 
 /** Replaces fields of a row without reading it. */
 export const patchLayer = (owner: RunId, fields: LayerChange): Write => [

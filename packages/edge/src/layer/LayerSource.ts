@@ -1,49 +1,48 @@
-/** Changes of a layer: its trees, and the files that a person's decision takes out of it. */
-import type { ChangesUnknown } from "@corral/domain/errors/Failures"
+/** Changes of a layer, for the change set of its runs. */
+import type { RunActive } from "@corral/domain/errors/Failures"
 import type { WorktreeCommit } from "@corral/domain/run/Worktree"
-import { Effect } from "effect"
-import { type ChangeSource, changeSetIdOf } from "../change/ChangeSource.ts"
-import { type LayerRow, patchLayer } from "./LayerRows.ts"
+import type { Run } from "@corral/domain/run/Run"
+import { Effect, type Scope } from "effect"
+import { changeSetIdOf } from "../change/ChangeIds.ts"
+import type { ChangeSource } from "../change/ChangeSource.ts"
 import { type LayerStates, unknownChanges } from "./LayerStates.ts"
+import type { LayerWork } from "./LayerWork.ts"
 
 export interface LayerSourceOptions {
-  readonly row: LayerRow
+  readonly work: LayerWork
   readonly states: LayerStates
-  /** Stores the result if that is due. */
-  readonly settled: Effect.Effect<void, ChangesUnknown>
-  /** Takes the result again. */
-  readonly capture: Effect.Effect<void, ChangesUnknown>
+  /** Runs that worked in it, oldest first. */
+  readonly runs: ChangeSource["runs"]
   readonly commits: Effect.Effect<ReadonlyArray<WorktreeCommit>>
-  /** The layer's files, to read and write. */
-  readonly withTop: ChangeSource["withView"]
+  /** Reserves the layer until the scope closes. */
+  readonly reserve: Effect.Effect<void, RunActive, Scope.Scope>
 }
 
-export const sourceOfLayer = ({
-  capture,
-  commits,
-  row,
-  settled,
-  states,
-  withTop
-}: LayerSourceOptions): ChangeSource => {
-  const { conflicts, incomplete, owner, root, runs } = row
-  const tree = (found: LayerStates["resultTree"]) => Effect.mapError(found, unknownChanges)
+/** Whether there is a first run. */
+export const hasFirst = (runs: ReadonlyArray<Run>): runs is ChangeSource["runs"] => runs.length > 0
+
+export const sourceOfLayer = ({ commits, reserve, runs, states, work }: LayerSourceOptions): ChangeSource => {
+  const { incomplete, owner, root, workspace } = work.row
   return {
     setId: changeSetIdOf(owner),
     owner,
     isolation: "overlay",
+    workspace,
     root,
     runs,
+    direct: false,
     shadow: states.shadow,
-    trees: Effect.gen(function* () {
-      yield* settled
-      return { base: yield* tree(states.baseTree), result: yield* tree(states.resultTree), incomplete }
-    }),
-    capture: Effect.andThen(capture, tree(states.resultTree)),
-    conflicts,
+    base: Effect.mapError(
+      Effect.map(states.baseTree, (tree) => ({ tree, leftOut: incomplete })),
+      unknownChanges
+    ),
+    result: Effect.mapError(work.result, unknownChanges),
     ignored: Effect.sync(() => states.ignored),
     commits,
-    withView: withTop,
-    replaceBase: (base) => [patchLayer(owner, { base })]
+    reserve,
+    withView: (use) =>
+      work
+        .written((top) => Effect.result(use(top)))
+        .pipe(Effect.mapError(unknownChanges), Effect.flatMap(Effect.fromResult))
   }
 }

@@ -9,7 +9,7 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import { type Duration, Effect } from "effect"
 import { copyFileSync, existsSync, linkSync, lstatSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
-import type { IgnoredFolder } from "../change/ChangeSource.ts"
+import { type IgnoredFolders, topFolders } from "../change/ChangeSource.ts"
 import type { SnapshotView } from "../workspace/CaptureInProgress.ts"
 import { folderEntries } from "../workspace/FolderEntries.ts"
 import { attemptFiles, type GitFailed } from "../workspace/Git.ts"
@@ -32,6 +32,13 @@ export const viewNameOf = (owner: RunId): string => `layer-${owner}`
 
 const exists = (path: Buffer | string) => lstatSync(path, { throwIfNoEntry: false })
 
+/** Base of a layer after the person's edits were merged into it. */
+export interface MovedBase {
+  readonly base: string
+  /** Paths where the person's edit and the change overlap. */
+  readonly conflicts: ReadonlyArray<string>
+}
+
 export interface LayerStatesOptions {
   readonly snapshots: Pick<Snapshots["Service"], "capture">
   readonly shadow: ShadowRepository
@@ -43,7 +50,6 @@ export interface LayerStatesOptions {
 /** How long the start of a run waits for its base. */
 const START_LIMIT: Duration.Input = "10 minutes"
 const MAX_NAMES = 100_000
-const MAX_FOLDERS = 100
 
 export class LayerStates {
   readonly #options: LayerStatesOptions
@@ -113,9 +119,9 @@ export class LayerStates {
     function* (
       this: LayerStates,
       withTop: (
-        use: (top: string) => Effect.Effect<LayerChange, GitFailed>
-      ) => Effect.Effect<LayerChange, GitFailed>
-    ): Effect.fn.Return<LayerChange | undefined, GitFailed> {
+        use: (top: string) => Effect.Effect<MovedBase, GitFailed>
+      ) => Effect.Effect<MovedBase, GitFailed>
+    ): Effect.fn.Return<MovedBase | undefined, GitFailed> {
       yield* this.#take("now")
       if (isSameFile(this.file("now"), this.file("seen"))) return undefined
       const base = yield* this.baseIndex
@@ -126,7 +132,7 @@ export class LayerStates {
       }))
       if (differingPaths(states.base, states.workspace).length === 0) {
         yield* attemptFiles(() => this.#link("now", "seen"))
-        return { base: null, conflicts: [] }
+        return undefined
       }
       return yield* withTop((top) => this.#mergeAt(top, states))
     }
@@ -138,7 +144,7 @@ export class LayerStates {
       this: LayerStates,
       top: string,
       states: { readonly base: TreeState; readonly workspace: TreeState; readonly result: TreeState }
-    ): Effect.fn.Return<LayerChange, GitFailed> {
+    ): Effect.fn.Return<MovedBase, GitFailed> {
       const { shadow } = this.#options
       const shows = (path: string) => this.#isOverlay && !this.#isInUpper(path)
       const merged = yield* mergeEdits({ shadow, ...states, top, shows })
@@ -151,10 +157,7 @@ export class LayerStates {
         this.#link("now", "seen")
       })
       const paths = conflicts.map((path) => pathText(Buffer.from(path, "latin1")))
-      return {
-        conflicts: paths,
-        base: paths.length === 0 ? null : yield* shadow.treeOf(this.file("base"))
-      }
+      return { conflicts: paths, base: yield* shadow.treeOf(this.file("base")) }
     }
   )
 
@@ -183,10 +186,10 @@ export class LayerStates {
   }
 
   /** Ignored files that runs wrote, by top folder. Of a copy they are not found. */
-  get ignored(): ReadonlyArray<IgnoredFolder> {
+  get ignored(): IgnoredFolders {
     if (!this.#isOverlay || !existsSync(this.file("result"))) return []
     const stored = readState(this.file("result"))
-    const counts = new Map<string, number>()
+    const paths: Array<Buffer> = []
     let names = 0
     const walk = (folder: string): void => {
       for (const entry of folderEntries(join(layerPlaces(this.#options.folder).upper, folder))) {
@@ -194,17 +197,12 @@ export class LayerStates {
         const path = folder === "" ? entry.name : `${folder}/${entry.name}`
         if (path === ".git") continue
         if (entry.isDirectory()) walk(path)
-        else if (entry.isFile() && !stored.has(Buffer.from(path).toString("latin1"))) {
-          const top = path.split("/", 1)[0] ?? path
-          counts.set(top, (counts.get(top) ?? 0) + 1)
-        }
+        else if (entry.isFile() && !stored.has(Buffer.from(path).toString("latin1")))
+          paths.push(Buffer.from(path))
       }
     }
     walk("")
-    return [...counts]
-      .toSorted()
-      .slice(0, MAX_FOLDERS)
-      .map(([folder, count]) => ({ folder, count }))
+    return topFolders(paths)
   }
 
   /** Removes everything of the layer from the shadow repository. */

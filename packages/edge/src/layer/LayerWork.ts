@@ -14,6 +14,9 @@ import type { SnapshotView } from "../workspace/CaptureInProgress.ts"
 import { attemptFiles, GitFailed } from "../workspace/Git.ts"
 import type { GitIsolation } from "../workspace/GitIsolation.ts"
 import type { CapturedState, Snapshots } from "../workspace/Snapshots.ts"
+import type { StateTree } from "../workspace/Snapshots.ts"
+import { changeSetIdOf } from "../change/ChangeIds.ts"
+import { findSet, setBase } from "../change/ChangeRows.ts"
 import { copyTree } from "./LayerCopy.ts"
 import type { LayerFiles } from "./LayerFiles.ts"
 import type { LayerChecks } from "./LayerMeans.ts"
@@ -25,6 +28,7 @@ import {
   layerFolder,
   layerPlaces,
   type LayerRow,
+  layersInUse,
   patchLayer,
   putLayer
 } from "./LayerRows.ts"
@@ -60,11 +64,14 @@ export class LayerWork {
 
   get states(): Effect.Effect<LayerStates, GitFailed> {
     return Effect.suspend(() => {
-      const { snapshots } = this.#tools
-      const shadow = snapshots.repositoryOf(this.row.root)
-      return shadow === undefined
-        ? Effect.fail(new GitFailed({ message: "the Edge found no git program" }))
-        : Effect.succeed(new LayerStates({ snapshots, shadow, row: this.row, folder: this.folder }))
+      const { snapshots, store } = this.#tools
+      const { owner, root } = this.row
+      const base = findSet(store, changeSetIdOf(owner))?.base
+      const row = base === undefined ? this.row : { ...this.row, base }
+      return snapshots.repository(root).pipe(
+        Effect.map((shadow) => new LayerStates({ snapshots, shadow, row, folder: this.folder })),
+        Effect.mapError(() => new GitFailed({ message: "the Edge found no git program" }))
+      )
     })
   }
 
@@ -111,7 +118,10 @@ export class LayerWork {
       const merged = yield* states.merge((use) =>
         Effect.scoped(Effect.flatMap(this.view("write"), (view) => use(this.topOf(view))))
       )
-      if (merged !== undefined) yield* this.#change(merged)
+      if (merged !== undefined) {
+        const { base, conflicts } = merged
+        yield* this.#commit([setBase(changeSetIdOf(this.row.owner), base, conflicts)])
+      }
     }
   )
 
@@ -173,13 +183,28 @@ export class LayerWork {
     })
   }
 
+  /** The stored result, or a new one if that is due. */
+  get result(): Effect.Effect<StateTree, GitFailed> {
+    return Effect.gen({ self: this }, function* () {
+      const { captured, incomplete, owner, runs } = this.row
+      const isDue = captured !== runs.at(-1) && !layersInUse(this.#tools.store).has(owner)
+      const leftOut = isDue ? (yield* this.capture()).leftOut : incomplete
+      return { tree: yield* (yield* this.states).resultTree, leftOut }
+    })
+  }
+
+  /** Uses the files, which are compared again afterwards. */
+  written<A, E>(use: (top: string) => Effect.Effect<A, E>): Effect.Effect<A, E | GitFailed> {
+    return Effect.scoped(Effect.flatMap(this.view("write"), (view) => use(this.topOf(view)))).pipe(
+      Effect.onExit(() => Effect.orDie(this.#change({ captured: null })))
+    )
+  }
+
   /** Whether the result differs from the base. */
   get isChanged(): Effect.Effect<boolean, GitFailed> {
     return Effect.gen({ self: this }, function* () {
-      const { captured, runs } = this.row
-      if (captured !== runs.at(-1)) yield* this.capture()
-      const states = yield* this.states
-      return (yield* states.baseTree) !== (yield* states.resultTree)
+      const { tree } = yield* this.result
+      return (yield* (yield* this.states).baseTree) !== tree
     })
   }
 
@@ -202,12 +227,15 @@ export class LayerWork {
   #change(change: LayerChange): Effect.Effect<void, GitFailed> {
     const { owner } = this.row
     const { state } = change
-    const writes: ReadonlyArray<Write> = [
+    return this.#commit([
       ...(state === undefined
         ? []
         : [["UPDATE layers SET state = ? WHERE owner = ?", state, owner] satisfies Write]),
       patchLayer(owner, change)
-    ]
+    ])
+  }
+
+  #commit(writes: ReadonlyArray<Write>): Effect.Effect<void, GitFailed> {
     return Effect.mapError(this.#tools.store.commit(writes), ({ message }) => new GitFailed({ message }))
   }
 

@@ -12,6 +12,7 @@ import {
   Conflict,
   NotFound,
   Overloaded,
+  RunActive,
   type SchemaValidationFailed
 } from "@corral/domain/errors/Failures"
 import type { LayerSummary } from "@corral/domain/edge-api/Layers"
@@ -24,8 +25,9 @@ import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { existsSync, realpathSync } from "node:fs"
 import { statfs } from "node:fs/promises"
 import { resolve } from "node:path"
-import type { ChangeSource } from "../change/ChangeSource.ts"
+import { type ChangeSource, requireEnded, type SourceFailure } from "../change/ChangeSource.ts"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
+import { runsOfOwner } from "../log/Runs.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
 import { Store, type StoreFailed, type Write } from "../store/Store.ts"
 import type { SnapshotView } from "../workspace/CaptureInProgress.ts"
@@ -52,7 +54,7 @@ import {
   putLayer,
   unsettledLayers
 } from "./LayerRows.ts"
-import { sourceOfLayer } from "./LayerSource.ts"
+import { hasFirst, sourceOfLayer } from "./LayerSource.ts"
 import { unknownChanges } from "./LayerStates.ts"
 import { type LayerTools, LayerWork } from "./LayerWork.ts"
 
@@ -107,8 +109,8 @@ export class Layers extends Context.Service<
     readonly handOver: (owner: RunId) => Effect.Effect<string | undefined>
     /** Puts back what git obeys in the run's repository. */
     readonly close: (owner: RunId) => Effect.Effect<void>
-    /** What the changes of a run are compared with. */
-    readonly sourceOf: (run: Pick<Run, "id" | "layer">) => Effect.Effect<ChangeSource, ChangesUnknown>
+    /** What the changes of a run in a layer are compared with; `undefined` for other runs. */
+    readonly sourceOf: (run: Pick<Run, "layer">) => Effect.Effect<ChangeSource | undefined, SourceFailure>
     /** Removes an incomplete layer of a run that has ended. */
     readonly abandon: (owner: RunId) => Effect.Effect<void>
     /** Removes layers that an earlier Edge was making or removing. `adopted` runs go on making theirs. */
@@ -149,6 +151,8 @@ const NOTICE_AFTER = "5 seconds"
 const NOTICE =
   "The start waits for a snapshot of the workspace, against which the changes of this run are shown. Cancel the run to stop waiting."
 
+const REMOVED = "The layer was removed."
+const runActive = new RunActive()
 const inUse = new Conflict({ message: "A run is using the layer." })
 const unknownFiles = ({ message: detail }: GitFailed) =>
   new ChangesUnknown({ details: { reason: "failed", detail } })
@@ -197,7 +201,6 @@ class EdgeLayers implements Service {
         enforced,
         state: "making",
         runs: [id],
-        conflicts: [],
         incomplete: [],
         ...(commit === undefined ? {} : { commit }),
         createdAt: new Date(this.clock.currentTimeMillisUnsafe()).toISOString()
@@ -285,29 +288,20 @@ class EdgeLayers implements Service {
 
   readonly sourceOf = Effect.fn("Layers.sourceOf")(
     { self: this },
-    function* ({ layer }: Pick<Run, "id" | "layer">) {
+    function* ({ layer }: Pick<Run, "layer">): Effect.fn.Return<ChangeSource | undefined, SourceFailure> {
       const work = layer && this.find(layer.owner)
-      if (work?.row.state !== "kept") return yield* noStart
-      const { row } = work
+      if (work === undefined) return undefined
+      const { owner, state } = work.row
+      const runs = runsOfOwner(this.store, owner, "$.layer.owner")
+      if (state !== "kept" || !hasFirst(runs)) return yield* new NotFound({ message: REMOVED })
+      const commits = this.withRepository(owner, (repository) => repository.commits).pipe(
+        Effect.map((found: ReadonlyArray<WorktreeCommit> | undefined) => found ?? []),
+        Effect.tapError(logFailure("failed to list commits", owner)),
+        Effect.orElseSucceed((): ReadonlyArray<WorktreeCommit> => [])
+      )
+      const reserve = Effect.andThen(this.claim(owner, runActive), requireEnded(runs))
       const states = yield* Effect.mapError(work.states, unknownChanges)
-      // A crash may have prevented it.
-      const isDue = row.captured !== row.runs.at(-1) && !layersInUse(this.store).has(row.owner)
-      const capture = Effect.asVoid(Effect.mapError(work.capture(), unknownChanges))
-      return sourceOfLayer({
-        row,
-        states,
-        settled: isDue ? capture : Effect.void,
-        capture,
-        commits: this.withRepository(row.owner, (repository) => repository.commits).pipe(
-          Effect.map((found: ReadonlyArray<WorktreeCommit> | undefined) => found ?? []),
-          Effect.tapError(logFailure("failed to list commits", row.owner)),
-          Effect.orElseSucceed((): ReadonlyArray<WorktreeCommit> => [])
-        ),
-        withTop: (use) =>
-          Effect.scoped(
-            Effect.flatMap(Effect.mapError(work.view("write"), unknownFiles), (view) => use(work.topOf(view)))
-          )
-      })
+      return sourceOfLayer({ work, states, runs, commits, reserve })
     }
   )
 

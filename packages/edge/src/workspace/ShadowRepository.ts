@@ -103,6 +103,8 @@ export interface ShadowCall {
 
 /** Paths without review, in a workspace that has no repository with ignore rules. */
 const IGNORED = ["node_modules/", ".venv/", "__pycache__/", ".gradle/", ".DS_Store"]
+/** Versions of files that a decision about changes writes beside them. The last rule counts. */
+const DECISION_FILES = ".corral-chd_*/"
 /** Largest index that is read. */
 export const MAX_INDEX = 33_554_432
 
@@ -159,7 +161,8 @@ export class ShadowRepository {
       writeFileSync(join(this.folder, "HEAD"), "ref: refs/heads/none\n")
     }
     const exclude = tree.repository && smallFile(join(tree.repository.common, "info/exclude"), MAX_RULES)
-    writeChanged(this.rules, tree.repository === undefined ? `${IGNORED.join("\n")}\n` : (exclude ?? ""))
+    const rules = tree.repository === undefined ? `${IGNORED.join("\n")}\n` : (exclude ?? "")
+    writeChanged(this.rules, `${rules}\n${DECISION_FILES}\n`)
     this.borrowObjects(tree)
     return tree
   }

@@ -14,7 +14,7 @@
 import { UnknownChanges } from "@corral/domain/changes/UnknownChanges"
 import type { Diff } from "@corral/domain/edge-api/Diff"
 import { ChangesUnknown } from "@corral/domain/errors/Failures"
-import type { RunId } from "@corral/domain/identity/Ids"
+import type { ChangeSetId, RunId } from "@corral/domain/identity/Ids"
 import { makeFolder } from "@corral/service/MakeFolder"
 import { Context, type Duration, Effect, Exit, Fiber, Layer, Option, Schema, type Scope } from "effect"
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
@@ -158,6 +158,13 @@ export const SnapshotLimits = Context.Reference<SnapshotLimits>("corral/edge/Sna
   defaultValue: () => ({ wait: "10 seconds" })
 })
 
+/** A state of a folder as a tree of its shadow repository. */
+export interface StateTree {
+  readonly tree: string
+  /** Paths that the state does not have. */
+  readonly leftOut: ReadonlyArray<string>
+}
+
 export class Snapshots extends Context.Service<
   Snapshots,
   {
@@ -172,8 +179,6 @@ export class Snapshots extends Context.Service<
      * times.
      */
     readonly changed: (runId: RunId, root: string, byTime?: boolean) => Effect.Effect<ReadonlyArray<string>>
-    /** Repository with the states of a workspace; `undefined` without git. */
-    readonly repositoryOf: (root: string) => ShadowRepository | undefined
     /** Takes a state into an index file of that repository. Fails as `slow` after the limit. */
     readonly capture: (
       shadow: ShadowRepository,
@@ -188,8 +193,22 @@ export class Snapshots extends Context.Service<
       root: string,
       state: CapturedState
     ) => Effect.Effect<DiffSummary, ChangesUnknown>
-    /** Removes the states of a run. The contents stay as long as another run's states need the repository. */
-    readonly forget: (runId: RunId) => Effect.Effect<void>
+    /** Removes the states of a run or a change set. The contents stay as long as other states need the repository. */
+    readonly forget: (id: RunId | ChangeSetId) => Effect.Effect<void>
+    /** The shadow repository of a folder. */
+    readonly repository: (root: string) => Effect.Effect<ShadowRepository, ChangesUnknown>
+    /** Takes the state of a folder now. It stays until `id` is forgotten. */
+    readonly take: (id: RunId | ChangeSetId, root: string) => Effect.Effect<StateTree, ChangesUnknown>
+    /** The state at the start of a run. */
+    readonly start: (runId: RunId, root: string) => Effect.Effect<StateTree, ChangesUnknown>
+    /** The state at the end of a run. */
+    readonly end: (runId: RunId, root: string) => Effect.Effect<StateTree, ChangesUnknown>
+    /** Logs the failure of git, and fails with its reason. */
+    readonly unknown: (
+      id: RunId | ChangeSetId,
+      root: string,
+      failure: GitFailed
+    ) => Effect.Effect<never, ChangesUnknown>
     /** Up to `limit` changed files after `position`, ordered by path. */
     readonly diff: (
       runId: RunId,
@@ -236,7 +255,7 @@ class ShadowSnapshots implements Service {
   }
 
   /** The shadow repository of a workspace; `undefined` without git. */
-  private openRepository(root: string, launchers?: PreparedLauncher): ShadowRepository | undefined {
+  private repositoryOf(root: string, launchers?: PreparedLauncher): ShadowRepository | undefined {
     const { folder, program } = this
     return program === undefined
       ? undefined
@@ -244,11 +263,9 @@ class ShadowSnapshots implements Service {
   }
 
   /** A file whose time is the run's start by the file system's clock. */
-  private startFile(runId: RunId): string {
+  private startFile(runId: RunId | ChangeSetId): string {
     return join(this.folder, `${runId}.start`)
   }
-
-  readonly repositoryOf = (root: string): ShadowRepository | undefined => this.openRepository(root)
 
   readonly capture = (
     shadow: ShadowRepository,
@@ -258,7 +275,7 @@ class ShadowSnapshots implements Service {
 
   readonly startFrom = (runId: RunId, root: string, state: CapturedState): Effect.Effect<void> =>
     Effect.sync(() => {
-      const shadow = this.openRepository(root)
+      const shadow = this.repositoryOf(root)
       if (shadow === undefined) return
       linkState(state.index, shadow.fileOf(runId, "before"))
       const { leftOut } = state
@@ -285,7 +302,7 @@ class ShadowSnapshots implements Service {
   })
 
   readonly before = Effect.fn("Snapshots.before")({ self: this }, function* (runId: RunId, root: string) {
-    const shadow = this.openRepository(root, this.launchers)
+    const shadow = this.repositoryOf(root, this.launchers)
     if (shadow === undefined) return
     const record = yield* this.captures
       .take(shadow, shadow.fileOf(runId, "before"))
@@ -310,7 +327,7 @@ class ShadowSnapshots implements Service {
 
   /** The repository with the state of the run's start. */
   private startOf(runId: RunId, root: string): Effect.Effect<ShadowRepository, ChangesUnknown> {
-    const shadow = this.openRepository(root)
+    const shadow = this.repositoryOf(root)
     if (shadow === undefined) return unknown({ reason: "no_git" })
     return existsSync(shadow.fileOf(runId, "before"))
       ? Effect.succeed(shadow)
@@ -320,10 +337,10 @@ class ShadowSnapshots implements Service {
   /** The reason of a failure, without paths of the machine. An old git fails in its own words, so its version is a part of them. */
   private readonly unknownBy = Effect.fnUntraced(
     { self: this },
-    function* (runId: RunId, root: string, { end, message }: GitFailed) {
+    function* (id: RunId | ChangeSetId, root: string, { end, message }: GitFailed) {
       const { folder, program = "git" } = this
       yield* Effect.logWarning("failed to take workspace snapshot").pipe(
-        Effect.annotateLogs({ runId, cause: message })
+        Effect.annotateLogs({ id, cause: message })
       )
       if (end === "slow") return { reason: "too_large" } as const
       const version = yield* git({ program, cwd: folder, args: ["--version"], timeoutMs: 1_000 }).pipe(
@@ -335,14 +352,54 @@ class ShadowSnapshots implements Service {
     }
   )
 
-  private failUnknown(runId: RunId, root: string, failure: GitFailed) {
+  private failUnknown(runId: RunId | ChangeSetId, root: string, failure: GitFailed) {
     return Effect.flatMap(this.unknownBy(runId, root, failure), unknown)
   }
+
+  readonly unknown = (id: RunId | ChangeSetId, root: string, failure: GitFailed) =>
+    this.failUnknown(id, root, failure)
+
+  readonly repository = (root: string): Effect.Effect<ShadowRepository, ChangesUnknown> =>
+    Effect.suspend(() => {
+      const shadow = this.repositoryOf(root)
+      return shadow === undefined ? unknown({ reason: "no_git" }) : Effect.succeed(shadow)
+    })
+
+  readonly take = Effect.fn("Snapshots.take")(
+    { self: this },
+    function* (id: RunId | ChangeSetId, root: string) {
+      const shadow = yield* this.repository(root)
+      const index = shadow.fileOf(id, "state")
+      return yield* this.captures.take(shadow, index).pipe(
+        Effect.flatMap(({ leftOut }) => Effect.map(shadow.treeOf(index), (tree) => ({ tree, leftOut }))),
+        Effect.catch((failure) => this.failUnknown(id, root, failure))
+      )
+    }
+  )
+
+  readonly start = Effect.fn("Snapshots.start")({ self: this }, function* (runId: RunId, root: string) {
+    const shadow = yield* this.startOf(runId, root)
+    const { leftOut } = startRecord(shadow, runId)
+    return yield* shadow.treeOf(shadow.fileOf(runId, "before")).pipe(
+      Effect.map((tree) => ({ tree, leftOut })),
+      Effect.catch((failure) => this.failUnknown(runId, root, failure))
+    )
+  })
+
+  readonly end = Effect.fn("Snapshots.end")({ self: this }, function* (runId: RunId, root: string) {
+    const shadow = yield* this.startOf(runId, root)
+    const comparison = storedComparison(shadow, runId)
+    if (comparison === undefined) return yield* unknown({ reason: "interrupted" })
+    return yield* shadow.treeOf(shadow.fileOf(runId, "after")).pipe(
+      Effect.map((tree) => ({ tree, leftOut: comparison.leftOut?.paths ?? [] })),
+      Effect.catch((failure) => this.failUnknown(runId, root, failure))
+    )
+  })
 
   readonly changed = Effect.fn("Snapshots.changed")(
     { self: this },
     function* (runId: RunId, root: string, byTime = true) {
-      const shadow = this.openRepository(root)
+      const shadow = this.repositoryOf(root)
       const since = statSync(this.startFile(runId), { bigint: true, throwIfNoEntry: false })?.ctimeNs
       const comparison = shadow === undefined ? undefined : storedComparison(shadow, runId)
       const inSnapshot =
@@ -360,7 +417,7 @@ class ShadowSnapshots implements Service {
     }
   )
 
-  readonly forget = (runId: RunId): Effect.Effect<void> =>
+  readonly forget = (runId: RunId | ChangeSetId): Effect.Effect<void> =>
     Effect.sync(() => {
       const { folder } = this
       rmSync(this.startFile(runId), { force: true })

@@ -1,6 +1,6 @@
 /** A layer with a confined shell in it, as a run has one, beside the workspace of its owner. */
 import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
-import type { Run } from "@corral/domain/run/Run"
+import type { Run, RunLayer } from "@corral/domain/run/Run"
 import { Effect, Layer } from "effect"
 import { spawnSync } from "node:child_process"
 import { mkdirSync, realpathSync } from "node:fs"
@@ -11,10 +11,10 @@ import { LayerChecks, LayerPrograms } from "../../src/layer/LayerMeans.ts"
 import type { MountPrograms } from "../../src/layer/LayerMounts.ts"
 import { findLayer } from "../../src/layer/LayerRows.ts"
 import { Layers } from "../../src/layer/Layers.ts"
-import { Store } from "../../src/store/Store.ts"
+import { Store, type Write } from "../../src/store/Store.ts"
 import { Snapshots } from "../../src/workspace/Snapshots.ts"
 import { temporaryFolder } from "../Folder.ts"
-import { configLayer, newRunId } from "../Samples.ts"
+import { configLayer, newRunId, runOf } from "../Samples.ts"
 import type { Place } from "../workspace/Repository.ts"
 
 const workspace = "ws" as WorkspaceId
@@ -46,13 +46,25 @@ export interface OpenLayer {
   readonly owner: RunId
 }
 
+/** An ended run in the layer. */
+const putRun = (id: RunId, layer: RunLayer): Write => {
+  const run = runOf(id, { layer, state: "completed" })
+  return [
+    "INSERT INTO runs (id, state, created_at, last_seq, snapshot) VALUES (?, ?, ?, 0, ?)",
+    id,
+    run.state,
+    run.createdAt,
+    JSON.stringify(run)
+  ]
+}
+
 /** A new layer, as the start of a run makes it. */
 export const openLayer = Effect.fnUntraced(function* (root: string, enforced = true) {
   const layers = yield* Layers
   const store = yield* Store
   const id = newRunId()
   const { layer, row } = yield* layers.plan({ id, workspace, root, enforced })
-  yield* store.commit([row])
+  yield* store.commit([row, putRun(id, layer)])
   const run = { id, layer }
   yield* layers.open(run, {}, () => undefined)
   return { run, owner: id }
@@ -66,7 +78,7 @@ export const nextTurn = Effect.fnUntraced(function* ({ owner, run }: OpenLayer) 
   const next = { id, layer }
   yield* Effect.scoped(
     Effect.flatMap(layers.enter(layer, id), ({ row }) =>
-      Effect.flatMap(Store, (store) => store.commit([row]))
+      Effect.flatMap(Store, (store) => store.commit([row, putRun(id, layer)]))
     )
   )
   yield* layers.open(next, {}, () => undefined)

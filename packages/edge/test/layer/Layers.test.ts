@@ -15,10 +15,12 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { findSet } from "../../src/change/ChangeRows.ts"
+import type { ChangeSource } from "../../src/change/ChangeSource.ts"
 import { mountPrograms, type MountPrograms } from "../../src/layer/LayerMounts.ts"
 import { Layers } from "../../src/layer/Layers.ts"
 import type { Confinement } from "../../src/confinement/Confinement.ts"
-import type { Store } from "../../src/store/Store.ts"
+import { Store } from "../../src/store/Store.ts"
 import { folderContents } from "../../src/confinement/probe/EscapeScene.ts"
 import { writeProgram } from "../Folder.ts"
 import { canConfine } from "../confinement/CanConfine.ts"
@@ -56,10 +58,25 @@ const sampleWorkspace = ({ root }: Place): void => {
 
 const lines = (text: string): ReadonlyArray<string> => text.split("\n").filter((line) => line !== "")
 
+const sourceOf = ({ run }: Pick<OpenLayer, "run">) =>
+  Effect.flatMap(Layers, (layers) =>
+    Effect.map(layers.sourceOf(run), (source) => {
+      if (source === undefined) throw new Error("the run has no layer")
+      return source
+    })
+  )
+
+/** The base that the set has now. */
+const baseOf = ({ base, setId }: ChangeSource) =>
+  Effect.flatMap(Store, (store) => {
+    const moved = findSet(store, setId)?.base
+    return moved === undefined ? base : Effect.succeed({ tree: moved, leftOut: [] })
+  })
+
 /** Paths that the set of the layer has. */
-const changedPaths = Effect.fnUntraced(function* ({ run }: OpenLayer) {
-  const source = yield* (yield* Layers).sourceOf(run)
-  const { base, result } = yield* source.trees
+const changedPaths = Effect.fnUntraced(function* ({ run }: Pick<OpenLayer, "run">) {
+  const source = yield* sourceOf({ run })
+  const [{ tree: base }, { tree: result }] = [yield* baseOf(source), yield* source.result]
   const args = ["diff-tree", "-r", "--name-status", "--no-renames", base, result]
   return lines((yield* source.shadow.run(args)).bytes.toString("utf8"))
 })
@@ -173,9 +190,9 @@ for (const [kind, programs, isPossible] of kinds)
           assert.include(stdout, "No such file")
           yield* settle(second)
           assert.deepStrictEqual(yield* changedPaths(second), ["M\ta.txt", "M\tuncommitted.txt"])
-          const source = yield* (yield* Layers).sourceOf(second.run)
-          assert.deepStrictEqual(source.conflicts, ["uncommitted.txt"])
-          const { base } = yield* source.trees
+          const source = yield* sourceOf(second)
+          assert.deepStrictEqual(findSet(yield* Store, source.setId)?.conflicts, ["uncommitted.txt"])
+          const { tree: base } = yield* baseOf(source)
           const { bytes } = yield* source.shadow.run(["cat-file", "blob", `${base}:uncommitted.txt`])
           assert.strictEqual(bytes.toString(), "uncommitted\n", "the conflict has its earlier base")
           assert.strictEqual(readFileSync(join(at.root, "uncommitted.txt"), "utf8"), "theirs\n")
@@ -221,7 +238,7 @@ for (const [kind, programs, isPossible] of kinds)
           assert.isUndefined(yield* layers.handOver(layer.owner))
           assert.deepStrictEqual(state(), before)
           assert.strictEqual(git(at.root, "log", "-1", "--format=%s", `refs/corral/${layer.owner}`), "mine\n")
-          const source = yield* layers.sourceOf(layer.run)
+          const source = yield* sourceOf(layer)
           assert.deepStrictEqual(
             (yield* source.commits).map(({ subject }) => subject),
             ["mine"]
@@ -269,15 +286,13 @@ for (const [kind, programs, isPossible] of kinds)
           const layer = yield* openLayer(at.root)
           yield* runInLayer(at, layer, "echo x > x.txt; echo y > y.txt; rm gone.txt")
           yield* settle(layer)
-          const source = yield* (yield* Layers).sourceOf(layer.run)
+          const source = yield* sourceOf(layer)
           yield* source.withView((top) =>
             Effect.sync(() => {
               rmSync(join(top, "x.txt"))
               writeFileSync(join(top, "gone.txt"), "gone\n")
             })
           )
-          const result = yield* source.capture
-          assert.strictEqual((yield* source.trees).result, result)
           assert.deepStrictEqual(yield* changedPaths(layer), ["A\ty.txt"])
           assert.isTrue(lstatSync(join(at.root, "gone.txt")).isFile())
         })

@@ -31,10 +31,11 @@ import { mint } from "@corral/service/Identifiers"
 import { type OfferedAgent, agentModes, isolationRefusal, modeRefusal } from "../../runtime/OfferedAgent.ts"
 import type { Runtimes } from "../../runtime/Runtimes.ts"
 import type { SubprocessSpec } from "../../process/Subprocess.ts"
-import type { Write } from "../../store/Store.ts"
+import type { Store, Write } from "../../store/Store.ts"
 import type { OpenWorkspace, Workspaces } from "../../workspace/Workspaces.ts"
 import type { Worktrees } from "../../workspace/Worktrees.ts"
 import { attachmentNote, imagesFor, withNote } from "../../attachment/AttachedFiles.ts"
+import { decidedNote, decisionsSince } from "../../change/DecidedNote.ts"
 import { ProjectFiles } from "../../workspace/ProjectFiles.ts"
 import { admitWithKeys, checkKeys, keyEntryOf } from "../../runtime/KeyAdmission.ts"
 import { join } from "node:path"
@@ -234,6 +235,7 @@ export interface RunAdmission {
   readonly worktrees: Worktrees["Service"]
   readonly layers: Layers["Service"]
   readonly confinement: Confinement["Service"]
+  readonly store: Store["Service"]
   readonly find: (id: RunId) => Effect.Effect<Run, NotFound>
   /** Unix milliseconds. */
   readonly now: number
@@ -265,9 +267,14 @@ export const admitRun = Effect.fnUntraced(function* (
   const id = admission.id ?? mint<RunId>("run", now)
   const folder = yield* folderOf(request, admission, { id, workspace, resumed: earlier, confinement })
   yield* requireQuestions(request, agent, folder.layer)
+  const decided = decisionsSince(admission.store, earlier)
   const project = projectIn(folder.path, workspace, adapter)
   const start: RunStart = {
-    prompt: promptOf(withNote(request.input.text, attachmentNote(attachments)), earlier, project),
+    prompt: promptOf(
+      withNote(withNote(request.input.text, attachmentNote(attachments)), decidedNote(decided)),
+      earlier,
+      project
+    ),
     mode: request.mode,
     workspacePath: folder.path,
     model,
@@ -297,7 +304,10 @@ export const admitRun = Effect.fnUntraced(function* (
       folder,
       confinement
     }),
-    created: createdPayload(request, folder, confinement)
+    created: {
+      ...createdPayload(request, folder, confinement),
+      ...(decided.length === 0 ? {} : { decided })
+    }
   }
 })
 

@@ -107,6 +107,7 @@ export const createSupervisedRun = Effect.fnUntraced(function* (
     runtimes,
     workspaces,
     worktrees,
+    store,
     find,
     now: clock.currentTimeMillisUnsafe(),
     traceparent: span?.traceparent ?? traceparent,
