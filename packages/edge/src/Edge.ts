@@ -68,8 +68,10 @@ const forgetting = Layer.effectDiscard(
     retention.onForget(artifacts.forgetRun)
     retention.onForget(snapshots.forget)
     retention.onForget(worktrees.forget)
-    retention.onForget((yield* Layers).forget)
-    retention.onForget(changes.forget)
+    const layers = yield* Layers
+    retention.onForget(layers.forget)
+    // What is undecided in a layer stays until the layer is removed.
+    retention.onForget((runId) => (layers.has(runId) ? Effect.void : changes.forget(runId)))
     retention.onForget(grants.forgetRun)
     retention.onForget(attachments.forgetRun)
     retention.onForget((yield* RawOutputs).forgetRun)

@@ -115,6 +115,8 @@ export class Layers extends Context.Service<
     readonly abandon: (owner: RunId) => Effect.Effect<void>
     /** Removes layers that an earlier Edge was making or removing. `adopted` runs go on making theirs. */
     readonly recover: (adopted: ReadonlySet<string>) => Effect.Effect<void>
+    /** Whether a run owns a layer that was not removed. */
+    readonly has: (owner: RunId) => boolean
     /** Up to `limit` layers before `before`, newest first. Removed ones are left out. */
     readonly list: (before: string | undefined, limit: number) => ReadonlyArray<LayerSummary>
     /** Fails with a conflict if a run is using it, or, without `force`, if something in it is undecided. */
@@ -322,6 +324,8 @@ class EdgeLayers implements Service {
         { discard: true }
       )
     )
+
+  readonly has = (owner: RunId): boolean => (this.find(owner)?.row.state ?? "removed") !== "removed"
 
   readonly list = (before: string | undefined, limit: number): ReadonlyArray<LayerSummary> => {
     const live = layersInUse(this.store)

@@ -207,6 +207,59 @@ describe.skipIf(!canConfine)("A run in a layer", () => {
     assert.strictEqual(refusal.status, 404)
   })
 
+  it("is accepted and rejected in parts, and undone", { timeout: 60_000 }, async () => {
+    const edge = await openRepository()
+    const { client } = edge
+    const before = files(edge)
+    const first = await client.create(
+      "/write a.txt work\n/write good.txt good\n/write bad.txt bad",
+      "auto_edit",
+      {
+        isolation
+      }
+    )
+    await client.log(first.id)
+    const changesOf = async (id: string) => {
+      const { body, status, text } = await client.ask("GET", `/v1/runs/${id}/changes`)
+      assert.strictEqual(status, 200, text)
+      return (body as { readonly items: ReadonlyArray<{ readonly id: string; readonly path: string }> }).items
+    }
+    const found = new Map((await changesOf(first.id)).map(({ id, path }) => [path, id]))
+    assert.deepStrictEqual([...found.keys()], ["a.txt", "bad.txt", "good.txt"])
+    const decide = async (id: string, action: string, body: object) => {
+      const answer = await client.ask("POST", `/v1/runs/${id}/changes/${action}`, { body })
+      assert.strictEqual(answer.status, 200, answer.text)
+      return (answer.body as { readonly decision: { readonly id: string } }).decision.id
+    }
+    const accepted = await decide(first.id, "accept", { parts: { files: [found.get("good.txt")] } })
+    assert.deepStrictEqual(files(edge), [...before, ["good.txt", "good\n"]])
+    await decide(first.id, "reject", { parts: { files: [found.get("bad.txt")] }, comment: "Not this one." })
+    assert.deepStrictEqual(
+      (await changesOf(first.id)).map(({ path }) => path),
+      ["a.txt"]
+    )
+    writeFileSync(join(edge.workspace, ".gitignore"), "edited\n")
+    const second = await client.create(
+      "/read good.txt\n/read .gitignore\n/read bad.txt\n/read a.txt",
+      "auto_edit",
+      {
+        resume: first.id
+      }
+    )
+    const log = JSON.stringify(await client.log(second.id))
+    for (const text of ["good", "edited", "work", "Not this one."]) assert.include(log, text)
+    assert.deepStrictEqual(
+      (await changesOf(second.id)).map(({ path }) => path),
+      ["a.txt"]
+    )
+    await decide(second.id, "undo", { decisionId: accepted })
+    assert.notInclude(readdirSync(edge.workspace), "good.txt")
+    assert.deepStrictEqual(
+      (await changesOf(second.id)).map(({ path }) => path),
+      ["a.txt", "good.txt"]
+    )
+  })
+
   it("is named in health", { timeout: 60_000 }, async () => {
     const { client } = await openRepository()
     const { body } = await client.ask("GET", "/v1/health")
