@@ -22,7 +22,7 @@ import type { ShadowRepository } from "../workspace/ShadowRepository.ts"
 import { changesBetween, hunksBetween, type TreeChange } from "../workspace/TreeDiff.ts"
 import { fileIdOf, fileVersionOf, hunkIdOf, hunkTextOf, setVersionOf, wholeHunkIdOf } from "./ChangeIds.ts"
 import { FolderFiles, LINK, PROGRAM } from "./FolderFiles.ts"
-import { eachContent, sizesOf } from "./TreeContents.ts"
+import { eachContent, sizesOf, storeContent } from "./TreeContents.ts"
 
 export interface ComparedFile {
   readonly id: ChangedFileId
@@ -307,25 +307,20 @@ export const shownFile = (
   }
 }
 
-/** The empty content. */
-const EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
-
 /** Hunks of a file that is decided as a whole. All have its one id. Without text to show, there is one without lines. */
 export const wholeHunks = Effect.fn("ChangeComparison.wholeHunks")(function* (
   shadow: ShadowRepository,
   { change, whole }: ComparedFile
 ): Effect.fn.Return<ReadonlyArray<Omit<NumberedHunk, "text" | "number">>, GitFailed> {
   const id = wholeHunkIdOf(change)
-  const [before, after] = [change.before?.id ?? EMPTY, change.after?.id ?? EMPTY]
-  const sizes = yield* sizesOf(
-    shadow,
-    [before, after].filter((each) => each !== EMPTY)
-  )
+  const empty = yield* storeContent(shadow, Buffer.alloc(0))
+  const [before, after] = [change.before?.id ?? empty, change.after?.id ?? empty]
+  const sizes = yield* sizesOf(shadow, [before, after])
   const size = Math.max(0, ...sizes.values())
   const hasText = before !== after && !change.binary && whole !== "large" && size <= MAX_HUNK_FILE_BYTES
   const [hunks = []] = hasText ? yield* hunksBetween(shadow, [{ before, after, size: 2 * size }]) : []
-  const empty: PatchHunk = { oldStart: 0, oldLines: 0, newStart: 0, newLines: 0, lines: [] }
-  return (hunks.length === 0 ? [empty] : hunks).map((hunk) => ({ id, hunk }))
+  const none: PatchHunk = { oldStart: 0, oldLines: 0, newStart: 0, newLines: 0, lines: [] }
+  return (hunks.length === 0 ? [none] : hunks).map((hunk) => ({ id, hunk }))
 })
 
 /** Lines that hunks add and remove. */

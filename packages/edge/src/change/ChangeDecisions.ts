@@ -12,19 +12,19 @@ import type {
   UndoChanges
 } from "@corral/domain/edge-api/ChangeSet"
 import {
-  ChangesOutdated,
+  type ChangesOutdated,
   type ChangesUnknown,
-  Conflict,
+  type Conflict,
   MergeConflict,
   Overloaded,
   PermissionDenied,
   type RunActive,
-  SchemaValidationFailed
+  type SchemaValidationFailed
 } from "@corral/domain/errors/Failures"
 import type { DecisionOrigin } from "@corral/domain/approval/Approval"
 import type { ChangeDecisionId, ChangeSetId, RunId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
-import { Clock, Effect } from "effect"
+import { type Clock, Effect } from "effect"
 import type { ResultRows } from "../log/EdgeIdempotency.ts"
 import { findRun } from "../log/Runs.ts"
 import { StoreFailed, type Write } from "../store/Store.ts"
@@ -39,8 +39,8 @@ import {
   putSet,
   updateDecision
 } from "./ChangeRows.ts"
-import { type ChangeSource, type SourceFailure } from "./ChangeSource.ts"
-import { type CommitFailure, DecisionCommit } from "./DecisionCommit.ts"
+import type { ChangeSource, SourceFailure } from "./ChangeSource.ts"
+import type { CommitFailure, DecisionCommit } from "./DecisionCommit.ts"
 import { nextEntry, type PathChange, planSteps, sidesOf } from "./DecisionPlan.ts"
 import { isSameEntry } from "./TransactionPlan.ts"
 import {
@@ -123,10 +123,12 @@ export class ChangeDecisions {
             const open = yield* this.#sets.open(source)
             return yield* this.#carryOut(open, yield* prepare(open), decider, keep)
           })
-          return yield* Effect.catch(work, (failure): Effect.Effect<never, ChangeDecisionFailure> =>
-            failure instanceof GitFailed || failure instanceof StoreFailed
-              ? this.#refused(source, failure)
-              : Effect.fail(failure)
+          return yield* work.pipe(
+            Effect.catch((failure): Effect.Effect<never, ChangeDecisionFailure> =>
+              failure instanceof GitFailed || failure instanceof StoreFailed
+                ? this.#refused(source, failure)
+                : Effect.fail(failure)
+            )
           )
         }).pipe(Effect.scoped)
       )

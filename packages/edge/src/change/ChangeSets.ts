@@ -87,11 +87,13 @@ export class ChangeSets {
     { owner, root }: ChangeSource,
     work: Effect.Effect<A, E | GitFailed, R>
   ): Effect.Effect<A, Exclude<E, GitFailed> | ChangesUnknown, R> {
-    return Effect.catch(work, (failure): Effect.Effect<never, Exclude<E, GitFailed> | ChangesUnknown> =>
-      failure instanceof GitFailed
-        ? this.#services.snapshots.unknown(owner, root, failure)
-        : // What is no failure of git.
-          Effect.fail(failure as Exclude<E, GitFailed>)
+    return work.pipe(
+      Effect.catch((failure): Effect.Effect<never, Exclude<E, GitFailed> | ChangesUnknown> =>
+        failure instanceof GitFailed
+          ? this.#services.snapshots.unknown(owner, root, failure)
+          : // What is no failure of git.
+            Effect.fail(failure as Exclude<E, GitFailed>)
+      )
     )
   }
 

@@ -17,7 +17,7 @@ import type { ChangedFileId, ChangeSetId, RunId } from "@corral/domain/identity/
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { findRun } from "../log/Runs.ts"
-import { Store, StoreFailed } from "../store/Store.ts"
+import { Store, type StoreFailed } from "../store/Store.ts"
 import { Snapshots } from "../workspace/Snapshots.ts"
 import { findRow } from "../workspace/WorktreeRows.ts"
 import { changeSetIdOf, setOfRun } from "./ChangeIds.ts"

@@ -21,7 +21,7 @@ import {
 import { FileTransaction } from "./FileTransaction.ts"
 import { type FileStep, planTransaction, readPlan, recordPlan } from "./TransactionPlan.ts"
 import { mergeThreeWays } from "./ThreeWay.ts"
-import { readContent } from "./TreeContents.ts"
+import { eachContent, readContent } from "./TreeContents.ts"
 
 export interface DecisionTarget {
   readonly id: ChangeDecisionId
@@ -45,6 +45,8 @@ export interface Overtaken {
 
 const contentsOf = (shadow: ShadowRepository) => ({
   read: (id: string) => readContent(shadow, id),
+  each: (ids: ReadonlyArray<string>, use: (id: string, content: Buffer) => Effect.Effect<void, GitFailed>) =>
+    eachContent(shadow, ids, use),
   merge: (base: Buffer, ours: Buffer, theirs: Buffer) =>
     Effect.map(mergeThreeWays(shadow, { base, ours, theirs }), (merged) =>
       merged === undefined || merged.hasConflict ? undefined : merged.content

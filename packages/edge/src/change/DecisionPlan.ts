@@ -21,9 +21,9 @@ import {
 } from "./ChangeComparison.ts"
 import { fileVersionOf, wholeHunkIdOf } from "./ChangeIds.ts"
 import { entryFound, type FileStep, isSameEntry } from "./TransactionPlan.ts"
-import { FolderFiles, LINK } from "./FolderFiles.ts"
+import { FILE, FolderFiles, LINK } from "./FolderFiles.ts"
 import { isText, mergedMode, mergeThreeWays } from "./ThreeWay.ts"
-import { contentId, MAX_CONTENT, readContent, storeContent } from "./TreeContents.ts"
+import { contentId, eachContent, MAX_CONTENT, readContent, storeContent } from "./TreeContents.ts"
 
 /** A file of a decision. */
 export interface SelectedFile {
@@ -114,20 +114,49 @@ const pathsOf = (
         { fileId: id, path, before: undefined, after }
       ]
 
+/** Selected files of which only some hunks count, with the versions that these make of the base. */
+const partVersions = Effect.fnUntraced(function* (
+  shadow: ShadowRepository,
+  selected: ReadonlyArray<SelectedFile>,
+  applied: (file: SelectedFile, chosen: ReadonlyArray<NumberedHunk>) => ReadonlyArray<NumberedHunk>
+): Effect.fn.Return<ReadonlyMap<SelectedFile, TreeEntry>, GitFailed> {
+  const versions = new Map<SelectedFile, TreeEntry>()
+  const byContent = new Map<string, Array<SelectedFile>>()
+  for (const file of selected) {
+    const id = file.chosen === undefined ? undefined : file.file.change.before?.id
+    if (id !== undefined) byContent.set(id, [...(byContent.get(id) ?? []), file])
+  }
+  yield* eachContent(shadow, [...byContent.keys()], (id, content) =>
+    Effect.forEach(
+      byContent.get(id) ?? [],
+      (file) => {
+        const hunks = applied(file, file.chosen ?? []).map(({ hunk }) => hunk)
+        const mode = file.file.change.before?.mode ?? FILE
+        return Effect.map(storeContent(shadow, applyHunks(content, hunks)), (part) =>
+          versions.set(file, { mode, id: part })
+        )
+      },
+      { discard: true }
+    )
+  )
+  return versions
+})
+
 /** What the chosen parts change in the base. */
 export const acceptedPaths = (
   shadow: ShadowRepository,
   selected: ReadonlyArray<SelectedFile>
 ): Effect.Effect<ReadonlyArray<PathChange>, GitFailed> =>
   Effect.map(
-    Effect.forEach(selected, ({ chosen, file: { change, id } }) =>
-      chosen === undefined || change.before === undefined
-        ? Effect.succeed(pathsOf(id, change))
-        : Effect.map(partlyChanged(shadow, change.before, chosen), (after) => [
-            { fileId: id, path: change.path, before: change.before, after }
-          ])
-    ),
-    (paths) => paths.flat()
+    partVersions(shadow, selected, (_, chosen) => chosen),
+    (versions) =>
+      selected.flatMap((each) => {
+        const { change, id } = each.file
+        const after = versions.get(each)
+        return after === undefined
+          ? pathsOf(id, change)
+          : [{ fileId: id, path: change.path, before: change.before, after }]
+      })
   )
 
 /** What the result loses with the chosen parts. */
@@ -136,19 +165,15 @@ export const rejectedPaths = (
   selected: ReadonlyArray<SelectedFile>
 ): Effect.Effect<ReadonlyArray<PathChange>, GitFailed> =>
   Effect.map(
-    Effect.forEach(selected, ({ chosen, file: { change, id }, hunks }) =>
-      chosen === undefined || change.before === undefined
-        ? Effect.succeed(pathsOf(id, change).map(turned))
-        : Effect.map(
-            partlyChanged(
-              shadow,
-              change.before,
-              hunks.filter((hunk) => !chosen.includes(hunk))
-            ),
-            (after) => [{ fileId: id, path: change.path, before: change.after, after }]
-          )
-    ),
-    (paths) => paths.flat()
+    partVersions(shadow, selected, ({ hunks }, chosen) => hunks.filter((hunk) => !chosen.includes(hunk))),
+    (versions) =>
+      selected.flatMap((each) => {
+        const { change, id } = each.file
+        const after = versions.get(each)
+        return after === undefined
+          ? pathsOf(id, change).map(turned)
+          : [{ fileId: id, path: change.path, before: change.after, after }]
+      })
   )
 
 /** The change in the other direction. */
@@ -157,24 +182,6 @@ export const turned = <
 >(
   change: A
 ): A => ({ ...change, before: change.after, after: change.before })
-
-const partlyChanged = (
-  shadow: ShadowRepository,
-  before: TreeEntry,
-  chosen: ReadonlyArray<NumberedHunk>
-): Effect.Effect<TreeEntry, GitFailed> =>
-  readContent(shadow, before.id).pipe(
-    Effect.flatMap((content) =>
-      storeContent(
-        shadow,
-        applyHunks(
-          content,
-          chosen.map(({ hunk }) => hunk)
-        )
-      )
-    ),
-    Effect.map((id) => ({ mode: before.mode, id }))
-  )
 
 /** Steps of paths that have to change, and the files that cannot. */
 export interface PlannedSteps {

@@ -10,7 +10,7 @@
  */
 import { Effect } from "effect"
 import type { Stats } from "node:fs"
-import { GitFailed, attemptFiles } from "../workspace/Git.ts"
+import { type GitFailed, attemptFiles } from "../workspace/Git.ts"
 import { entryFound, type FileStep, isSameEntry, type TransactionPlan } from "./TransactionPlan.ts"
 import {
   codeOf,
@@ -26,6 +26,11 @@ import {
 /** What a transaction needs from its owner. */
 export interface TransactionContents {
   readonly read: (id: string) => Effect.Effect<Buffer, GitFailed>
+  /** Calls `use` with each of these contents. */
+  readonly each: (
+    ids: ReadonlyArray<string>,
+    use: (id: string, content: Buffer) => Effect.Effect<void, GitFailed>
+  ) => Effect.Effect<void, GitFailed>
   /** The merged content; `undefined` if the versions cannot be merged. */
   readonly merge: (base: Buffer, ours: Buffer, theirs: Buffer) => Effect.Effect<Buffer | undefined, GitFailed>
 }
@@ -74,11 +79,17 @@ export class FileTransaction {
         for (const beside of this.#besides())
           this.#do(this.#folder(beside), (path) => this.#operations.makeFolder(path, 0o700))
       })
-      for (const [at, { after }] of steps.entries()) {
-        if (after === undefined) continue
-        const content = yield* this.#contents.read(after.id)
-        yield* attemptFiles(() => this.#write(at, content, after.mode))
-      }
+      const wanted = new Map<string, Array<readonly [at: number, mode: string]>>()
+      for (const [at, { after }] of steps.entries())
+        if (after !== undefined) wanted.set(after.id, [...(wanted.get(after.id) ?? []), [at, after.mode]])
+      yield* this.#contents.each([...wanted.keys()], (id, content) =>
+        Effect.andThen(
+          attemptFiles(() => {
+            for (const [at, mode] of wanted.get(id) ?? []) this.#write(at, content, mode)
+          }),
+          Effect.yieldNow
+        )
+      )
       yield* attemptFiles(() => {
         for (const beside of this.#besides()) {
           this.#do(this.#folder(beside), (path) => this.#operations.sync(path))

@@ -77,6 +77,14 @@ describe("Changes", () => {
             context: 5
           })
           assert.deepStrictEqual(file.items[1]?.lines[0], " line 25")
+          const added = yield* changes.readFile(place.run.id, fileNamed(items, "c.txt").id, {
+            position: undefined,
+            limit: 10
+          })
+          assert.deepStrictEqual(
+            added.items.map((hunk) => hunk.lines),
+            [["+c"]]
+          )
           const [, second] = file.items
           const first = yield* changes.accept(
             place.run.id,
