@@ -102,7 +102,6 @@ const storage = Layer.unwrap(EdgeStorage)
 /** Services of an Edge that programs use. */
 export type EdgeServices =
   | Artifacts
-  | Changes
   | EdgeEventLog
   | Grants
   | Presets

@@ -7,6 +7,7 @@ import { isTerminal } from "@corral/domain/run/RunEnd"
 import type { Worktree } from "@corral/domain/run/Worktree"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
+import { Changes } from "../change/Changes.ts"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { RepositoryRecord } from "../confinement/RepositoryRecord.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
@@ -25,6 +26,7 @@ export const worktrees = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const runs = yield* RunSupervisor
     const worktrees = yield* Worktrees
+    const changes = yield* Changes
     const { environment, home } = yield* EdgeConfig
 
     /** The worktree that a run works or worked in. */
@@ -60,7 +62,13 @@ export const worktrees = HttpApiBuilder.group(
 
       remove: ({ params, query }) =>
         worktreeOf(params.id).pipe(
-          Effect.flatMap((owner) => worktrees.remove(owner, query.force === "true")),
+          Effect.flatMap((owner) =>
+            Effect.andThen(
+              worktrees.remove(owner, query.force === "true"),
+              // Retention tries again.
+              Effect.ignore(changes.forget(owner))
+            )
+          ),
           withErrorObject
         )
     })
