@@ -18,7 +18,7 @@ describe("the policy of a run in a layer", () => {
 
     it(`asks for everything else in ${mode}`, () => {
       const policy = policyOf({ mode, isLayered: true })
-      for (const asked of [
+      for (const other of [
         write("package.json"),
         write("src/a.txt", ".envrc"),
         write("../outside.txt"),
@@ -28,7 +28,7 @@ describe("the policy of a run in a layer", () => {
         request({ action: "network", risk: "medium", url: "https://example.com/" }),
         shell("touch src/a.txt")
       ])
-        assert.strictEqual(verdictOn(policy, asked)._tag, "Ask", JSON.stringify(asked))
+        assert.strictEqual(verdictOn(policy, other)._tag, "Ask", JSON.stringify(other))
     })
   }
 
