@@ -94,6 +94,10 @@ export const chineseByMessage: ReadonlyMap<string, string> = new Map([
   ],
   ["The worktree could not be removed. Nothing in it is lost.", "无法删除该工作树，其中的内容没有丢失。"],
   // Layers.
+  [
+    "The Edge of this device is too old for layers. Update it.",
+    "此设备的 Edge 版本过旧，不支持叠加层，请更新。"
+  ],
   ["This run has no layer.", "此次运行没有叠加层。"],
   ["A run is using the layer.", "该叠加层正被一次运行使用。"],
   ["The layer was removed.", "该叠加层已删除。"],
