@@ -17,6 +17,7 @@ import type { TreeEntry } from "../workspace/TreeDiff.ts"
 export const MAX_CONTENT = 268_435_456
 /** Bytes of contents that one process reads. */
 const BATCH_BYTES = 33_554_432
+const TOO_LARGE = "a content of a change is too large"
 /** Bytes of the line before a content, at most. */
 const HEAD = 80
 
@@ -101,8 +102,7 @@ export const eachContent = Effect.fnUntraced(function* <E, R>(
     let total = 0
     for (let [next] = waiting; next !== undefined; [next] = waiting) {
       if (group.length > 0 && total + next[1] > BATCH_BYTES) break
-      if (next[1] > MAX_CONTENT)
-        return yield* new GitFailed({ message: "a content of a change is too large" })
+      if (next[1] > MAX_CONTENT) return yield* new GitFailed({ message: TOO_LARGE })
       group.push(next[0])
       total += next[1] + HEAD
       waiting.shift()
@@ -120,23 +120,11 @@ export const eachContent = Effect.fnUntraced(function* <E, R>(
   }
 })
 
-/** These contents, by their ids. For few and small ones. */
-export const readContents = Effect.fnUntraced(function* (
-  shadow: ShadowRepository,
-  ids: ReadonlyArray<string>
-): Effect.fn.Return<ReadonlyMap<string, Buffer>, GitFailed> {
-  const contents = new Map<string, Buffer>()
-  yield* eachContent(shadow, ids, (id, content) => Effect.sync(() => void contents.set(id, content)))
-  return contents
-})
-
+/** One content. Fails if it is missing or too large. */
 export const readContent = (shadow: ShadowRepository, id: string): Effect.Effect<Buffer, GitFailed> =>
-  Effect.flatMap(readContents(shadow, [id]), (contents) => {
-    const content = contents.get(id)
-    return content === undefined
-      ? Effect.fail(new GitFailed({ message: "a content of a change is missing" }))
-      : Effect.succeed(content)
-  })
+  Effect.flatMap(shadow.run(["cat-file", "blob", id], { maxBytes: MAX_CONTENT }), ({ bytes, cut }) =>
+    cut ? Effect.fail(new GitFailed({ message: TOO_LARGE })) : Effect.succeed(bytes)
+  )
 
 /** A path of a tree with its new entry; without one, the path is removed. */
 export interface EntryChange {

@@ -23,7 +23,9 @@ import {
 } from "./Decisions.ts"
 import { randomTrees, type Tree } from "./RandomTrees.ts"
 
-const memoryStore = Effect.map(Layer.build(Store.layerMemory), (context) => Context.get(context, Store))
+const memoryStore = Effect.map(Layer.build(Layer.fresh(Store.layerMemory)), (context) =>
+  Context.get(context, Store)
+)
 
 /** Which of the unsynced calls reach the disk. */
 type Loss = (at: number) => boolean
