@@ -53,6 +53,10 @@ export const edgePaths = {
     restoreRepository: ["POST", "/v1/runs/:id/repository/restore"],
     remove: ["DELETE", "/v1/runs/:id/worktree"]
   },
+  layers: {
+    list: ["GET", "/v1/layers"],
+    remove: ["DELETE", "/v1/runs/:id/layer"]
+  },
   artifacts: {
     list: ["GET", "/v1/runs/:id/artifacts"],
     publish: ["POST", "/v1/runs/:id/artifacts"],

@@ -79,6 +79,8 @@ const added = new Set([
   "POST /v1/runs/{id}/changes/accept",
   "POST /v1/runs/{id}/changes/reject",
   "POST /v1/runs/{id}/changes/undo",
+  "GET /v1/layers",
+  "DELETE /v1/runs/{id}/layer",
   "GET /v1/workspaces/{id}/find",
   "GET /v1/inputs",
   "GET /v1/inputs/{id}",

@@ -49,6 +49,7 @@ export interface StartRun extends Pick<
   | "mode"
   | "input"
   | "model"
+  | "isolation"
   | "budget"
   | "timeoutMs"
   | "backgroundMs"

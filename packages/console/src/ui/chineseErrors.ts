@@ -93,6 +93,35 @@ export const chineseByMessage: ReadonlyMap<string, string> = new Map([
     "该工作树中有别处没有的内容，未删除任何内容。"
   ],
   ["The worktree could not be removed. Nothing in it is lost.", "无法删除该工作树，其中的内容没有丢失。"],
+  // Layers.
+  [
+    "The Edge of this device is too old for layers. Update it.",
+    "此设备的 Edge 版本过旧，不支持叠加层，请更新。"
+  ],
+  ["This run has no layer.", "此次运行没有叠加层。"],
+  ["A run is using the layer.", "该叠加层正被一次运行使用。"],
+  ["The layer was removed.", "该叠加层已删除。"],
+  ["The layer could not be removed.", "无法删除该叠加层。"],
+  [
+    "The layer has changes that were neither accepted nor rejected. Nothing was removed.",
+    "该叠加层中有尚未接受或拒绝的更改，未删除任何内容。"
+  ],
+  [
+    "The disk with the Edge's files has too little free space for a layer. Free 256 MiB.",
+    "Edge 文件所在的磁盘空间不足，无法创建叠加层，请至少腾出 256 MiB。"
+  ],
+  [
+    "A run with full access is not confined, so it cannot be kept in a layer. Choose another mode or another isolation.",
+    "拥有完全权限的运行不受限制，无法置于叠加层中。请选择其他模式或其他隔离方式。"
+  ],
+  [
+    "This Edge cannot keep a run in a layer: it does not confine runs with bubblewrap. Choose another isolation.",
+    "此 Edge 未使用 bubblewrap 限制运行，无法将运行置于叠加层中。请选择其他隔离方式。"
+  ],
+  [
+    "The files of this run are in its layer, which can't be previewed as a folder. Serve them from the run, and preview its port.",
+    "此次运行的文件位于叠加层中，无法作为文件夹预览。请在运行中提供这些文件，再预览其端口。"
+  ],
   ["This run changed nothing in the repository.", "此次运行没有更改仓库。"],
   ["The diff is too large to be sent.", "更改过大，无法发送。"],
   ["The answer is too large to be sent.", "回答过大，无法发送。"],

@@ -16,6 +16,7 @@ import { EdgeGrants, EdgePermissions } from "./Permissions.ts"
 import { EdgePreviews } from "./Previews.ts"
 import { EdgeRuns } from "./Runs.ts"
 import { EdgeFiles, EdgeWorkspaces } from "./Workspaces.ts"
+import { EdgeLayers } from "./Layers.ts"
 import { EdgeWorktrees } from "./Worktrees.ts"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 
@@ -55,6 +56,7 @@ export class EdgeApi extends HttpApi.make("edge")
     EdgeDiffs,
     EdgeChanges,
     EdgeWorktrees,
+    EdgeLayers,
     EdgeArtifacts,
     EdgePreviews,
     EdgePermissions,

@@ -55,6 +55,9 @@ const attachments = Schema.optionalKey(CommandAttachments)
 /** Listed in an offer with the commands: runs of the Edge can have questions, further turns and work in the background. */
 export const INPUTS_FEATURE = "inputs"
 
+/** Listed in an offer with the commands: the Edge has the isolation `overlay`. */
+export const LAYERS_FEATURE = "layers"
+
 const answeredBy = { by: Schema.String, origin: Schema.optionalKey(DecisionOrigin) }
 
 const pause = Schema.Struct({ runId: RunId, by: Schema.String, reason: Schema.optionalKey(Schema.String) })

@@ -19,6 +19,7 @@ import { edgeInputs } from "./Inputs.ts"
 import { grants, permissions } from "./Permissions.ts"
 import { previews } from "./Previews.ts"
 import { edgeRuns } from "./Runs.ts"
+import { layers } from "./Layers.ts"
 import { edgeFiles, workspaces } from "./Workspaces.ts"
 import { diffs, worktrees } from "./Worktrees.ts"
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
@@ -60,6 +61,7 @@ const edgeApiRoutes = HttpApiBuilder.layer(EdgeApi).pipe(
     diffs,
     changes,
     worktrees,
+    layers,
     artifacts,
     previews,
     permissions,

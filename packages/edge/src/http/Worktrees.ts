@@ -7,6 +7,8 @@ import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { RepositoryRecord } from "../confinement/RepositoryRecord.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
+import { diffOfRun } from "../layer/LayerReads.ts"
+import { Layers } from "../layer/Layers.ts"
 import { diffFolder } from "../workspace/DiffFolder.ts"
 import { Snapshots } from "../workspace/Snapshots.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
@@ -90,20 +92,25 @@ export const diffs = HttpApiBuilder.group(
   "diffs",
   Effect.fnUntraced(function* (handlers) {
     const runs = yield* RunSupervisor
+    const layers = yield* Layers
     const snapshots = yield* Snapshots
     const workspaces = yield* Workspaces
     const worktrees = yield* Worktrees
     return handlers.handleAll({
       diff: Effect.fnUntraced(function* ({ params, query: { cursor, limit } }) {
         const runId = params.id
-        const root = yield* diffFolder({ workspaces, worktrees }, yield* runs.get(runId))
+        const run = yield* runs.get(runId)
+        const root = yield* diffFolder({ workspaces, worktrees }, run)
         const totals = { additions: 0, deletions: 0 }
         const list = { principal: LOCAL_PRINCIPAL, filter: `diff ${runId}`, cursor, limit }
         const page = yield* pageOf(list, byPath, (position, limit) =>
-          Effect.map(snapshots.diff(runId, root, position, limit), ({ items, ...rest }) => {
-            Object.assign(totals, rest)
-            return items
-          })
+          Effect.map(
+            diffOfRun({ layers, snapshots }, { run, root, position, limit }),
+            ({ items, ...rest }) => {
+              Object.assign(totals, rest)
+              return items
+            }
+          )
         )
         return { ...page, runId, ...totals }
       }, withErrorObject)

@@ -40,6 +40,8 @@ import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { Previews } from "../preview/Previews.ts"
 import { Changes } from "../change/Changes.ts"
 import { Presets } from "../runtime/Presets.ts"
+import { diffOfRun } from "../layer/LayerReads.ts"
+import { Layers } from "../layer/Layers.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
 import { diffFolder } from "../workspace/DiffFolder.ts"
@@ -90,15 +92,16 @@ type WholeDiff = Omit<Diff, "runId" | "nextCursor" | "requestId">
 
 /** Up to `maxBytes` of JSON. */
 const wholeDiff = Effect.fn("CommandHandlers.readDiff")(function* (
-  snapshots: Snapshots["Service"],
-  runId: RunId,
+  services: Pick<Services, "layers" | "snapshots">,
+  run: Run,
   root: string,
   maxBytes: number
 ): Effect.fn.Return<WholeDiff, ChangesUnknown | PayloadTooLarge> {
   const items: Array<FileDiff> = []
   let size = 0
   for (;;) {
-    const page = yield* snapshots.diff(runId, root, items.at(-1)?.path, MAX_LIMIT)
+    const position = items.at(-1)?.path
+    const page = yield* diffOfRun(services, { run, root, position, limit: MAX_LIMIT })
     items.push(...page.items)
     size += Buffer.byteLength(JSON.stringify(page.items))
     if (size > maxBytes) return yield* new PayloadTooLarge({ message: "The diff is too large to be sent." })
@@ -144,6 +147,7 @@ const services = Effect.all({
   presets: Presets,
   previews: Previews,
   runs: RunSupervisor,
+  layers: Layers,
   snapshots: Snapshots,
   store: Store,
   workspaces: Workspaces,
@@ -357,8 +361,9 @@ const readDiff = Effect.fn("CommandHandlers.readDiff")(function* (
   runId: RunId,
   requestId: RequestId
 ) {
-  const root = yield* diffFolder(services, yield* services.runs.get(runId))
-  const found = yield* wholeDiff(services.snapshots, runId, root, MAX_ANSWER_BYTES)
+  const run = yield* services.runs.get(runId)
+  const root = yield* diffFolder(services, run)
+  const found = yield* wholeDiff(services, run, root, MAX_ANSWER_BYTES)
   return { ...found, runId, nextCursor: null, requestId }
 })
 

@@ -7,6 +7,7 @@ import {
   type CommandId,
   type CommandOutcome,
   INPUTS_FEATURE,
+  LAYERS_FEATURE,
   edgeCommands
 } from "@corral/domain/link/EdgeCommand"
 import { LINK_VERSION, type LinkFailure, type Offer, challengeText } from "@corral/domain/link/EdgeLink"
@@ -141,7 +142,12 @@ export const makeLinkSession = Effect.fnUntraced(function* (times: LinkTimes) {
     version: Effect.succeed(version),
     workspaces: workspaces.list,
     agents: runtimes.list,
-    commands: Effect.succeed([...Object.keys(edgeCommands), ATTACHMENTS_FEATURE, INPUTS_FEATURE])
+    commands: Effect.succeed([
+      ...Object.keys(edgeCommands),
+      ATTACHMENTS_FEATURE,
+      INPUTS_FEATURE,
+      LAYERS_FEATURE
+    ])
   })
 
   const session = Effect.fnUntraced(function* (address: string, owner: LinkOwner, onUse: () => void) {

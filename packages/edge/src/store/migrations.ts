@@ -192,6 +192,14 @@ const steps: ReadonlyArray<string> = [
     sent INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX change_pushes_unsent ON change_pushes (set_id) WHERE sent < serial;
+  `,
+  // Layers of runs, by the run that owns each.
+  `
+  CREATE TABLE layers (
+    owner TEXT PRIMARY KEY NOT NULL,
+    state TEXT NOT NULL,
+    layer TEXT NOT NULL
+  ) STRICT;
   `
 ]
 

@@ -97,6 +97,8 @@ export interface ShadowCall {
   readonly workTree?: string
   /** Whether paths are patterns. */
   readonly hasPatterns?: boolean
+  /** The command where it sees the folder. */
+  readonly isolate?: GitCall["isolate"]
 }
 
 /** Paths without review, in a workspace that has no repository with ignore rules. */
@@ -192,10 +194,10 @@ export class ShadowRepository {
   }
 
   /** The index that the next state starts from. States that need other objects, or another tree, start from another. */
-  newest({ prefix }: SnapshotTree): string {
+  newest({ prefix }: SnapshotTree, view?: string): string {
     const suffix = statSync(this.alternates).size === 0 ? ".own" : ""
     const inner = prefix === "" ? "" : `.${createHash("sha256").update(prefix).digest("hex").slice(0, 8)}`
-    return join(this.folder, `index${suffix}${inner}`)
+    return join(this.folder, `index${suffix}${inner}${view === undefined ? "" : `.${view}`}`)
   }
 
   /** The tree of a captured state. */

@@ -27,6 +27,7 @@ import {
   HeldQueue,
   type UpdateAgent
 } from "@corral/domain/run/AgentProfile"
+import { isShared } from "@corral/domain/offer/Offer"
 import { Isolation, RunMode } from "@corral/domain/run/Run"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
@@ -94,12 +95,12 @@ export const agentInstanceOf = (row: SessionAgentRow): AgentInstance => ({
 export const placeOf = (targetId: DeviceId, workspace: WorkspaceId): string =>
   createHash("md5").update(`${targetId} ${workspace}`).digest("hex")
 
-/** The place at which the agent takes turns with others; `undefined` where it has its own checkout. */
+/** The place at which the agent takes turns with others; `undefined` where it has its own checkout or layer. */
 export const sharedPlaceOf = ({
   isolation,
   place
 }: Pick<SessionAgentRow, "isolation" | "place">): string | undefined =>
-  isolation === "worktree" ? undefined : place
+  isShared(isolation) ? place : undefined
 
 export class SessionAgentStore extends Context.Service<
   SessionAgentStore,
