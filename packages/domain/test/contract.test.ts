@@ -152,11 +152,13 @@ describe("the founding contract", () => {
 
   it("session item", () => {
     const { types, required } = fields(SessionItem)
-    const { unread, ...documented } = types
+    const { openChanges, unread, ...documented } = types
     assert.deepStrictEqual(documented, documentedTypes("Session item"))
     assert.deepStrictEqual(sorted(required), sorted(Object.keys(documented)))
     // The second round of decisions adds a read position per person and session.
     assert.strictEqual(unread, "integer")
+    // The third adds change sets.
+    assert.strictEqual(openChanges, "integer")
   })
 
   it("create-run request", () => {

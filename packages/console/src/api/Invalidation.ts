@@ -59,7 +59,7 @@ const groupsByKind: { readonly [K in ChangeHint["kind"]]: ReadonlyArray<string> 
   device: ["devices"],
   approval: ["approvals", "runs"],
   input: ["inputs", "runs"],
-  changes: ["changes", "runs", "sessions"],
+  changes: ["changeSets", "runs", "sessions"],
   task: ["tasks"],
   run: ["runs", "sessions"],
   message: ["sessions"],

@@ -67,7 +67,7 @@ const WHO =
   "The project's policy for approvals says who decides: the requesters are the users whose messages reached a run that made the undecided changes. " +
   "A person decides, so an API key can't."
 
-export class HubChanges extends HttpApiGroup.make("changes")
+export class HubChanges extends HttpApiGroup.make("changeSets")
   .add(
     HttpApiEndpoint.get("list", "/client/changes", {
       query: {

@@ -237,10 +237,13 @@ class ChangeService implements Context.Service.Shape<typeof Changes> {
     { owner, root }: ChangeSource,
     work: Effect.Effect<A, E | GitFailed, R>
   ): Effect.Effect<A, Exclude<E, GitFailed> | ChangesUnknown, R> {
-    return Effect.catch(work, (failure) =>
-      failure instanceof GitFailed
-        ? this.#services.snapshots.unknown(owner, root, failure)
-        : Effect.fail(failure as Exclude<E, GitFailed>)
+    return Effect.catch(
+      work,
+      (failure): Effect.Effect<never, Exclude<E, GitFailed> | ChangesUnknown> =>
+        failure instanceof GitFailed
+          ? this.#services.snapshots.unknown(owner, root, failure)
+          : // What is no failure of git.
+            Effect.fail(failure as Exclude<E, GitFailed>)
     )
   }
 

@@ -72,7 +72,7 @@ export const planTransaction = (
   files: FolderFiles,
   steps: ReadonlyArray<FileStep>
 ): TransactionPlan | { readonly blocked: Buffer } => {
-  const top = Buffer.alloc(0)
+  const top: Buffer = Buffer.alloc(0)
   const device = deviceOf(files, top)
   const removed = new Set(
     steps.filter(({ before }) => before !== undefined).map(({ path }) => path.toString("latin1"))
@@ -81,7 +81,7 @@ export const planTransaction = (
   const created = new Map<string, Buffer>()
   const placed: Array<TransactionPlan["steps"][number]> = []
   for (const step of steps) {
-    let beside = top
+    let beside: Buffer = top
     for (const folder of foldersAround(step.path)) {
       const stats = files.stat(folder)
       const isFolder = stats?.isDirectory() === true

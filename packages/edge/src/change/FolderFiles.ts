@@ -140,7 +140,8 @@ export class FolderFiles {
    */
   at<A>(path: Buffer, use: (absolute: Buffer) => A): A | "missing" | "blocked" {
     const parts = partsOf(path)
-    const name = parts.at(-1) ?? Buffer.alloc(0)
+    // A descriptor itself is a link.
+    const name = parts.at(-1) ?? Buffer.from(".")
     const opened: Array<number> = []
     try {
       let folder = this.#root
@@ -157,7 +158,7 @@ export class FolderFiles {
         opened.push(descriptor)
         folder = process.platform === "linux" ? Buffer.from(`/proc/self/fd/${descriptor}`) : next
       }
-      return use(name.length === 0 ? folder : named(folder, name))
+      return use(named(folder, name))
     } finally {
       for (const descriptor of opened) closeSync(descriptor)
     }

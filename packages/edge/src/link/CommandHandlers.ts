@@ -50,7 +50,7 @@ import { listFolder, previewFile } from "../workspace/WorkspaceFiles.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
 import { HubAttachments } from "./HubAttachments.ts"
-import { decideChanges, readChangedFile, readChanges } from "./HubChanges.ts"
+import { executeOnChanges } from "./HubChanges.ts"
 import { insertHubRun, isOwned } from "./HubRuns.ts"
 import type { Diff, FileDiff } from "@corral/domain/edge-api/Diff"
 import { MAX_LIMIT } from "@corral/domain/http/Page"
@@ -162,7 +162,7 @@ const executeCommand = (
   services: Services,
   { command, deviceId, traceparent }: CommandCall
 ): Effect.Effect<unknown, Failure> => {
-  const { artifacts, changes, files, previews, runs, store, workspaces } = services
+  const { artifacts, files, previews, runs, store, workspaces } = services
   const onOwnRun = <N extends CommandName>(
     _: N,
     runId: RunId,
@@ -194,19 +194,14 @@ const executeCommand = (
     case "ReadDiff": {
       // Both ids have the same shape.
       const requestId = (command.requestId ?? command.commandId) as string as RequestId
-      return onOwnRun(
-        command.name,
-        command.payload.runId,
-        readDiff(services, command.payload.runId, requestId)
-      )
+      const { runId } = command.payload
+      return onOwnRun(command.name, runId, readDiff(services, runId, requestId))
     }
     case "ReadChanges":
-      return onOwnRun(command.name, command.payload.runId, readChanges(changes, command.payload))
     case "ReadChangedFile":
-      return onOwnRun(command.name, command.payload.runId, readChangedFile(changes, command.payload))
     case "DecideChanges":
     case "UndoChanges":
-      return onOwnRun(command.name, command.payload.runId, decideChanges(services, command))
+      return onOwnRun(command.name, command.payload.runId, executeOnChanges(services, command))
     case "ListArtifacts": {
       const { runId } = command.payload
       const list = Effect.suspend(() => requireFew(artifacts.page(runId, undefined, MAX_ITEMS + 1)))

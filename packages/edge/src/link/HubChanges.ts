@@ -31,7 +31,7 @@ const fittingPage = Effect.fnUntraced(function* <A, E>(
   }
 })
 
-export const readChanges = Effect.fn("HubChanges.readChanges")(function* (
+const readChanges = Effect.fn("HubChanges.readChanges")(function* (
   changes: Changes["Service"],
   { after, limit, runId }: CommandPayload<"ReadChanges">
 ): Effect.fn.Return<CommandSuccess<"ReadChanges">, Failure> {
@@ -39,7 +39,7 @@ export const readChanges = Effect.fn("HubChanges.readChanges")(function* (
   return { set: boundedSet(set), items, next: next ?? null }
 })
 
-export const readChangedFile = Effect.fn("HubChanges.readChangedFile")(function* (
+const readChangedFile = Effect.fn("HubChanges.readChangedFile")(function* (
   changes: Changes["Service"],
   { after: position, context, fileId, limit, runId }: CommandPayload<"ReadChangedFile">
 ): Effect.fn.Return<CommandSuccess<"ReadChangedFile">, Failure> {
@@ -56,7 +56,7 @@ interface Deciding {
 }
 
 /** The command's receipt is stored with the decision: a repeated command finds it. A Hub sends an origin with each decision. */
-export const decideChanges = Effect.fnUntraced(function* (
+const decideChanges = Effect.fnUntraced(function* (
   { changes, idempotency }: Deciding,
   command: Extract<EdgeCommand, { readonly name: "DecideChanges" | "UndoChanges" }>
 ): Effect.fn.Return<DecidedChanges, Failure> {
@@ -75,6 +75,26 @@ export const decideChanges = Effect.fnUntraced(function* (
   const { body } = yield* Effect.mapError(idempotency.once(request, write), boundedConflict)
   return { ...body, set: boundedSet(body.set) }
 })
+
+type ChangesCommand = Extract<
+  EdgeCommand,
+  { readonly name: "ReadChanges" | "ReadChangedFile" | "DecideChanges" | "UndoChanges" }
+>
+
+export const executeOnChanges = (
+  services: Deciding,
+  command: ChangesCommand
+): Effect.Effect<CommandSuccess<ChangesCommand["name"]>, Failure> => {
+  switch (command.name) {
+    case "ReadChanges":
+      return readChanges(services.changes, command.payload)
+    case "ReadChangedFile":
+      return readChangedFile(services.changes, command.payload)
+    case "DecideChanges":
+    case "UndoChanges":
+      return decideChanges(services, command)
+  }
+}
 
 /** Characters of the files of a set's decisions that are sent. */
 const MAX_DECIDED_CHARACTERS = 524_288

@@ -73,14 +73,19 @@ const readLines = (reader: LineReader, oldLines: number, newLines: number): Read
   return lines
 }
 
-/** Hunks of each section of a patch, in order. A section that the patch does not complete has fewer lines than its head says. */
+/**
+ * Hunks of each file of a patch, in order. A file that becomes a link has two sections with one head: it is removed and created. A hunk that the patch
+ * does not complete has fewer lines than its head says.
+ */
 export const readPatch = (patch: Buffer): ReadonlyArray<ReadonlyArray<PatchHunk>> => {
   const sections: Array<Array<PatchHunk>> = []
   const reader = new LineReader(patch)
+  let header: Buffer | undefined
   while (!reader.isAtEnd) {
     const line = reader.next()
     if (line.subarray(0, HEADER.length).equals(HEADER)) {
-      sections.push([])
+      if (header?.equals(line) !== true) sections.push([])
+      header = line
       continue
     }
     const head = HUNK.exec(line.toString("latin1", 0, MAX_HEAD))

@@ -229,7 +229,7 @@ class ShadowSnapshots implements Service {
   }
 
   /** A file whose time is the run's start by the file system's clock. */
-  private startFile(runId: RunId): string {
+  private startFile(runId: RunId | ChangeSetId): string {
     return join(this.folder, `${runId}.start`)
   }
 
@@ -275,10 +275,10 @@ class ShadowSnapshots implements Service {
   /** The reason of a failure, without paths of the machine. An old git fails in its own words, so its version is a part of them. */
   private readonly unknownBy = Effect.fnUntraced(
     { self: this },
-    function* (runId: RunId | ChangeSetId, root: string, { end, message }: GitFailed) {
+    function* (id: RunId | ChangeSetId, root: string, { end, message }: GitFailed) {
       const { folder, program = "git" } = this
       yield* Effect.logWarning("failed to take workspace snapshot").pipe(
-        Effect.annotateLogs({ runId, cause: message })
+        Effect.annotateLogs({ id, cause: message })
       )
       if (end === "slow") return { reason: "too_large" } as const
       const version = yield* git({ program, cwd: folder, args: ["--version"], timeoutMs: 1_000 }).pipe(

@@ -12,7 +12,6 @@ import {
   decisionRefusal,
   type Proof,
   prove,
-  type RoleAction,
   roleRefusal
 } from "@corral/domain/access/Authorization"
 import { PermissionDenied, UnauthorizedTarget } from "@corral/domain/errors/Failures"
@@ -38,6 +37,7 @@ import {
   findInProject,
   findInProjectOfSession,
   findInRemovedProject,
+  type NamedAction,
   type ProjectProof,
   proveRole
 } from "./ProjectProof.ts"
@@ -56,13 +56,13 @@ export class HubAuthority extends Context.Service<
   HubAuthority,
   {
     /** Authorizes `action` in the project. The audit names `resource`, or the project where it is absent. */
-    readonly inProject: <A extends RoleAction>(
+    readonly inProject: <A extends NamedAction>(
       action: A,
       projectId: ProjectId,
       resource?: string
     ) => Effect.Effect<ProjectProof<A>, PermissionDenied | SqlError.SqlError, Caller>
     /** Authorizes `action` in the session's project, which is the subject of the proof. */
-    readonly inSession: <A extends RoleAction>(
+    readonly inSession: <A extends NamedAction>(
       action: A,
       sessionId: SessionId
     ) => Effect.Effect<ProjectProof<A>, PermissionDenied | SqlError.SqlError, Caller>
@@ -112,19 +112,20 @@ export class HubAuthority extends Context.Service<
             current === undefined && action === "audit.read"
               ? yield* findInRemovedProject(sql, userId, projectId)
               : current
-          return yield* proveRole(audit, action, membership, { resource })
+          return yield* proveRole(audit, action, membership, { resource, recordedAs: action })
         }),
 
         inSession: Effect.fnUntraced(function* (action, sessionId) {
           const { userId } = yield* CurrentPrincipal
           const membership = yield* findInProjectOfSession(sql, userId, sessionId)
-          return yield* proveRole(audit, action, membership, { resource: sessionId })
+          return yield* proveRole(audit, action, membership, { resource: sessionId, recordedAs: action })
         }),
 
         overApproval: Effect.fnUntraced(function* (approvalId, details) {
           const { userId } = yield* CurrentPrincipal
           const policy = yield* findDecisionPolicy(planned, userId, "approvals", approvalId)
-          const options = { resource: approvalId, refusalOf: refusalUnder(policy), details }
+          const refusalOf = refusalUnder(policy)
+          const options = { resource: approvalId, refusalOf, details, recordedAs: "approval.decide" as const }
           return yield* proveRole(audit, "approval.decide", policy, options)
         }),
 
@@ -148,7 +149,8 @@ export class HubAuthority extends Context.Service<
               ? refusalUnder(policy)
               : (role: ProjectRole | undefined) =>
                   roleRefusal("session.write", role) ?? roleRefusal("input.answer", role)
-          return yield* proveRole(audit, "input.answer", policy, { resource: inputId, refusalOf })
+          const options = { resource: inputId, refusalOf, recordedAs: "input.answer" as const }
+          return yield* proveRole(audit, "input.answer", policy, options)
         }),
 
         overDevice: Effect.fnUntraced(function* (deviceId, action = "device.manage") {

@@ -148,23 +148,18 @@ interface ProofOptions {
   readonly refusalOf?: ((role: ProjectRole | undefined) => PermissionDenied | undefined) | undefined
   readonly details?: DecisionDetails | undefined
   /** The action as the audit names it. */
-  readonly recordedAs?: AuditAction | undefined
+  readonly recordedAs: AuditAction
 }
 
-/** Actions whose name is the audit's. Others are recorded under another one. */
-type NamedAction = RoleAction & AuditAction
+/** Actions whose name is the audit's. */
+export type NamedAction = RoleAction & AuditAction
 
 /** Proves `action` by the caller's role. Without a membership the project is missing or forbidden. */
 export const proveRole = Effect.fnUntraced(function* <A extends RoleAction>(
   audit: Audit["Service"],
   action: A,
   membership: Membership | undefined,
-  {
-    details,
-    recordedAs,
-    refusalOf = (role) => roleRefusal(action, role),
-    resource
-  }: A extends NamedAction ? ProofOptions : ProofOptions & { readonly recordedAs: AuditAction }
+  { details, recordedAs, refusalOf = (role) => roleRefusal(action, role), resource }: ProofOptions
 ): Effect.fn.Return<
   ProjectProof<A>,
   PermissionDenied | SqlError.SqlError,
@@ -177,8 +172,7 @@ export const proveRole = Effect.fnUntraced(function* <A extends RoleAction>(
   const proof = prove(action, { principal: userId, subject: projectId }, refusalOf(role))
   if (proof._tag === "Success" && role !== undefined) return { ...proof.success, projectId, role }
   yield* auditDenial(audit, {
-    // The type of the options requires a name for an action that has none.
-    action: recordedAs ?? (action as NamedAction),
+    action: recordedAs,
     resource: resource ?? projectId,
     projectId,
     code: "permission_denied",

@@ -34,7 +34,7 @@ const listHandlers = Effect.gen(function* () {
   return {
     list: Effect.fnUntraced(function* ({
       query: { cursor, limit, projectId, state }
-    }: HubRequest<"changes", "list">) {
+    }: HubRequest<"changeSets", "list">) {
       const { userId } = yield* CurrentPrincipal
       if (projectId !== undefined) yield* authority.inProject("project.read", projectId)
       return yield* pageOf(
@@ -47,7 +47,7 @@ const listHandlers = Effect.gen(function* () {
     ofSession: Effect.fnUntraced(function* ({
       params: { id: sessionId },
       query: { changeSetId, cursor, limit, state }
-    }: HubRequest<"changes", "ofSession">) {
+    }: HubRequest<"changeSets", "ofSession">) {
       const { userId } = yield* CurrentPrincipal
       const { projectId } = yield* authority.inSession("project.read", sessionId)
       const filter = { projectId, sessionId, changeSetId, state }
@@ -86,7 +86,7 @@ const readHandlers = Effect.gen(function* () {
     get: Effect.fnUntraced(function* ({
       params: { id: runId },
       query: { cursor, limit }
-    }: HubRequest<"changes", "get">) {
+    }: HubRequest<"changeSets", "get">) {
       const run = yield* admitted("project.read", runId)
       return yield* relayedPage(`changes of ${runId}`, cursor, (after) =>
         router.readChanges(run.targetId, { runId, limit, ...after }).pipe(requireRoute(targets, run))
@@ -96,7 +96,7 @@ const readHandlers = Effect.gen(function* () {
     file: Effect.fnUntraced(function* ({
       params: { fileId, id: runId },
       query: { context, cursor, limit }
-    }: HubRequest<"changes", "file">) {
+    }: HubRequest<"changeSets", "file">) {
       const run = yield* admitted("project.read", runId)
       const named = { runId, fileId, ...(context === undefined ? {} : { context }) }
       return yield* relayedPage(`changes ${JSON.stringify(named)}`, cursor, (after) =>
@@ -107,7 +107,7 @@ const readHandlers = Effect.gen(function* () {
 })
 
 type DecisionKind = "accept" | "reject" | "undo"
-type DecisionHeaders = HubRequest<"changes", "accept">["headers"]
+type DecisionHeaders = HubRequest<"changeSets", "accept">["headers"]
 
 /** What a person decides: parts to accept or reject, or what to undo. */
 type DecisionBody =
@@ -200,15 +200,15 @@ const decisionHandlers = Effect.gen(function* () {
   })
 
   return {
-    accept: Effect.fnUntraced(function* ({ headers, params, payload }: HubRequest<"changes", "accept">) {
+    accept: Effect.fnUntraced(function* ({ headers, params, payload }: HubRequest<"changeSets", "accept">) {
       return yield* ofRun(params.id, headers, { kind: "accept", request: payload })
     }, withErrorObjects),
 
-    reject: Effect.fnUntraced(function* ({ headers, params, payload }: HubRequest<"changes", "reject">) {
+    reject: Effect.fnUntraced(function* ({ headers, params, payload }: HubRequest<"changeSets", "reject">) {
       return yield* ofRun(params.id, headers, { kind: "reject", request: payload })
     }, withErrorObjects),
 
-    undo: Effect.fnUntraced(function* ({ headers, params, payload }: HubRequest<"changes", "undo">) {
+    undo: Effect.fnUntraced(function* ({ headers, params, payload }: HubRequest<"changeSets", "undo">) {
       return yield* ofRun(params.id, headers, { kind: "undo", request: payload })
     }, withErrorObjects),
 
@@ -217,7 +217,7 @@ const decisionHandlers = Effect.gen(function* () {
       params,
       payload,
       query
-    }: HubRequest<"changes", "acceptInSession">) {
+    }: HubRequest<"changeSets", "acceptInSession">) {
       return yield* inSession(params.id, query.changeSetId, headers, { kind: "accept", request: payload })
     }, withErrorObjects),
 
@@ -226,7 +226,7 @@ const decisionHandlers = Effect.gen(function* () {
       params,
       payload,
       query
-    }: HubRequest<"changes", "rejectInSession">) {
+    }: HubRequest<"changeSets", "rejectInSession">) {
       return yield* inSession(params.id, query.changeSetId, headers, { kind: "reject", request: payload })
     }, withErrorObjects),
 
@@ -235,7 +235,7 @@ const decisionHandlers = Effect.gen(function* () {
       params,
       payload,
       query
-    }: HubRequest<"changes", "undoInSession">) {
+    }: HubRequest<"changeSets", "undoInSession">) {
       return yield* inSession(params.id, query.changeSetId, headers, { kind: "undo", request: payload })
     }, withErrorObjects)
   }
@@ -243,7 +243,7 @@ const decisionHandlers = Effect.gen(function* () {
 
 export const changesEndpoints = HttpApiBuilder.group(
   HubApi,
-  "changes",
+  "changeSets",
   Effect.fnUntraced(function* (handlers) {
     return handlers.handleAll({
       ...(yield* listHandlers),

@@ -14,10 +14,10 @@ import { Targets } from "../edges/Targets.ts"
 import { HubCredentials } from "../signin/HubCredentials.ts"
 import { withErrorObjects } from "./ErrorObjects.ts"
 import { type HubRequest, pageAfter, requireRoute } from "./HubRequest.ts"
-import type { RoleAction } from "@corral/domain/access/Authorization"
 import { PermissionDenied } from "@corral/domain/errors/Failures"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { HubAuthority } from "../authority/HubAuthority.ts"
+import type { NamedAction } from "../authority/ProjectProof.ts"
 import { Runs } from "../run/Runs.ts"
 
 // Place of the run of a request, and the proof that the caller may take the action there.
@@ -26,7 +26,7 @@ import { Runs } from "../run/Runs.ts"
 export const runPlaces = Effect.gen(function* () {
   const authority = yield* HubAuthority
   const runs = yield* Runs
-  return Effect.fnUntraced(function* <A extends RoleAction>(action: A, id: RunId) {
+  return Effect.fnUntraced(function* <A extends NamedAction>(action: A, id: RunId) {
     const place = (yield* runs.locate(id)) ?? (yield* new PermissionDenied())
     return { id, ...place, proof: yield* authority.inProject(action, place.projectId, id) }
   })

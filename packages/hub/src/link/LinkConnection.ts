@@ -271,7 +271,7 @@ export class LinkConnection {
       const acks = yield* leases.withNewest(link, changes.push(link.deviceId, sets))
       const foreign = acks.flatMap(({ runId }) => runId ?? [])
       if (foreign.length > 0) yield* onForeign(link.deviceId, foreign)
-      return acks.map(({ runId: _, ...ack }) => ack)
+      return acks.map(({ id, refused }) => (refused === undefined ? { id } : { id, refused }))
     }.bind(this)
   )
 

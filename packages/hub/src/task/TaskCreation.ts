@@ -5,7 +5,7 @@
  */
 import { type Proof, roleRefusal } from "@corral/domain/access/Authorization"
 import { PermissionDenied } from "@corral/domain/errors/Failures"
-import type { DeviceId, ProjectId, RunId, SessionId, TaskId, UserId } from "@corral/domain/identity/Ids"
+import type { DeviceId, RunId, SessionId, TaskId, UserId } from "@corral/domain/identity/Ids"
 import { ProjectRole } from "@corral/domain/project/Project"
 import { limitsOfTurn } from "@corral/domain/run/Budget"
 import type { CreateRun } from "@corral/domain/run/Run"

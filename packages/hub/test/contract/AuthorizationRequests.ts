@@ -361,21 +361,21 @@ export const requests: Record<EndpointName, Expected> = {
     () => ({ answers: { name: "Ada" } })
   ),
 
-  "changes.list": get(() => "/client/changes"),
-  "changes.get": get(({ runId }) => `/client/runs/${runId}/changes`, 503),
-  "changes.file": get(({ runId }) => `/client/runs/${runId}/changes/files/${"0".repeat(32)}`, 503),
-  "changes.accept": send("POST", 503, ({ runId }) => `/client/runs/${runId}/changes/accept`, acceptAll),
-  "changes.reject": send("POST", 503, ({ runId }) => `/client/runs/${runId}/changes/reject`, acceptAll),
-  "changes.undo": send(
+  "changeSets.list": get(() => "/client/changes"),
+  "changeSets.get": get(({ runId }) => `/client/runs/${runId}/changes`, 503),
+  "changeSets.file": get(({ runId }) => `/client/runs/${runId}/changes/files/${"0".repeat(32)}`, 503),
+  "changeSets.accept": send("POST", 503, ({ runId }) => `/client/runs/${runId}/changes/accept`, acceptAll),
+  "changeSets.reject": send("POST", 503, ({ runId }) => `/client/runs/${runId}/changes/reject`, acceptAll),
+  "changeSets.undo": send(
     "POST",
     503,
     ({ runId }) => `/client/runs/${runId}/changes/undo`,
     () => ({})
   ),
-  "changes.ofSession": get(({ sessionId }) => `/client/sessions/${sessionId}/changes`),
-  "changes.acceptInSession": send("POST", 503, changesInSession("accept"), acceptAll),
-  "changes.rejectInSession": send("POST", 503, changesInSession("reject"), acceptAll),
-  "changes.undoInSession": send("POST", 503, changesInSession("undo"), () => ({})),
+  "changeSets.ofSession": get(({ sessionId }) => `/client/sessions/${sessionId}/changes`),
+  "changeSets.acceptInSession": send("POST", 503, changesInSession("accept"), acceptAll),
+  "changeSets.rejectInSession": send("POST", 503, changesInSession("reject"), acceptAll),
+  "changeSets.undoInSession": send("POST", 503, changesInSession("undo"), () => ({})),
 
   "news.follow": get(() => "/client/news"),
 

@@ -38,7 +38,8 @@ const file = {
   binary: false,
   additions: 2,
   deletions: 1,
-  hunks: 2
+  hunks: 2,
+  version: "1".repeat(32)
 }
 
 const refused = (code: string, details?: Record<string, unknown>): CommandOutcome => ({
@@ -173,7 +174,7 @@ describe("/client/changes", { timeout: 120_000 }, () => {
       { runId, limit: 1 },
       { runId, limit: 1, after: "page-2" }
     ])
-    const content = await client.ask("GET", `${path}/files/${fileId}?context=10`)
+    const content = await client.ask<object>("GET", `${path}/files/${fileId}?context=10`)
     assert.deepInclude<object>(content.body, { file, version: set.version, items: [], nextCursor: null })
     const missing = await client.ask("GET", `${path}/files/${"0".repeat(32)}`)
     assert.deepStrictEqual([missing.status, codeOf(missing)], [404, "not_found"])
@@ -269,7 +270,7 @@ describe("/client/changes", { timeout: 120_000 }, () => {
     const { client, edge, runId } = await world()
     await edge.heartbeat({ ...offer, commands: ["StartRun"] })
     for (const ask of [
-      client.ask("GET", `/client/runs/${runId}/changes`),
+      client.ask<object>("GET", `/client/runs/${runId}/changes`),
       decide(client, runId, "accept", parts("1")),
       decide(client, runId, "undo", {})
     ]) {
@@ -497,7 +498,7 @@ describe("The isolation of a project's runs", { timeout: 60_000 }, () => {
         body: { runs: { isolation } }
       })
     assert.deepStrictEqual((await choose("worktree")).body.runs, { isolation: "worktree" })
-    const started = async (more: object) => {
+    const started = async (more: Record<string, unknown>) => {
       const before = edge.commands.length
       const task = await makeTask(world, more)
       assert.strictEqual(task.status, 201, task.text)
