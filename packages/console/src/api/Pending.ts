@@ -1,8 +1,8 @@
 /**
- * What waits: pending approvals, questions and plans that the user's role can answer, and the open questions of some runs. The count leaves out
- * what waits for others.
+ * What waits: pending approvals, questions, plans and changes that the user's role can decide, and the open questions of some runs. The count
+ * leaves out what waits for others.
  */
-import type { HubApproval, HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
+import type { HubApproval, HubChangeSet, HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { queryOptions, useQueries, useQuery } from "@tanstack/react-query"
 import { useMemo } from "react"
@@ -72,31 +72,47 @@ export const pendingCountQuery = queryOptions({
   queryFn: ({ signal }) => hubApi.approvals.list({ query: { state: "pending", limit: COUNTED }, signal })
 })
 
+/** Change sets about which a person can decide now. */
+export const openChangesQuery = queryOptions({
+  queryKey: ["changeSets", "waiting"],
+  queryFn: ({ signal }) => hubApi.changeSets.list({ query: { state: "open", limit: COUNTED }, signal })
+})
+
 export interface Pending {
   readonly approvals: ReadonlyArray<HubApproval>
   readonly inputs: ReadonlyArray<HubInput>
+  readonly changes: ReadonlyArray<HubChangeSet>
 }
 
 /** The part of what waits that the user can answer. Pure. */
-export const pendingFor = ({ mayDecide, mayWork }: Rights, { approvals, inputs }: Pending): Pending => ({
+export const pendingFor = (
+  { mayDecide, mayWork }: Rights,
+  { approvals, changes, inputs }: Pending
+): Pending => ({
   approvals: approvals.filter(({ projectId }) => mayDecide(projectId)),
-  inputs: inputs.filter(({ kind, projectId }) => (kind === "plan" ? mayDecide : mayWork)(projectId))
+  inputs: inputs.filter(({ kind, projectId }) => (kind === "plan" ? mayDecide : mayWork)(projectId)),
+  changes: changes.filter(({ projectId }) => mayDecide(projectId))
 })
 
 const none: ReadonlyArray<HubApproval> = []
+const noChanges: ReadonlyArray<HubChangeSet> = []
 
 /** Empty while they load. */
 export const usePending = (): Pending => {
   const rights = useRights()
   const approvals = useQuery(pendingCountQuery).data?.items ?? none
   const inputs = usePendingInputs()
-  return useMemo(() => pendingFor(rights, { approvals, inputs }), [approvals, inputs, rights])
+  const changes = useQuery(openChangesQuery).data?.items ?? noChanges
+  return useMemo(
+    () => pendingFor(rights, { approvals, changes, inputs }),
+    [approvals, changes, inputs, rights]
+  )
 }
 
 /** Number of what waits. Zero while it is unknown. */
 export const usePendingCount = (): number => {
-  const { approvals, inputs } = usePending()
-  return approvals.length + inputs.length
+  const { approvals, changes, inputs } = usePending()
+  return approvals.length + inputs.length + changes.length
 }
 
 /** Runs that wait for the user. The lists of what waits can be newer than the runs. */

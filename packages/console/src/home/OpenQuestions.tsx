@@ -1,13 +1,14 @@
-/** All open questions and plans as rows. Nothing where there are none. */
+/** All open questions and plans as rows, and changes that wait. Nothing where there are none. */
 import { useLatestRuns } from "../api/LatestRuns.ts"
 import { usePendingInputs } from "../api/Pending.ts"
 import { useMessages } from "../text/Language.tsx"
+import { OpenChanges } from "./ChangesRow.tsx"
 import { InputRow } from "./InputRow.tsx"
 import { inputMessages } from "../input/messages.ts"
 import "../input/input.css"
 import "./home.css"
 
-export const OpenQuestions = () => {
+const Questions = () => {
   const messages = useMessages(inputMessages)
   const inputs = usePendingInputs()
   const runs = useLatestRuns()
@@ -26,3 +27,10 @@ export const OpenQuestions = () => {
     </section>
   )
 }
+
+export const OpenQuestions = () => (
+  <>
+    <Questions />
+    <OpenChanges />
+  </>
+)

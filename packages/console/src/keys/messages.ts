@@ -61,6 +61,9 @@ export const keysMessages = bilingual<{
           ["Next or previous line", "j", "k"],
           ["Mark the file as viewed", "v"],
           ["Comment on the line", "c"],
+          ["Show more lines around", "e"],
+          ["Go to Accept", "a"],
+          ["Go to Reject", "d"],
           ["Send all comments", "Ctrl Shift Enter"]
         ]
       ]
@@ -115,6 +118,9 @@ export const keysMessages = bilingual<{
           ["下一行或上一行", "j", "k"],
           ["将文件标记为已看", "v"],
           ["评论该行", "c"],
+          ["显示更多上下文", "e"],
+          ["转到“接受”", "a"],
+          ["转到“拒绝”", "d"],
           ["发送全部评论", "Ctrl Shift Enter"]
         ]
       ]

@@ -41,7 +41,7 @@ const ofDecision = ({ fileCount, files, id, kind }: ChangeDecision): Undone | un
 /** What an undo without a named decision reverses: the files of a direct set, or its newest decision. */
 const useUndone = (run: HubRun, decision: ChangeDecision | undefined) =>
   useQuery({
-    queryKey: ["changes", "undone", run.id, decision?.id ?? ""],
+    queryKey: ["changeSets", "undone", run.id, decision?.id ?? ""],
     queryFn: async ({ signal }): Promise<Undone | null> => {
       if (decision !== undefined) return ofDecision(decision) ?? null
       const { items, set } = await hubApi.changeSets.get({

@@ -65,12 +65,12 @@ const readContent = async (
 }
 
 /** The newest state of the set. Not part of the files: a hint about the set reads only this again. */
-const headKey = (id: RunId) => ["changes", "head", id] as const
+const headKey = (id: RunId) => ["changeSets", "head", id] as const
 
 const useSetPages = (run: HubRun) => {
   const client = useQueryClient()
   const query = useInfiniteQuery({
-    // Not a key of `changes`: hints must not load the files again.
+    // Not a key of `changeSets`: hints must not load the files again.
     queryKey: ["change-set", run.id],
     queryFn: async ({ pageParam, signal }) => {
       const page = await hubApi.changeSets.get({

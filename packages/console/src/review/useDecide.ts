@@ -62,7 +62,7 @@ export const useUndo = (runId: HubRun["id"]) => {
     onSettled: async (_, error) => {
       key.end(error)
       await Promise.all(
-        ["change-set", "run-diff", "changes", "runs", "sessions"].map((group) =>
+        ["change-set", "run-diff", "changeSets", "runs", "sessions"].map((group) =>
           client.invalidateQueries({ queryKey: [group] })
         )
       )
@@ -97,7 +97,7 @@ export const useDecide = (run: HubRun, reload: () => Promise<unknown>) => {
       key.end(error)
       await reload()
       setPending((before) => new Map([...before].filter(([each]) => !keys.includes(each))))
-      for (const group of ["changes", "runs", "sessions"])
+      for (const group of ["changeSets", "runs", "sessions"])
         void client.invalidateQueries({
           queryKey: [group],
           predicate: ({ queryKey }) => queryKey[1] !== "head"

@@ -20,6 +20,7 @@ export const workStatuses = [
   "paused",
   "offline",
   "waiting",
+  "changes",
   "failed",
   "stopped",
   "idle"
@@ -28,7 +29,7 @@ export type WorkStatus = (typeof workStatuses)[number]
 
 export type RunFacts = Pick<
   HubRun,
-  "id" | "state" | "paused" | "projectId" | "targetId" | "createdAt" | "pendingApprovals" | "turn"
+  "id" | "state" | "paused" | "projectId" | "targetId" | "createdAt" | "pendingApprovals" | "turn" | "changes"
 > & {
   readonly sessionId?: SessionId
 }
@@ -64,14 +65,22 @@ const isForUser = (
   { mayDecide, mayWork }: Rights
 ): boolean => (state === "waiting_input" ? mayWork : mayDecide)(projectId)
 
+/** Whether the changes of an ended run wait for the user. */
+const hasOpenChanges = (
+  { changes, projectId, state }: Pick<RunFacts, "changes" | "projectId" | "state">,
+  { mayDecide }: Rights
+): boolean =>
+  !isInProgress(state) && changes?.state === "open" && changes.direct !== true && mayDecide(projectId)
+
 export const runStatus = (
-  run: Pick<RunFacts, "id" | "state" | "paused" | "projectId" | "targetId" | "turn">,
+  run: Pick<RunFacts, "id" | "state" | "paused" | "projectId" | "targetId" | "turn" | "changes">,
   { offline, rights, waiting }: StatusContext
 ): WorkStatus => {
   const { id, paused, state, targetId, turn } = run
   if (isInProgress(state) && waiting.has(id)) return "needsYou"
   const status = statusByState[state]
   if (status === "needsYou") return isForUser(run, rights) ? status : "needsOthers"
+  if (hasOpenChanges(run, rights)) return "changes"
   if (status !== "working") return status
   if (offline.has(targetId)) return "offline"
   if (paused === true) return "paused"
@@ -97,8 +106,11 @@ export const sessionStatuses = (
     if (isInProgress(state) && isStronger(status, found.get(sessionId) ?? "idle"))
       found.set(sessionId, status)
   }
-  for (const [sessionId, { state }] of newest)
-    if (state === "failed" && !found.has(sessionId)) found.set(sessionId, "failed")
+  for (const [sessionId, run] of newest) {
+    if (found.has(sessionId)) continue
+    const status = runStatus(run, context)
+    if (status === "failed" || status === "changes") found.set(sessionId, status)
+  }
   return found
 }
 

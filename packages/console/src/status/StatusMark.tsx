@@ -14,6 +14,7 @@ const statusMessages = bilingual(
       paused: "Paused",
       offline: "Device offline",
       waiting: "Waiting",
+      changes: "Changes to decide",
       failed: "Failed",
       stopped: "Stopped",
       idle: "Done"
@@ -28,6 +29,7 @@ const statusMessages = bilingual(
       paused: "已暂停",
       offline: "设备离线",
       waiting: "等待中",
+      changes: "有更改待决定",
       failed: "失败",
       stopped: "已停止",
       idle: "已完成"
@@ -43,6 +45,7 @@ const shapes: { readonly [S in WorkStatus]: string } = {
   paused: "▮▮",
   offline: "⊘",
   waiting: "○",
+  changes: "±",
   failed: "✕",
   stopped: "■",
   idle: "✓"

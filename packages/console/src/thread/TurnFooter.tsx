@@ -2,6 +2,8 @@
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { DiffBlock } from "@corral/domain/run/RunBlock"
 import type { DeliveryContext } from "@corral/domain/session/Message"
+import { Suspense, lazy, useState } from "react"
+import { useCanDecide } from "../api/ProjectsAndTargets.ts"
 import { limitTexts } from "../composer/limitTexts.ts"
 import { markdownMessages } from "../markdown/messages.ts"
 import { useLanguage, useMessages } from "../text/Language.tsx"
@@ -36,6 +38,39 @@ const Usage = ({ usage }: { readonly usage: NonNullable<HubRun["usage"]> }) => {
     <>
       {tokens > 0 && <span>{messages.tokens(short(tokens))}</span>}
       {cost !== undefined && <span>${cost.toFixed(cost < 1 ? 4 : 2)}</span>}
+    </>
+  )
+}
+
+const UndoDialog = lazy(async () => ({ default: (await import("../review/UndoDialog.tsx")).UndoDialog }))
+
+/** What waits of the changes of the turn, and a button that undoes what it wrote, or the newest decision. */
+const TurnChanges = ({ onChanges, run }: { readonly run: HubRun; readonly onChanges: () => void }) => {
+  const messages = useMessages(threadMessages)
+  const mayDecide = useCanDecide(run.projectId)
+  const [isOpen, setOpen] = useState(false)
+  const { changes } = run
+  // A later turn of the set has its newest state.
+  if (changes === undefined || changes.runId !== run.id || changes.state === "empty") return null
+  const isDirect = changes.direct === true
+  if (isDirect && changes.fileCount === 0) return null
+  return (
+    <>
+      {changes.state === "open" && (
+        <button type="button" className="foot-button foot-waiting" onClick={onChanges}>
+          {messages.filesToDecide(changes.fileCount)}
+        </button>
+      )}
+      {changes.state === "decided" && mayDecide && (
+        <button type="button" className="foot-button" onClick={() => setOpen(true)}>
+          {isDirect ? messages.undoTurn : messages.undoDecision}
+        </button>
+      )}
+      {isOpen && (
+        <Suspense fallback={null}>
+          <UndoDialog run={run} onClose={() => setOpen(false)} />
+        </Suspense>
+      )}
     </>
   )
 }
@@ -79,6 +114,7 @@ export const TurnFooter = ({ answer, context, diff, onChanges, run }: Props) => 
           )}
         </button>
       )}
+      {run !== undefined && <TurnChanges run={run} onChanges={onChanges} />}
       {duration !== undefined && <span>{formatDuration(duration, language)}</span>}
       {run?.usage !== undefined && <Usage usage={run.usage} />}
       {run?.budget !== undefined &&
