@@ -78,20 +78,23 @@ export const openChangesQuery = queryOptions({
   queryFn: ({ signal }) => hubApi.changeSets.list({ query: { state: "open", limit: COUNTED }, signal })
 })
 
-export interface Pending {
+/** Requests that block an agent. */
+export interface PendingRequests {
   readonly approvals: ReadonlyArray<HubApproval>
   readonly inputs: ReadonlyArray<HubInput>
+}
+
+interface Pending extends PendingRequests {
   readonly changes: ReadonlyArray<HubChangeSet>
 }
 
-/** The part of what waits that the user can answer. Pure. */
+/** The requests that the user can answer. Pure. */
 export const pendingFor = (
   { mayDecide, mayWork }: Rights,
-  { approvals, changes, inputs }: Pending
-): Pending => ({
+  { approvals, inputs }: PendingRequests
+): PendingRequests => ({
   approvals: approvals.filter(({ projectId }) => mayDecide(projectId)),
-  inputs: inputs.filter(({ kind, projectId }) => (kind === "plan" ? mayDecide : mayWork)(projectId)),
-  changes: changes.filter(({ projectId }) => mayDecide(projectId))
+  inputs: inputs.filter(({ kind, projectId }) => (kind === "plan" ? mayDecide : mayWork)(projectId))
 })
 
 const none: ReadonlyArray<HubApproval> = []
@@ -104,7 +107,10 @@ export const usePending = (): Pending => {
   const inputs = usePendingInputs()
   const changes = useQuery(openChangesQuery).data?.items ?? noChanges
   return useMemo(
-    () => pendingFor(rights, { approvals, changes, inputs }),
+    () => ({
+      ...pendingFor(rights, { approvals, inputs }),
+      changes: changes.filter(({ projectId }) => rights.mayDecide(projectId))
+    }),
     [approvals, changes, inputs, rights]
   )
 }

@@ -6,6 +6,7 @@
 import { defaultRangeExtractor, type Range, useVirtualizer } from "@tanstack/react-virtual"
 import { useCallback, useEffect, useMemo, useRef, useState } from "react"
 import { DRAFT_KEY, type ReviewItem } from "./ReviewItem.ts"
+import { hasHunkDecisions } from "./setFiles.ts"
 
 /** Height of a file head, which stays at the top while its file is in view. */
 const HEAD = 36
@@ -20,8 +21,9 @@ const heights: Readonly<Record<ReviewItem["kind"], number>> = {
   apart: 60
 }
 
-/** Head of a hunk that has buttons. */
+/** Heads of hunks with buttons, and without. */
 const HUNK_HEAD = 36
+const PLAIN_HUNK_HEAD = 28
 
 const heightOf = (item: ReviewItem | undefined): number => {
   if (item?.kind === "loading") {
@@ -32,8 +34,9 @@ const heightOf = (item: ReviewItem | undefined): number => {
     }
     return Math.max(heights.loading, additions * 20 + deletions * 20 + hunks * 140)
   }
-  const isHunk = item?.kind === "row" && item.row.kind === "hunk" && item.file.parts !== undefined
-  return isHunk ? HUNK_HEAD : heights[item?.kind ?? "row"]
+  if (item?.kind === "row" && item.row.kind === "hunk" && item.file.parts !== undefined)
+    return hasHunkDecisions(item.file.parts) ? HUNK_HEAD : PLAIN_HUNK_HEAD
+  return heights[item?.kind ?? "row"]
 }
 
 /** The last of the sorted numbers that is not greater. */
@@ -86,7 +89,8 @@ export const useReviewList = (items: ReadonlyArray<ReviewItem>) => {
     (key: string, align: "auto" | "start" = "auto") => {
       const at = places.get(key)
       if (at === undefined) return
-      covered.current = items[at]?.kind === "file" ? 0 : HEAD
+      const head = scroller.current?.querySelector(".virtual-head")?.clientHeight ?? HEAD
+      covered.current = items[at]?.kind === "file" ? 0 : head
       virtual.setOptions({ ...virtual.options, scrollPaddingStart: covered.current })
       virtual.scrollToIndex(at, { align })
     },

@@ -84,7 +84,11 @@ export const conflictSides = {
 export const conflictRefusal = (path: string) => ({
   status: 409,
   code: "merge_conflict",
-  details: { files: [{ id: `chf_${Buffer.from(path).toString("hex").slice(0, 60).padEnd(20, "0")}`, path, ...conflictSides }] }
+  details: {
+    files: [
+      { id: `chf_${Buffer.from(path).toString("hex").slice(0, 60).padEnd(20, "0")}`, path, ...conflictSides }
+    ]
+  }
 })
 
 /** An ended turn with changes to decide. */

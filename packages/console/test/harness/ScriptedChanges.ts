@@ -15,6 +15,7 @@ import type {
   RejectChanges,
   UndoChanges
 } from "@corral/domain/edge-api/ChangeSet"
+import { errorTable, isErrorCode } from "@corral/domain/errors/ErrorCodes"
 
 export interface ScriptedFile {
   readonly path: string
@@ -57,7 +58,13 @@ const countOf = (hunks: ReadonlyArray<ChangeHunk>, mark: string): number =>
   hunks.reduce((sum, { lines }) => sum + lines.filter((line) => line.startsWith(mark)).length, 0)
 
 const errorOf = (code: string, details: object = {}) => ({
-  error: { code, message: "", retryable: false, requestId: "req_1", details }
+  error: {
+    code,
+    message: isErrorCode(code) ? errorTable[code].message : code,
+    retryable: false,
+    requestId: "req_1",
+    details
+  }
 })
 
 const hunksOf = ({ hunks = [], path, whole }: ScriptedFile): ReadonlyArray<ChangeHunk> =>
@@ -185,8 +192,8 @@ export class ScriptedChanges {
     const isChanged = byFile.some(
       (part, at) =>
         part === undefined ||
-        (versions[files[at] ?? ""] ?? (this.shown(part) as ChangedFile).version) !==
-          (this.shown(part) as ChangedFile).version
+        (Object.entries(versions).find(([id]) => id === files[at])?.[1] ??
+          (this.shown(part) as ChangedFile).version) !== (this.shown(part) as ChangedFile).version
     )
     const all = this.parts.flatMap((part) => part.hunks.map(({ id }) => id))
     if (isChanged || hunks.some((id) => !all.includes(id))) return undefined
