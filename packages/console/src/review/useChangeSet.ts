@@ -141,6 +141,12 @@ const useContents = (run: HubRun, files: ReadonlyArray<ChangedFile>) => {
     contents,
     failed,
     want,
+    /** Leaves decided hunks out of contents whose next version is loading. */
+    forget: (ids: ReadonlySet<string>) => {
+      for (const [id, content] of last.current)
+        if (content.hunks.some((hunk) => ids.has(hunk.id)))
+          last.current.set(id, { ...content, hunks: content.hunks.filter((hunk) => !ids.has(hunk.id)) })
+    },
     canWiden: (id: ChangedFile["id"]) => contextOf(id) < (CONTEXTS.at(-1) ?? 0),
     widen: (id: ChangedFile["id"]) =>
       setContexts((before) => {

@@ -72,7 +72,13 @@ export const useUndo = (runId: HubRun["id"]) => {
 
 export type Deciding = ReturnType<typeof useDecide>
 
-export const useDecide = (run: HubRun, reload: () => Promise<unknown>) => {
+interface Options {
+  readonly reload: () => Promise<unknown>
+  /** Receives the ids of decided parts, once the newest state is loaded. */
+  readonly forget: (ids: ReadonlySet<string>) => void
+}
+
+export const useDecide = (run: HubRun, { forget, reload }: Options) => {
   const client = useQueryClient()
   const key = useDecisionKey()
   const [pending, setPending] = useState<ReadonlyMap<string, Decision["kind"]>>(new Map())
@@ -96,6 +102,7 @@ export const useDecide = (run: HubRun, reload: () => Promise<unknown>) => {
     onSettled: async (_, error, { keys }) => {
       key.end(error)
       await reload()
+      if (error === null) forget(new Set(keys))
       setPending((before) => new Map([...before].filter(([each]) => !keys.includes(each))))
       for (const group of ["changeSets", "runs", "sessions"])
         void client.invalidateQueries({

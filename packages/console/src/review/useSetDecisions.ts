@@ -43,7 +43,7 @@ export type SetDecisions = ReturnType<typeof useSetDecisions>
 
 export const useSetDecisions = (run: HubRun, changes: ChangeSetView, review: Review) => {
   const messages = useMessages(reviewMessages)
-  const deciding = useDecide(run, changes.reload)
+  const deciding = useDecide(run, changes)
   const toNext = useNextFocus(review, deciding.isBusy)
   const { comments } = review.view
   const { files } = changes

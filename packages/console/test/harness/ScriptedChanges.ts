@@ -58,13 +58,11 @@ const countOf = (hunks: ReadonlyArray<ChangeHunk>, mark: string): number =>
   hunks.reduce((sum, { lines }) => sum + lines.filter((line) => line.startsWith(mark)).length, 0)
 
 const errorOf = (code: string, details: object = {}) => ({
-  error: {
-    code,
-    message: isErrorCode(code) ? errorTable[code].message : code,
-    retryable: false,
-    requestId: "req_1",
-    details
-  }
+  code,
+  message: isErrorCode(code) ? errorTable[code].message : code,
+  retryable: false,
+  requestId: "req_1",
+  details
 })
 
 const hunksOf = ({ hunks = [], path, whole }: ScriptedFile): ReadonlyArray<ChangeHunk> =>
