@@ -204,7 +204,8 @@ const Overview = ({ runs }: { readonly runs: ReadonlyArray<HubRun> }) => {
   const { approvals, changes, inputs } = usePending()
   const since = useLastVisit()
   const waiting = useWaitingRuns()
-  const { finished, working } = homeRows(runs, { since, waiting })
+  const withRow = new Set([...waiting, ...changes.map(({ runId }) => runId)])
+  const { finished, working } = homeRows(runs, { since, waiting: withRow })
   return (
     <>
       <NeedsDecision pending={approvals} inputs={inputs} changes={changes} runs={runs} />

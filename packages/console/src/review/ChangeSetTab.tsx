@@ -64,7 +64,7 @@ interface SetBarProps {
   readonly onRejectAll: () => void
 }
 
-/** Decides about everything that is not apart, or says why nobody can. */
+/** Decides about everything that is not apart, or says why the user can't. */
 const SetBar = ({ access, decisions, isLive, onRejectAll, set }: SetBarProps) => {
   const messages = useMessages(decideMessages)
   const { apart, fileCount, incomplete = [] } = set

@@ -79,10 +79,10 @@ export const ConflictView = ({ children, files, isRefused, onDismiss }: Props) =
         <li>{reject}</li>
         <li>{ask}</li>
       </ul>
+      {children !== undefined && <div className="conflict-actions">{children}</div>}
       {files.map((sides) => (
         <ConflictFile key={sides.id} sides={sides} />
       ))}
-      {children !== undefined && <div className="conflict-actions">{children}</div>}
     </section>
   )
 }

@@ -46,12 +46,8 @@ export const DecideButtons = ({ decisions, name, part }: ButtonsProps) => {
   const { comments, isAllowed, isOpen, onAccept, onReject, onSayWhy, pendingOf } = decisions
   if (!isAllowed) return null
   const pending = pendingOf(part)
-  if (pending !== undefined)
-    return (
-      <span className="decide-pending" role="status">
-        {pending === "accept" ? messages.accepting : messages.rejecting}
-      </span>
-    )
+  // The buttons stay where they are: a second click of a double click must press nothing else.
+  const isOff = !isOpen || pending !== undefined
   const count = commentsOn(part, comments).length
   return (
     <span className="decide-buttons">
@@ -61,10 +57,10 @@ export const DecideButtons = ({ decisions, name, part }: ButtonsProps) => {
         data-decides
         data-key="a"
         aria-label={messages.acceptPart(name)}
-        disabled={!isOpen}
+        disabled={isOff}
         onClick={() => onAccept(part)}
       >
-        {messages.accept}
+        {pending === "accept" ? messages.accepting : messages.accept}
       </button>
       <button
         type="button"
@@ -72,17 +68,21 @@ export const DecideButtons = ({ decisions, name, part }: ButtonsProps) => {
         data-decides
         data-key="d"
         aria-label={messages.rejectPart(name)}
-        disabled={!isOpen}
+        disabled={isOff}
         onClick={() => onReject(part)}
       >
-        {count === 0 ? messages.reject : messages.rejectWith(count)}
+        {pending === "reject"
+          ? messages.rejecting
+          : count === 0
+            ? messages.reject
+            : messages.rejectWith(count)}
       </button>
       <button
         type="button"
         className="icon-button decide-why"
         aria-label={messages.sayWhy(name)}
         title={messages.sayWhy(name)}
-        disabled={!isOpen}
+        disabled={isOff}
         onClick={() => onSayWhy(part)}
       >
         <Icon name="comment" size={14} />
@@ -183,7 +183,7 @@ export const ApartHead = () => {
   )
 }
 
-/** In place of lines: loads them as soon as it is rendered. */
+/** Note where lines are not loaded: loads them as soon as it is rendered. */
 export const LoadingLines = ({ decisions, file }: Pick<HunkHeadProps, "decisions" | "file">) => {
   const messages = useMessages(decideMessages)
   const id = file.parts?.changed.id

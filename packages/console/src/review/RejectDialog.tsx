@@ -1,8 +1,7 @@
 /** Dialog that rejects parts of a change set with a reason for the agent. */
-import { useId } from "react"
 import { useMessages } from "../text/Language.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
-import { textIn } from "../ui/Field.tsx"
+import { Field, textIn } from "../ui/Field.tsx"
 import type { UserAction } from "../ui/useAction.ts"
 import { decideMessages } from "./decideMessages.ts"
 import { MAX_REASON } from "./setFiles.ts"
@@ -20,7 +19,6 @@ interface Props {
 
 export const RejectDialog = ({ action, apart, comments, onReject, title }: Props) => {
   const messages = useMessages(decideMessages)
-  const id = useId()
   return (
     <FormDialog
       action={action}
@@ -32,11 +30,9 @@ export const RejectDialog = ({ action, apart, comments, onReject, title }: Props
         {messages.rejectText} {apart > 0 && messages.rejectApart(apart)}{" "}
         {comments > 0 && messages.withComments(comments)}
       </p>
-      <label htmlFor={id}>{messages.comment}</label>
-      <textarea id={id} name="reason" rows={3} maxLength={MAX_REASON} aria-describedby={`${id}-hint`} />
-      <p id={`${id}-hint`} className="quiet">
-        {messages.commentHint}
-      </p>
+      <Field label={messages.comment} hint={messages.commentHint}>
+        <textarea name="reason" rows={3} maxLength={MAX_REASON} />
+      </Field>
     </FormDialog>
   )
 }

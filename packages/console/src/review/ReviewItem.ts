@@ -16,7 +16,7 @@ export type ReviewItem = { readonly key: string } & (
   | { readonly kind: "file"; readonly file: ReviewFile }
   | { readonly kind: "note"; readonly file: ReviewFile; readonly note: FileNote }
   | { readonly kind: "row"; readonly file: ReviewFile; readonly row: DiffEntry }
-  /** In place of lines that are not loaded. */
+  /** Where lines are not loaded. */
   | { readonly kind: "loading"; readonly file: ReviewFile }
   /** Above the files that are not part of `all`. */
   | { readonly kind: "apart" }

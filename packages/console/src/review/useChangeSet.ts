@@ -10,6 +10,7 @@ import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useInfiniteQuery, useQueries, useQuery, useQueryClient } from "@tanstack/react-query"
 import { useCallback, useEffect, useMemo, useRef, useState } from "react"
 import { hubApi } from "../api/Hub.ts"
+import { useSameItems } from "../api/Lists.ts"
 import { type SetContent, apartLast, setFile } from "./setFiles.ts"
 import type { ReviewFile } from "./useChanges.ts"
 
@@ -24,7 +25,7 @@ const CONTEXTS = [3, 20, 100, 1_000] as const
 
 type RunId = HubRun["id"]
 
-/** Runs at most so many works at the same time, in their order. */
+/** Runs at most `most` works at the same time, in their order. */
 const limited = (most: number) => {
   let active = 0
   const waiting: Array<() => void> = []
@@ -97,14 +98,6 @@ const useSetPages = (run: HubRun) => {
   return { query, head }
 }
 
-/** The same array while its elements are the same. */
-const useSame = <A>(items: ReadonlyArray<A>): ReadonlyArray<A> => {
-  const last = useRef(items)
-  const isEqual = items.length === last.current.length && items.every((item, at) => item === last.current[at])
-  if (!isEqual) last.current = items
-  return last.current
-}
-
 /** Contents of the files that came into view. The last content of a file stays until the next one is there. */
 const useContents = (run: HubRun, files: ReadonlyArray<ChangedFile>) => {
   const [wanted, setWanted] = useState<ReadonlySet<ChangedFile["id"]>>(new Set())
@@ -165,7 +158,7 @@ export const useChangeSet = (run: HubRun) => {
   const first = pages?.[0]?.set
   const changed = useMemo(() => apartLast(pages?.flatMap(({ items }) => items) ?? []), [pages])
   const { contents, ...loading } = useContents(run, changed)
-  const files: ReadonlyArray<ReviewFile> = useSame(
+  const files: ReadonlyArray<ReviewFile> = useSameItems(
     changed.map((file) => setFile(file, contents.get(file.id), hidesBlank))
   )
   const { refetch } = query

@@ -10,6 +10,7 @@ import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useRef, useState } from "react"
 import { hubApi } from "../api/Hub.ts"
+import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
 
 /** Key of everything that is not apart. */
 export const ALL = "all"
@@ -38,17 +39,14 @@ export const sidesOf = (error: Error | null | undefined): ReadonlyArray<Conflict
 
 /** A key for each decision: the same for attempts without an answer. */
 const useDecisionKey = () => {
-  const last = useRef({ text: "", key: "" })
+  const keyOf = useIdempotencyKey()
+  const nth = useRef(0)
   return {
-    headersOf: (payload: unknown) => {
-      const text = JSON.stringify(payload)
-      if (last.current.text !== text) last.current = { text, key: crypto.randomUUID() }
-      return { "idempotency-key": last.current.key }
-    },
+    headersOf: (payload: object) => keyOf({ nth: nth.current, ...payload }),
     /** The next decision is another one, also about the same parts. */
     end: (error: Error | null) => {
       const hasAnswer = error === null || (error instanceof CorralError && error.code !== "unreachable")
-      if (hasAnswer) last.current = { text: "", key: "" }
+      if (hasAnswer) nth.current++
     }
   }
 }
