@@ -6,6 +6,7 @@ import { Icon } from "../ui/Icon.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { decideMessages } from "./decideMessages.ts"
 import { type DecideOutcome, sidesOf } from "./useDecide.ts"
+import "../diff/diff.css"
 import "./decide.css"
 
 interface Props {

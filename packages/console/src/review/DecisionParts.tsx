@@ -10,6 +10,7 @@ import type { PlacedComment } from "./LineComment.ts"
 import { decideMessages } from "./decideMessages.ts"
 import { type DecidedPart, commentsOn, hasHunkDecisions } from "./setFiles.ts"
 import type { ReviewFile } from "./useChanges.ts"
+import "./changes.css"
 import "./decide.css"
 
 /** What the list needs to decide about its parts. */

@@ -9,6 +9,7 @@ import { useMessages, usePunctuation } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Time } from "../ui/Time.tsx"
 import { decideMessages } from "./decideMessages.ts"
+import "../diff/diff.css"
 import "./decide.css"
 
 /** Files that a decision names. */

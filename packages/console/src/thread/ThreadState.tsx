@@ -1,6 +1,6 @@
 /** State of a thread by shape and word, with a clock while an agent works. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import { type Pending, pendingFor } from "../api/Pending.ts"
+import { type PendingRequests, pendingFor } from "../api/Pending.ts"
 import { useRights } from "../api/ProjectsAndTargets.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Clock } from "./Clock.tsx"
@@ -53,7 +53,7 @@ export const heardStatus = (status: ThreadStatus, isOffline: boolean): ThreadSta
   (status === "working" || status === "background" || status === "paused") && isOffline ? "offline" : status
 
 /** A reader who can answer nothing of what waits is not needed. */
-export const usePersonalStatus = (status: ThreadStatus, pending: Pending): ThreadStatus => {
+export const usePersonalStatus = (status: ThreadStatus, pending: PendingRequests): ThreadStatus => {
   const { approvals, inputs } = pendingFor(useRights(), pending)
   return status === "waiting" && approvals.length + inputs.length === 0 ? "others" : status
 }

@@ -60,7 +60,7 @@ describe.skipIf(!hasChromium)("changes in the console", { timeout: 90_000 }, () 
     assert.deepStrictEqual(await hunks(page), ["Lines 4–9", "Lines 60–62"])
     const [{ parts }] = sent("accept") as readonly [Sent]
     assert.strictEqual(parts?.hunks?.length, 1)
-    assert.strictEqual(parts.files, undefined)
+    assert.strictEqual(parts?.files, undefined)
     await browser.end(page)
   })
 

@@ -104,7 +104,7 @@ describe("setFile", () => {
   it("folds hunks that differ only in white space, and keeps all ids", () => {
     const shown = setFile(changed(), content, true)
     assert.deepStrictEqual([...(shown.parts?.folded ?? [])], ["chk_2"])
-    assert.deepStrictEqual(shown.parts?.hunkIds, ["chk_1", "chk_2"])
+    assert.deepStrictEqual<unknown>(shown.parts?.hunkIds, ["chk_1", "chk_2"])
     assert.deepStrictEqual(shown.diff.hunks.length, 2)
   })
 
@@ -123,8 +123,13 @@ describe("setFile", () => {
 
   it("names a hunk by its id, and a file with the version that was shown", () => {
     const file = setFile(changed(), content, false)
-    assert.deepStrictEqual(selectionOf({ file, hunkId: "chk_2" as never }, changed()), { hunks: ["chk_2"] })
-    assert.deepStrictEqual(selectionOf({ file }, changed()), { files: ["chf_1"], versions: { chf_1: "v1" } })
+    assert.deepStrictEqual<unknown>(selectionOf({ file, hunkId: "chk_2" as never }, changed()), {
+      hunks: ["chk_2"]
+    })
+    assert.deepStrictEqual<unknown>(selectionOf({ file }, changed()), {
+      files: ["chf_1"],
+      versions: { chf_1: "v1" }
+    })
   })
 
   it("finds the comments on a hunk by their lines", () => {
