@@ -61,10 +61,16 @@ export const keysMessages = bilingual<{
           ["Next or previous line", "j", "k"],
           ["Mark the file as viewed", "v"],
           ["Comment on the line", "c"],
+          ["Send all comments", "Ctrl Shift Enter"]
+        ]
+      ],
+      [
+        "Changes to decide",
+        [
           ["Show more lines around", "e"],
           ["Go to Accept", "a"],
           ["Go to Reject", "d"],
-          ["Send all comments", "Ctrl Shift Enter"]
+          ["Confirm, as the next key", "Enter"]
         ]
       ]
     ]
@@ -118,10 +124,16 @@ export const keysMessages = bilingual<{
           ["下一行或上一行", "j", "k"],
           ["将文件标记为已看", "v"],
           ["评论该行", "c"],
+          ["发送全部评论", "Ctrl Shift Enter"]
+        ]
+      ],
+      [
+        "待决定的更改",
+        [
           ["显示更多上下文", "e"],
           ["转到“接受”", "a"],
           ["转到“拒绝”", "d"],
-          ["发送全部评论", "Ctrl Shift Enter"]
+          ["随后确认", "Enter"]
         ]
       ]
     ]
