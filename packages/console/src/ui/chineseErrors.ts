@@ -47,6 +47,24 @@ export const chineseByCode: { readonly [C in ErrorSentenceCode]: string } = {
 }
 
 export const chineseByMessage: ReadonlyMap<string, string> = new Map([
+  // Decisions about changes.
+  ["This file has no undecided changes.", "此文件没有待决定的更改。"],
+  [
+    "The run wrote into the workspace itself. Its changes can be undone only.",
+    "此次运行直接写入了工作区，其更改只能撤销。"
+  ],
+  ["This change set has no such decision.", "这些更改没有此项决定。"],
+  ["The Edge can't write now: its disk may be full.", "Edge 暂时无法写入，磁盘可能已满。"],
+  ["The Edge may not write these files.", "Edge 没有写入这些文件的权限。"],
+  ["An earlier decision could not be finished. Restart the Edge.", "之前的一项决定未能完成，请重启 Edge。"],
+  [
+    "Some files could not be compared. Name the files that you decide.",
+    "部分文件未能比较，请逐个选择要决定的文件。"
+  ],
+  [
+    "The Edge of this device is too old to decide about changes from here. Update it.",
+    "此设备上的 Edge 版本过旧，无法在此决定更改，请升级。"
+  ],
   // Preferences.
   ["Your preferences were changed in the meantime.", "您的偏好设置已在其他地方更改。"],
   ["These preferences are too large.", "偏好设置的内容过大。"],
