@@ -19,7 +19,7 @@ export interface UnsentSet {
 /** Puts a set into the queue. */
 export const queueSet = (setId: ChangeSetId, runId: RunId): Write => [
   `INSERT INTO change_pushes (set_id, run_id, serial, sent) VALUES (?, ?, 1, 0)
-   ON CONFLICT (set_id) DO UPDATE SET run_id = excluded.run_id, serial = serial + 1`,
+   ON CONFLICT (set_id) DO UPDATE SET run_id = max(run_id, excluded.run_id), serial = serial + 1`,
   setId,
   runId
 ]
@@ -47,7 +47,7 @@ export const markSent = (setId: ChangeSetId, serial: number): Write => [
 ]
 
 /** Runs for one start. */
-const MAX_ENDED = 1_000
+const MAX_ENDED = 100
 
 /** Sets of ended runs that are not in the queue: the Edge ended before it put them there. */
 export const endedWithoutPush = (store: Store["Service"]): ReadonlyArray<UnsentSet> =>

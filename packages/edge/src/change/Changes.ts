@@ -142,6 +142,7 @@ class ChangeService implements Context.Service.Shape<typeof Changes> {
       yield* Effect.acquireRelease(
         Effect.sync(() =>
           log.follow(undefined, {
+            isObserver: true,
             receive: ({ runId, terminal }) => {
               const isOfHub =
                 terminal && store.get("SELECT 1 FROM hub_runs WHERE run_id = ?", runId) !== undefined
