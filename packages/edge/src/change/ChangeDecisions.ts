@@ -184,7 +184,7 @@ export class ChangeDecisions {
         })
       const decided = yield* prepared.place === "workspace"
         ? inFolder(source.root)
-        : source.withView(inFolder)
+        : source.withWritable(inFolder)
       this.#decided(source.setId)
       return decided
     }
@@ -298,7 +298,7 @@ export class ChangeDecisions {
     if (entry.place === "layer") {
       if (run === undefined) return
       const source = yield* this.#services.sources.of(run)
-      return yield* source.withView((folder) => commit.recover(entry, folder, source.shadow))
+      return yield* source.withWritable((folder) => commit.recover(entry, folder, source.shadow))
     }
     // The contents of merges are read from any repository of the set.
     const shadow =

@@ -47,11 +47,14 @@ export interface ChangeSource {
   readonly commits: Effect.Effect<ReadonlyArray<WorktreeCommit>>
   /** Reserves the files until the scope closes: no run is live in them, and none enters. */
   readonly reserve: Effect.Effect<void, RunActive, Scope.Scope>
-  /** Gives the folder in which the files of the layer are read and written. */
-  readonly withView: <A, E>(
-    use: (folder: string) => Effect.Effect<A, E>
-  ) => Effect.Effect<A, E | ChangesUnknown>
+  /** Gives the folder in which the files are read, by any number of readers, and also while a run writes them. */
+  readonly withView: UseFolder
+  /** Gives the folder in which the files are written, to the one that has reserved them. */
+  readonly withWritable: UseFolder
 }
+
+/** Uses a folder that is there until the effect ends. */
+type UseFolder = <A, E>(use: (folder: string) => Effect.Effect<A, E>) => Effect.Effect<A, E | ChangesUnknown>
 
 export type SourceFailure = NotFound | ChangesUnknown | WorkspaceOutsideAllowlist
 
@@ -141,7 +144,8 @@ const worktreeSource = Effect.fnUntraced(function* (
       requireEnded(runs),
       Effect.asVoid(Effect.mapError(worktrees.enter(owner), () => runActive))
     ),
-    withView: (use) => use(folder)
+    withView: (use) => use(folder),
+    withWritable: (use) => use(folder)
   }
 })
 
@@ -166,7 +170,8 @@ const directSource = Effect.fnUntraced(function* (
     ignored: Effect.succeed([]),
     commits: Effect.succeed([]),
     reserve: requireEnded([run]),
-    withView: (use) => use(root)
+    withView: (use) => use(root),
+    withWritable: (use) => use(root)
   }
 })
 

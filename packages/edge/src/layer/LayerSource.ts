@@ -33,14 +33,18 @@ export const sourceOfLayer = ({ commits, reserve, runs, states, work }: LayerSou
     direct: false,
     shadow: states.shadow,
     base: Effect.mapError(
-      Effect.map(states.baseTree, (tree) => ({ tree, leftOut: incomplete })),
+      Effect.map(work.base, (tree) => ({ tree, leftOut: incomplete })),
       unknownChanges
     ),
     result: Effect.mapError(work.result, unknownChanges),
-    ignored: Effect.sync(() => states.ignored),
+    ignored: work.exclusive(Effect.sync(() => states.ignored)),
     commits,
     reserve,
     withView: (use) =>
+      work
+        .read((top) => Effect.result(use(top)))
+        .pipe(Effect.mapError(unknownChanges), Effect.flatMap(Effect.fromResult)),
+    withWritable: (use) =>
       work
         .written((top) => Effect.result(use(top)))
         .pipe(Effect.mapError(unknownChanges), Effect.flatMap(Effect.fromResult))

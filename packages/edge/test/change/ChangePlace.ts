@@ -151,7 +151,8 @@ const layerSources = ({ root, view }: ChangePlace) =>
               ignored: Effect.succeed([]),
               commits: Effect.succeed([]),
               reserve: requireEnded([now]),
-              withView: (use) => use(view)
+              withView: (use) => use(view),
+              withWritable: (use) => use(view)
             }
           })
       }
