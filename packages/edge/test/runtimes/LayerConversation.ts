@@ -17,6 +17,7 @@ import {
   repositoryOf,
   UNCOMMITTED
 } from "./LayerWorkspace.ts"
+import { commitAll } from "../workspace/Repository.ts"
 import { promptFor, reworkOf } from "./Script.ts"
 import type { Played, Stage } from "./Stage.ts"
 
@@ -68,7 +69,7 @@ export class LayerConversation {
   readonly changes: LayerChanges
   private readonly stage: Stage
   private readonly questions: ProgramQuestions
-  private readonly repository: ReadonlyArray<string>
+  private repository: ReadonlyArray<string>
   private readonly workspace = new LineFiles()
   private readonly layer = new LineFiles()
   private readonly built = [BUILT]
@@ -138,7 +139,7 @@ export class LayerConversation {
   }
 
   /** A turn without edits. */
-  async hear(): Promise<void> {
+  async playMessage(): Promise<void> {
     await this.play(promptFor("say", "I see"))
   }
 
@@ -187,6 +188,13 @@ export class LayerConversation {
   editByOwner(place: LinePlace, text: string): void {
     for (const files of [this.workspace, this.layer]) files.set(place, text)
     this.workspace.write(this.stage.edge.workspace, place.file)
+  }
+
+  /** The owner commits everything, also what was accepted. */
+  commitByOwner(): void {
+    const root = this.stage.edge.workspace
+    commitAll(root)
+    this.repository = repositoryOf(root)
   }
 
   /** The workspace has what was accepted, its repository is as it was, and the set has what is open. */

@@ -4,7 +4,7 @@
  */
 import { registry } from "@corral/testing/recordings/Fixtures"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { canOverlay } from "../layer/LayerPlace.ts"
+import { canConfine } from "../confinement/CanConfine.ts"
 import { git } from "../workspace/Repository.ts"
 import { RIGHT_KEY } from "./FakeModels.ts"
 import { install } from "./Installation.ts"
@@ -14,13 +14,13 @@ import { programs } from "./Programs.ts"
 import { Stage } from "./Stage.ts"
 
 /** Agents that ask, and agents that never do. */
-const asking = ["claude-code", "codex"]
-const silent = ["codex-exec", "gemini", "pi"]
+const askingAgents = ["claude-code", "codex"]
+const silentAgents = ["codex-exec", "gemini", "pi"]
 
 const subjects = []
 for (const program of programs) {
   const agents = [...program.agents, ...(program.alsoAs ?? []).map((id) => ({ id, asksToRead: undefined }))]
-  const driven = agents.filter(({ id }) => [...asking, ...silent].includes(id))
+  const driven = agents.filter(({ id }) => [...askingAgents, ...silentAgents].includes(id))
   if (driven.length === 0) continue
   const place = await install(program)
   for (const { asksToRead, id } of driven)
@@ -31,7 +31,7 @@ afterAll(() => console.log(report.join("\n")))
 
 const COMMIT = "git add -A && git -c user.name=A -c user.email=a@b.c commit -qm mine"
 
-describe.skipIf(!canOverlay).each(subjects)("$agentId in a layer", ({ agentId, asksToRead, place }) => {
+describe.skipIf(!canConfine).each(subjects)("$agentId in a layer", ({ agentId, asksToRead, place }) => {
   if (place.missing !== undefined) {
     console.log(`${agentId} is skipped: ${place.missing}`)
     it.skip(`is driven: ${place.missing}`)
@@ -49,7 +49,7 @@ describe.skipIf(!canOverlay).each(subjects)("$agentId in a layer", ({ agentId, a
   const note = (what: string) =>
     report.push(`${place.program.name} ${place.program.version}, ${agentId}: ${what}`)
 
-  it.runIf(asking.includes(agentId))(
+  it.runIf(askingAgents.includes(agentId))(
     "works for five turns, half of whose hunks are accepted",
     { timeout: 600_000 },
     async () => {
@@ -68,6 +68,8 @@ describe.skipIf(!canOverlay).each(subjects)("$agentId in a layer", ({ agentId, a
       const refs = git(stage.edge.workspace, "for-each-ref", "--format=%(subject)", "refs/corral")
       assert.include(refs.split("\n"), "mine", "the commit of the program")
 
+      talk.commitByOwner()
+
       // What was rejected once, what is open, and what was accepted.
       await talk.work({ tool: [16, 32, 56], shell: [16, 24, 56] })
       await talk.decide({ accept: [inTool(16), inShell(24)], reject: [inShell(56)], comment: "Not line 56." })
@@ -82,12 +84,12 @@ describe.skipIf(!canOverlay).each(subjects)("$agentId in a layer", ({ agentId, a
       const { set } = await talk.changes.read(talk.newest)
       assert.deepInclude(set, { state: "open", conflicts: 0, fileCount: 2, live: false })
       assert.deepStrictEqual(set.ignored, [{ folder: "build", count: 1 }])
-      await talk.hear()
+      await talk.playMessage()
       note("five turns in a layer")
     }
   )
 
-  it.runIf(silent.includes(agentId))("never asks, and works in ask", { timeout: 300_000 }, async () => {
+  it.runIf(silentAgents.includes(agentId))("never asks, and works in ask", { timeout: 300_000 }, async () => {
     assert.isFalse(registry.get(agentId)?.capabilities.approvals)
     const talk = new LayerConversation(stage, { reads: false, commands: false })
     await talk.work({ tool: [8, 16], shell: [8, 16] })

@@ -60,7 +60,9 @@ export interface LinePlace {
 
 /** The two files, some of whose lines are replaced. */
 export class LineFiles {
-  private readonly files = new Map([COMMITTED, UNCOMMITTED].map((file) => [file, [...fileOf(file)]] as const))
+  private readonly files: ReadonlyMap<string, Array<string>> = new Map(
+    [COMMITTED, UNCOMMITTED].map((file) => [file, [...fileOf(file)]])
+  )
 
   private linesOf(file: string): Array<string> {
     const lines = this.files.get(file)
