@@ -16,6 +16,7 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
   const {
     actsUnasked = false,
     args,
+    attachmentArgs,
     command,
     continuation,
     countsTokens = false,
@@ -33,7 +34,6 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
     projectSettings,
     signIn,
     trustArgs = [],
-    withAttachments,
     withoutProject
   } = agent
   return {
@@ -61,12 +61,11 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
         args: [
           ...args,
           ...(ignored ? [] : trustArgs),
-          ...(folder === undefined ? [] : (withAttachments?.args?.(folder) ?? []))
+          ...(folder === undefined ? [] : (attachmentArgs?.(folder) ?? []))
         ],
         env: {
           ...env,
           ...(isReadOnlyMode(mode) ? envByMode?.readOnly : envByMode?.ask),
-          ...(folder === undefined ? {} : withAttachments?.env?.(folder, isReadOnlyMode(mode))),
           ...(ignored ? withoutProject?.env?.(start) : {})
         },
         settingsFiles: ignored ? (withoutProject?.settingsFiles ?? []) : [],

@@ -3,6 +3,7 @@
  *
  * The protocol depends on this interface only. `EdgeSessions.ts` and `HubSessions.ts` implement it.
  */
+import { findAgent } from "@corral/domain/offer/Offer"
 import type { RunMode } from "@corral/domain/approval/RunMode"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { Agent } from "@corral/domain/run/Agent"
@@ -67,7 +68,7 @@ export const offeredModes = (
 
 /** The agent that is named, or the first one that is available: the editor shows it as an option and can change it. */
 export const agentFor = (agents: ReadonlyArray<Agent>, wanted: Option.Option<string>): Call<Agent> => {
-  const found = agents.find(({ available, id }) => (Option.isSome(wanted) ? id === wanted.value : available))
+  const found = Option.isSome(wanted) ? findAgent(agents, wanted.value) : agents.find(({ available }) => available)
   if (found !== undefined) return Effect.succeed(found)
   const ids = agents.filter(({ available }) => available).map(({ id }) => escapeLine(id))
   return Effect.fail(

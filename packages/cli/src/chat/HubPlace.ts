@@ -2,6 +2,7 @@
  * Where the messages of a new session go: the project, the device, the workspace and the agent. What has one choice is chosen. A list begins with
  * what the user chose last, in any client.
  */
+import { findAgent, currentAgentId } from "@corral/domain/offer/Offer"
 import type { Target } from "@corral/domain/device/Device"
 import type { AgentId, AgentInstanceId, DeviceId, ProjectId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { LastChoice } from "@corral/domain/preference/Preferences"
@@ -74,7 +75,7 @@ export const selectAgent = Effect.fnUntraced(function* (
   isInteractive: boolean
 ) {
   if (Option.isSome(wanted)) {
-    const found = agents.find(({ id }) => id === wanted.value)
+    const found = findAgent(agents, wanted.value)
     return (
       found ??
       (yield* selectByName(
@@ -163,7 +164,7 @@ export const selectPlace = Effect.fn("HubPlace.select")(function* (
   const project = yield* select("project", "--project", ordered, flags.project, isInteractive)
   const last = choices.find(({ projectId }) => projectId === project.id)
   const { device, workspace } = yield* placesOf(calls, project.id, flags, last, isInteractive)
-  const agent = yield* selectAgent(latestFirst(device.agents, [last?.agentId]), flags.agent, isInteractive)
+  const agent = yield* selectAgent(latestFirst(device.agents, [last?.agentId && currentAgentId(last.agentId)]), flags.agent, isInteractive)
   return {
     projectId: project.id,
     targetId: device.id,

@@ -3,6 +3,7 @@
  *
  * Guarantees: the session begins with the first message, once, also where a response was lost.
  */
+import { namesSameAgent } from "@corral/domain/offer/Offer"
 import { newIdempotencyKey } from "@corral/client/http/Transport"
 import type { SessionId } from "@corral/domain/identity/Ids"
 import type { Session } from "@corral/domain/session/Session"
@@ -85,7 +86,7 @@ export class HubSession {
         })
       )
       for (const { available, id, label } of offered)
-        if (available && !instances.some((each) => each.agentId === id))
+        if (available && !instances.some((each) => namesSameAgent(each.agentId, id)))
           options.push({
             id,
             name: id,

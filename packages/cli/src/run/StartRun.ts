@@ -2,6 +2,7 @@
  * Start of a run from the command line: its server, what the flags leave open, and the run that it continues. A failure that names an unknown
  * agent or workspace lists those that there are, at an Edge and at a Hub.
  */
+import { namesSameAgent } from "@corral/domain/offer/Offer"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { AgentId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { hasSameLimits, limitsOfTurn } from "@corral/domain/run/Budget"
@@ -61,7 +62,7 @@ const latestRun = Effect.fnUntraced(function* (server: RunServer, { agent, works
   const { items } = yield* server.runs({ limit: 200 })
   const found = items.find(
     (run) =>
-      run.agentId === Option.getOrElse(agent, () => run.agentId) &&
+      namesSameAgent(run.agentId, Option.getOrElse(agent, () => run.agentId)) &&
       run.workspace === Option.getOrElse(workspace, () => run.workspace)
   )
   return found ?? (yield* refused("There is no run to continue."))

@@ -3,6 +3,7 @@
  *
  * Contains the first 200 of each, for selection. Pages with full lists read by cursor.
  */
+import { findAgent } from "@corral/domain/offer/Offer"
 import type { Target } from "@corral/domain/device/Device"
 import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
 import type { Agent } from "@corral/domain/run/Agent"
@@ -60,9 +61,7 @@ export const useOfflineTargets = (): ReadonlySet<DeviceId> => {
 
 /** Name of an agent on a target; its id while it is unknown. */
 export const useAgentName = (targetId: DeviceId | undefined, agentId: Agent["id"]): string =>
-  useTargets()
-    .find(({ id }) => id === targetId)
-    ?.agents.find(({ id }) => id === agentId)?.label ?? agentId
+  findAgent(useTargets().find(({ id }) => id === targetId)?.agents, agentId)?.label ?? agentId
 
 /** What the user's role allows in a project. True for an unknown project: the Hub decides. */
 export interface Rights {

@@ -3,6 +3,7 @@
  *
  * Guarantees: a resource is asked for once for its name. A resource that the reader can't see has no name, and causes no error.
  */
+import { currentAgentId } from "@corral/domain/offer/Offer"
 import { CorralError } from "@corral/client/http/CorralError"
 import type { AuditRecord } from "@corral/domain/access/Audit"
 import type { ApprovalId, ProjectId, RunId, SessionId, TaskId } from "@corral/domain/identity/Ids"
@@ -106,7 +107,7 @@ const useAuditNames = (records: ReadonlyArray<AuditRecord>): AuditNames | undefi
     nameOf: (id) => (id === user.id ? user.name : (places.get(id) ?? resources.get(id)?.name)),
     agentOf: (id) => {
       const agentId = resources.get(id)?.agentId
-      return agentId === undefined ? undefined : (agents.get(agentId) ?? agentId)
+      return agentId === undefined ? undefined : (agents.get(agentId) ?? agents.get(currentAgentId(agentId)) ?? agentId)
     },
     reasonOf: (id) => resources.get(id)?.reason
   }

@@ -2,6 +2,7 @@
  * Messages that no agent has yet, above the composer: queued, waiting for their device, failed, or held until a user sends them. A withdrawn
  * text comes back into the composer.
  */
+import { findAgent } from "@corral/domain/offer/Offer"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { Message } from "@corral/domain/session/Message"
@@ -157,7 +158,7 @@ interface RowProps extends QueuedMessagesProps {
 const useAgentFacts = ({ agents, projectId }: Session, { to }: Message) => {
   const agent = agents.find(({ id }) => id === to)
   const target = useTargets(projectId).find(({ id }) => id === agent?.targetId)
-  const offered = target?.agents.find(({ id }) => id === agent?.agentId)
+  const offered = findAgent(target?.agents, agent?.agentId)
   return {
     device: target?.name ?? "",
     isOffline: target !== undefined && target.state !== "online",

@@ -4,6 +4,7 @@
  * Guarantees: takes no focus, and reacts to no key in its first 500 ms. Only Enter, a click or a button answers. Only a click of the person
  * opens a link.
  */
+import { findAgent } from "@corral/domain/offer/Offer"
 import { endsWithPlan } from "@corral/domain/approval/RunMode"
 import type { HubInput } from "@corral/domain/hub-api/HubRun"
 import type { RunMode } from "@corral/domain/run/Run"
@@ -95,7 +96,7 @@ const usePlanModes = ({ agentId, kind, projectId, runId, targetId, workspace }: 
   if (!endsWithPlan(run.data.mode)) return { isLoading: false, modes: undefined }
   const offered = startModes(
     target?.workspaces.find(({ id }) => id === workspace),
-    target?.agents.find(({ id }) => id === agentId)
+    findAgent(target?.agents, agentId)
   ).filter((mode) => !endsWithPlan(mode))
   return { isLoading: false, modes: offered.toSorted((a, b) => Number(b === "ask") - Number(a === "ask")) }
 }

@@ -1,4 +1,5 @@
 /** Dialog with the agents of a session. Open while it is rendered. */
+import { findAgent } from "@corral/domain/offer/Offer"
 import { Dialog } from "@base-ui/react/dialog"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { Agent } from "@corral/domain/run/Agent"
@@ -201,7 +202,7 @@ const AgentRow = (props: RowProps) => {
   const { modes } = useMessages(uiMessages)
   const facts = useAgentWork({ agent, session, thread })
   const { isLive, run, status, turn } = facts
-  const offered = facts.device?.agents.find(({ id }) => id === agent.agentId)
+  const offered = findAgent(facts.device?.agents, agent.agentId)
   const isDefault = session.agents.length > 1 && agent.id === session.defaultAgentInstanceId
   const model = (isLive ? run?.model : undefined) ?? agent.model ?? defaultModel
   const place = [facts.device?.name, agent.workspace].filter((part) => part !== undefined)

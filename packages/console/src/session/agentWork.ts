@@ -3,6 +3,7 @@
  *
  * Pure. What waits for a person comes before everything but a device that is gone: only its answer continues the work.
  */
+import { findAgent } from "@corral/domain/offer/Offer"
 import type { Target } from "@corral/domain/device/Device"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { AgentInstance } from "@corral/domain/run/AgentProfile"
@@ -48,7 +49,7 @@ export const absenceOf = (
   // What an offline device offers is not known.
   if (target.state === "offline") return undefined
   if (target.workspaces.find(({ id }) => id === workspace)?.available !== true) return "workspace"
-  return target.agents.find(({ id }) => id === agentId)?.available === true ? undefined : "program"
+  return findAgent(target.agents, agentId)?.available === true ? undefined : "program"
 }
 
 export type AgentStatus = ThreadStatus | "held" | "gone"

@@ -1,7 +1,7 @@
 /** Choices for new work: devices, workspaces, agents and modes that are linked and offered. Pure. */
 import type { Agent } from "@corral/domain/run/Agent"
 import type { Target } from "@corral/domain/device/Device"
-import { modesIn, usualAgent, usualMode } from "@corral/domain/offer/Offer"
+import { findAgent, modesIn, usualAgent, usualMode } from "@corral/domain/offer/Offer"
 import type { WorkspaceLink } from "@corral/domain/project/Project"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { Workspace } from "@corral/domain/device/Workspace"
@@ -91,9 +91,9 @@ export const chooseStart = (places: ReadonlyArray<WorkPlace>, wish: StartWish): 
     places[0]
   const agents = agentsOn(place?.target)
   const available = agents.filter(({ available: isAvailable }) => isAvailable)
-  const agent = available.find(({ id }) => id === wish.agentId) ?? usualAgent(available)
+  const agent = findAgent(available, wish.agentId) ?? usualAgent(available)
   const modes = startModes(place?.workspace.offered, agent)
   const mode = modes.find((each) => each === wish.mode) ?? usualMode(modes)
-  const model = agent !== undefined && agent.id === wish.agentId ? wish.model : undefined
+  const model = agent !== undefined && agent === findAgent(available, wish.agentId) ? wish.model : undefined
   return { place, agents, agent, modes, mode, model }
 }

@@ -4,6 +4,7 @@
  * Guarantees: every check reads the disk, so a grant takes effect once it is durable, and ends with its removal.
  * Does not: define coverage (`GrantRules`), or decide whether to ask (`RunPolicy`).
  */
+import { idsOfAgent } from "@corral/domain/offer/Offer"
 import type { Grant, GrantRule } from "@corral/domain/approval/Grant"
 import { NotFound } from "@corral/domain/errors/Failures"
 import type { AgentId, GrantId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
@@ -102,9 +103,10 @@ export class Grants extends Context.Service<
                 : undefined,
             storedGrant: (rule, sessionId) =>
               store.get<{ readonly id: GrantId }>(
-                "SELECT id FROM grants WHERE workspace = ? AND rule_key = ? AND (session_id IS NULL OR session_id = ?)",
+                `SELECT id FROM grants WHERE workspace = ? AND rule_key IN (SELECT value FROM json_each(?))
+                 AND (session_id IS NULL OR session_id = ?)`,
                 run.workspace,
-                grantKey(run.agentId, rule),
+                JSON.stringify(idsOfAgent(run.agentId).map((id) => grantKey(id, rule))),
                 sessionId ?? ""
               )?.id,
             put: putGrant,

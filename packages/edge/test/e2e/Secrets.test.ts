@@ -90,8 +90,6 @@ const table: ReadonlyArray<readonly [agentId: string, mode: RunMode, scenario: s
   ["codex", "ask", "approval-allowed"],
   ["codex", "ask", "approval-write-allowed"],
   ["codex", "ask", "api-error-400"],
-  ["codex-exec", "full_access", "file-edit"],
-  ["codex-exec", "full_access", "api-error-400"],
   ["qwen", "ask", "approval-allowed"],
   ["qwen", "ask", "api-error-400"],
   ["gemini", "full_access", "file-edit"],
@@ -100,8 +98,8 @@ const table: ReadonlyArray<readonly [agentId: string, mode: RunMode, scenario: s
   ["copilot", "full_access", "crash"],
   ["pi", "full_access", "file-write"],
   ["pi", "full_access", "api-error-400"],
-  ["opencode-acp", "ask", "approval-allowed"],
-  ["opencode-acp", "ask", "api-error-400"],
+  ["copilot-acp", "ask", "approval-allowed"],
+  ["copilot-acp", "ask", "api-error-400"],
   ["gemini-acp", "ask", "approval-allowed"],
   ["claude-agent-acp", "ask", "file-edit"]
 ]

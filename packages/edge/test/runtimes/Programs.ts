@@ -132,7 +132,6 @@ export const programs: ReadonlyArray<Program> = [
     version: "0.171.0",
     command: "codex",
     agents: [{ id: "codex", asksToRead: true }],
-    alsoAs: ["codex-exec"],
     furtherModel: "gpt-6.1-sol",
     settle: settleCodex,
     extend: extendCodex,
@@ -154,8 +153,7 @@ export const programs: ReadonlyArray<Program> = [
     version: "1.18.33",
     command: "opencode",
     needsScripts: true,
-    agents: [{ id: "opencode-acp" }],
-    alsoAs: ["opencode"],
+    agents: [{ id: "opencode" }],
     alone: (prompt) => ["run", "--auto", prompt],
     settle: ({ home, key, models }) => {
       // Before plugins are loaded it installs packages next to the settings, and would try for minutes without a network.
@@ -316,9 +314,7 @@ export const ownSandbox: ReadonlySet<string> = new Set(["codex-acp"])
 export const otherModels: Readonly<Record<string, string>> = {
   "claude-code": "claude-opus-4-1",
   codex: "other-model",
-  "codex-exec": "other-model",
   opencode: "fake/other-model",
-  "opencode-acp": "fake/other-model",
   gemini: "gemini-2.5-pro",
   pi: "fake/other-model",
   qwen: "other-model"

@@ -4,6 +4,7 @@
  *
  * Guarantees: an idle run receives one message per turn. A message that is sent to a run that ends meanwhile becomes the next turn again.
  */
+import { findAgent } from "@corral/domain/offer/Offer"
 import {
   AgentInstanceId,
   DeviceId,
@@ -117,7 +118,7 @@ const takes = Effect.fnUntraced(function* (
   const isSame = (mode ?? "ask") === made.mode && (model ?? undefined) === made.model
   if (told.paused === true || !isSame || !hasSameLimits(limitsIn(message), made)) return false
   const offer = yield* targets.lastOffer(target_id)
-  return offer?.agents.find(({ id }) => id === made.agentId)?.capabilities.input === true
+  return findAgent(offer?.agents, made.agentId)?.capabilities.input === true
 })
 
 /** Before the input is sent, its users become requesters, so that no approval of the run comes first. */

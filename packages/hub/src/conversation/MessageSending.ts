@@ -1,6 +1,7 @@
 /**
  * Admission of a new message: who receives it and when, and whether its author may send it. The statements run in the caller's transaction.
  */
+import { findAgent } from "@corral/domain/offer/Offer"
 import { type Proof, roleRefusal } from "@corral/domain/access/Authorization"
 import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
 import type { Principal } from "@corral/domain/hub-api/SessionAuthority"
@@ -181,7 +182,7 @@ export class MessageSending {
             "A run in progress keeps its mode, its model and its limits. Send the message as the next turn to change them."
         })
       const offer = yield* targets.lastOffer(target_id)
-      if (offer?.agents.find(({ id }) => id === agent_id)?.capabilities.input !== true)
+      if (findAgent(offer?.agents, agent_id)?.capabilities.input !== true)
         return yield* new Conflict({
           message: "This agent takes no input during a run. Send the message as the next turn."
         })

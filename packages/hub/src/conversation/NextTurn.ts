@@ -5,6 +5,7 @@
  * Guarantees: an agent has one task at a time, and so have agents that share a place, also with several Hubs: the transaction holds
  * the lock of the place. The task's id derives from the message and its attempt, so a message has at most one task per attempt.
  */
+import { findAgent } from "@corral/domain/offer/Offer"
 import { prove, roleRefusal } from "@corral/domain/access/Authorization"
 import type {
   PermissionDenied,
@@ -275,7 +276,7 @@ const findTurnRoute = Effect.fnUntraced(function* (
   const isAgain = context === "transcript"
   if (agent.conversation_run_id !== null && !isAgain) {
     const offer = yield* targets.lastOffer(agent.target_id)
-    const offered = offer?.agents.find((each) => each.id === agent.agent_id)
+    const offered = findAgent(offer?.agents, agent.agent_id)
     // An agent that is not offered is refused with its own error.
     if (offered === undefined || offered.capabilities.resume) {
       const resumed: TurnRoute = { context: "resumed", resume: agent.conversation_run_id, prompt }

@@ -1,4 +1,5 @@
 /** An agent of a device's last offer, and why it can't have a budget. */
+import { findAgent } from "@corral/domain/offer/Offer"
 import { Conflict, SchemaValidationFailed } from "@corral/domain/errors/Failures"
 import type { AgentId, DeviceId } from "@corral/domain/identity/Ids"
 import type { Agent } from "@corral/domain/run/Agent"
@@ -17,7 +18,7 @@ export const findOfferedAgent = (
   agentId: AgentId
 ): Effect.Effect<Agent | undefined, SqlError.SqlError> =>
   Effect.map(agentRows.first(sql`SELECT agents FROM devices WHERE id = ${targetId}`), (row) =>
-    row?.agents?.find(({ id }) => id === agentId)
+    findAgent(row?.agents ?? undefined, agentId)
   )
 
 /** `undefined` if the agent can have the budget. Early versions of the Edge do not say what their agents count. */

@@ -5,6 +5,7 @@
  * and not answered.
  * Does not check permissions; callers hold them already.
  */
+import { findAgent } from "@corral/domain/offer/Offer"
 import type { Approval } from "@corral/domain/approval/Approval"
 import type { OpenedPreview } from "@corral/domain/device/Preview"
 import type { FileEntry, FilePreview, FoundFiles } from "@corral/domain/device/Workspace"
@@ -237,7 +238,7 @@ const supportedCreate = Effect.fnUntraced(function* (
   const { agentId, budget } = create
   if (backgroundMs === undefined && inputTtlMs === undefined && budget === undefined) return create
   const offer = yield* targets.lastOffer(targetId)
-  const agent = offer?.agents.find(({ id }) => id === agentId)
+  const agent = findAgent(offer?.agents, agentId)
   const refusal = agent && findBudgetRefusal(agent, budget)
   if (refusal !== undefined) return yield* new StartRefused({ code: refusal.code, message: refusal.message })
   if (backgroundMs === undefined && inputTtlMs === undefined) return create

@@ -4,6 +4,7 @@
  *
  * Guarantees: the target offers both when an agent is added. A task checks the offer again.
  */
+import { findAgent } from "@corral/domain/offer/Offer"
 import type { Proof } from "@corral/domain/access/Authorization"
 import {
   type Conflict,
@@ -167,7 +168,7 @@ export class SessionAgentStore extends Context.Service<
           { agentId, budget, isolation, label, mode, model, timeoutMs, workspace }
         ) {
           const { agents, workspaces } = yield* inventory.offerOf(target)
-          const agent = agents.find(({ id }) => id === agentId)
+          const agent = findAgent(agents, agentId)
           if (agent === undefined) return yield* new InvalidAgentId()
           if (!workspaces.some(({ id }) => id === workspace)) return yield* new WorkspaceOutsideAllowlist()
           const refusal = findBudgetRefusal(agent, budget)
@@ -176,7 +177,7 @@ export class SessionAgentStore extends Context.Service<
           const row: SessionAgentRow = {
             id: mint<AgentInstanceId>("agt", at.getTime()),
             session_id: sessionId,
-            agent_id: agentId,
+            agent_id: agent.id,
             label: label ?? storableLabel(agent.label),
             target_id: target.subject as DeviceId,
             workspace,

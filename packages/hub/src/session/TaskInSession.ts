@@ -3,6 +3,7 @@
  *
  * Does not wait for a turn: a task that is created directly starts at once, and messages wait until it ends.
  */
+import { idsOfAgent } from "@corral/domain/offer/Offer"
 import type {
   AgentInstanceId,
   DeviceId,
@@ -113,8 +114,8 @@ export const findMatching = (
 ) =>
   sessionAgentRows.first(sql`
     SELECT ${sql.literal(SESSION_AGENT_COLUMNS)} FROM session_agents
-    WHERE session_id = ${sessionId} AND place = ${placeOf(targetId, create.workspace)} AND agent_id = ${create.agentId}
-    ORDER BY id = (SELECT default_agent FROM sessions WHERE id = ${sessionId}) DESC, id DESC LIMIT 1`)
+    WHERE session_id = ${sessionId} AND place = ${placeOf(targetId, create.workspace)} AND ${sql.in("agent_id", idsOfAgent(create.agentId))}
+    ORDER BY agent_id = ${create.agentId} DESC, id = (SELECT default_agent FROM sessions WHERE id = ${sessionId}) DESC, id DESC LIMIT 1`)
 
 const addAgent = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

@@ -2,6 +2,7 @@
  * Conditions under which a task is accepted and may still run. A task can wait longer than the rights of its author last, so they are checked
  * again before the task is dispatched.
  */
+import { namesSameAgent } from "@corral/domain/offer/Offer"
 import { roleRefusal } from "@corral/domain/access/Authorization"
 import {
   PermissionDenied,
@@ -31,7 +32,7 @@ export const checkReferences = Effect.fnUntraced(function* (
   if (earlier?.projectId !== projectId) return yield* new PermissionDenied()
   if (earlier.targetId !== targetId)
     return yield* validationFailure("resume", "Expected a run of the same target")
-  if (earlier.agentId !== agentId)
+  if (!namesSameAgent(earlier.agentId, agentId))
     return yield* validationFailure("resume", "Expected a run of the same agent")
   if (earlier.workspace !== workspace)
     return yield* validationFailure("resume", "Expected a run in the same workspace")

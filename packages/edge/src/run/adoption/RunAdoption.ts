@@ -214,12 +214,17 @@ const recorderOf = (
 const admittedAgain = Effect.fnUntraced(function* (
   { runtimes }: RunServices,
   run: Run,
-  { command, start }: RunStartState
+  { adapter: reader, command, start }: RunStartState
 ): Effect.fn.Return<AdmittedRun, NotAdopted> {
   const agent = yield* runtimes
     .get(run.agentId)
     .pipe(Effect.mapError(() => new NotAdopted({ message: "This Edge does not offer its agent." })))
   const { adapter } = agent
+  const earlier = agent.id === run.agentId ? (agent.replaced ?? adapter.id) : run.agentId
+  if ((reader ?? earlier) !== adapter.id)
+    return yield* new NotAdopted({
+      message: "This Edge reads the output of its program with another adapter."
+    })
   return {
     run,
     agent,

@@ -4,6 +4,7 @@
  *
  * Returns everything that the start needs. Creates nothing when it refuses.
  */
+import { namesSameAgent } from "@corral/domain/offer/Offer"
 import type { AgentId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import {
   type InvalidAgentId,
@@ -255,6 +256,7 @@ export const admitRun = Effect.fnUntraced(function* (
     project,
     run: newRun(request, admission, {
       id,
+      agentId: agent.id,
       model,
       isolation: earlier?.isolation,
       worktree: folder.worktree,
@@ -268,7 +270,7 @@ export const admitRun = Effect.fnUntraced(function* (
 const promptOf = (text: string, earlier: Run | undefined, project: ProjectFiles | undefined): string =>
   earlier === undefined ? (project?.withInstructions(text) ?? text) : text
 
-interface NewRunFacts extends Pick<Run, "id"> {
+interface NewRunFacts extends Pick<Run, "agentId" | "id"> {
   readonly confinement: Run["confinement"]
   readonly model: string | undefined
   /** Isolation of the resumed run. */
@@ -279,9 +281,9 @@ interface NewRunFacts extends Pick<Run, "id"> {
 const newRun = (
   request: CreateRun,
   { config, now }: RunAdmission,
-  { confinement, id, isolation: earlierIsolation, model, worktree }: NewRunFacts
+  { agentId, confinement, id, isolation: earlierIsolation, model, worktree }: NewRunFacts
 ): Run => {
-  const { agentId, backgroundMs, budget, input, inputTtlMs, mode, resume, sessionId, workspace } = request
+  const { backgroundMs, budget, input, inputTtlMs, mode, resume, sessionId, workspace } = request
   const { isolation = earlierIsolation } = request
   const createdAt = new Date(now).toISOString()
   return {
@@ -391,7 +393,7 @@ const resumedRun = Effect.fnUntraced(function* (
   const earlier = yield* Effect.option(find(request.resume))
   if (earlier._tag === "None") return yield* refuse("resume", "There is no such run.")
   const { agentId, runtimeSessionId, workspace } = earlier.value
-  if (agentId !== (request.agentId satisfies AgentId))
+  if (!namesSameAgent(agentId, request.agentId satisfies AgentId))
     return yield* refuse("resume", "That run was of another agent.")
   if (workspace !== request.workspace) return yield* refuse("resume", "That run was in another workspace.")
   if (runtimeSessionId === undefined)
