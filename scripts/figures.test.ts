@@ -81,11 +81,7 @@ const table: ReadonlyArray<readonly [page: string, sentence: string, ...figures:
     ["edge/src/preview/PortSource.ts", "ANSWER_WITHIN", plain]
   ],
   ["docs/hub.md", "happens once in # hours", ["hub/src/HubIdempotency.ts", "RETENTION_MS", hours]],
-  [
-    "docs/hub.md",
-    "a sign-in older than # minutes",
-    ["hub/src/http/RequestCredential.ts", "MAX_AGE", minutesOfMs]
-  ],
+  ["docs/hub.md", "a sign-in older than # minutes", ["hub/src/http/Callers.ts", "MAX_AGE", minutesOfMs]],
   ["docs/hub.md", "shortened to one line of # characters", ["hub/src/chat/ChatName.ts", "MAX_LENGTH", plain]],
   [
     "docs/hub.md",

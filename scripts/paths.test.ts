@@ -23,7 +23,7 @@ const [atTerminal = [], inConsole = [], inRun = [], toProgram = []] = partsIn("d
 /** A path continues where another part begins with its last module, or with the next step. */
 const paths: ReadonlyArray<readonly [name: string, steps: Steps]> = [
   ["a line, from the program to the disk", [...holder, ...outputs, ...durable]],
-  ["a line, from the log to the terminal", [...toConsole.slice(0, 1), ...toTerminal]],
+  ["a line, from the log to the terminal", toTerminal],
   ["a line, from the log to the console", toConsole],
   ["a decision, from the terminal to the disk", [...atTerminal, ...inRun.slice(1)]],
   ["a decision, from the console to the disk", [...inConsole, ...inRun.slice(1)]],

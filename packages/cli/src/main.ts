@@ -3,8 +3,8 @@ import { directOptions } from "@corral/domain/http/DirectConnection"
 import { exitWhenWritten } from "@corral/service/exitWhenWritten"
 import { VERSION } from "@corral/service/Version"
 import { NodeServices } from "@effect/platform-node"
-import { Cause, Effect, Exit, Layer, Logger, Option } from "effect"
-import { type CliError, Command } from "effect/cli"
+import { Cause, Console, Effect, Exit, Layer, Logger, Option } from "effect"
+import { CliConfig, type CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
 import { statSync } from "node:fs"
 import { basename } from "node:path"
@@ -13,10 +13,36 @@ import { CommandFailed, exitCodes } from "./CommandFailed.ts"
 import { corral } from "./Corral.ts"
 import { Host, type StopSignal } from "./terminal/Host.ts"
 import { LineEditor } from "./terminal/LineEditor.ts"
-import { makePaint } from "./terminal/Paint.ts"
+import { makePaint } from "./terminal/Rows.ts"
 import { terminalLogger } from "./terminal/TerminalLogger.ts"
 import { escapeControls } from "./terminal/VisibleText.ts"
-import * as Usage from "./Usage.ts"
+
+/** Removes the schema prefix, so that schema errors read like parser errors. */
+const withoutPrefix = (message: string): string => message.replace("Expected: Schema validation failed: ", "")
+
+const presenter: CliOutput.Presenter = {
+  present: (event) =>
+    event._tag === "InvalidInvocation"
+      ? Console.error(
+          [
+            ...event.errors.map(({ message }) => withoutPrefix(message)),
+            `See ${event.commandPath.join(" ")} --help`
+          ].join("\n")
+        )
+      : CliOutput.defaultPresenter.present(event)
+}
+
+/**
+ * Output of an invalid command line: the errors and a pointer to `--help`. Full help is printed only on request. Global flags and error output of all
+ * commands.
+ */
+const usageLayer = Layer.merge(
+  CliOutput.layerPresenter(presenter),
+  CliConfig.layer({
+    // Shell completions are a command, not a global flag.
+    builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.LogLevel]
+  })
+)
 
 const { env, stdin, stdout, stderr } = process
 const terminal = stdout.isTTY === true
@@ -168,7 +194,7 @@ const services = Layer.mergeAll(
     fetch(input, { ...init, ...directOptions(input instanceof Request ? input.url : input) })
   ),
   Layer.succeed(Host, host),
-  Usage.usageLayer,
+  usageLayer,
   Logger.layer([
     stderr.isTTY === true && !dumb
       ? terminalLogger(makePaint(colours), (text) => void stderr.write(text))

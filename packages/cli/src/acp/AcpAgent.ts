@@ -21,13 +21,11 @@ import { VERSION } from "@corral/service/Version"
 import { Deferred, Effect, FiberSet } from "effect"
 import { isAbsolute } from "node:path"
 import { CommandFailed } from "../CommandFailed.ts"
-import { authRequired, invalidParams, requestErrorOf } from "./AcpFailure.ts"
+import { authRequired, EditorClient, invalidParams, requestErrorOf } from "./EditorClient.ts"
 import type { AcpSession } from "./AcpSession.ts"
-import { EditorClient } from "./EditorClient.ts"
-import type { EditorSessions } from "./EditorSessions.ts"
+import { configOptions, DEFAULT_MODEL, type EditorSessions, modeState } from "./EditorSessions.ts"
 import { type Beginning, OpenSessions } from "./OpenSessions.ts"
-import { promptMessage } from "./PromptContent.ts"
-import { configOptions, DEFAULT_MODEL, modeState } from "./SessionOptions.ts"
+import { promptMessage } from "./Content.ts"
 
 export interface AcpAgentOptions {
   readonly sessions: EditorSessions

@@ -18,10 +18,9 @@ import { Dialogs } from "./Dialogs.ts"
 import type { EditorClient } from "./EditorClient.ts"
 import type { OpenedSession } from "./EditorSessions.ts"
 import { Outbox } from "./Outbox.ts"
-import type { PromptMessage } from "./PromptContent.ts"
+import { paragraph, type PromptMessage, textBlock } from "./Content.ts"
 import { PromptTurn, type TurnEnd } from "./PromptTurn.ts"
 import { RunUpdates } from "./RunUpdates.ts"
-import { paragraph, textBlock } from "./UpdateContent.ts"
 
 /** Messages of a session that an editor loads. */
 const MAX_HISTORY = 10_000

@@ -16,7 +16,7 @@ import { requestLines } from "../question/QuestionLines.ts"
 import { approvalLines } from "../run/ApprovalBlock.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 import type { EditorClient, NoAnswer } from "./EditorClient.ts"
-import { paragraph, patchDiffs, plainRows, textContent } from "./UpdateContent.ts"
+import { paragraph, patchDiffs, plainRows, textContent } from "./Content.ts"
 import {
   decisionOf,
   formAnswer,

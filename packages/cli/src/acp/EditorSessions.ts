@@ -1,17 +1,19 @@
 /**
- * Sessions as an editor sees them: those of an Edge, or those of a Hub.
+ * Sessions as an editor sees them, those of an Edge or those of a Hub, and the choices of a session for its next messages, as modes and options of the
+ * Agent Client Protocol.
  *
  * The protocol depends on this interface only. `EdgeSessions.ts` and `HubSessions.ts` implement it.
  */
-import { findAgent } from "@corral/domain/offer/Offer"
+import type { SessionConfigOption, SessionModeState } from "@agentclientprotocol/sdk"
 import type { RunMode } from "@corral/domain/approval/RunMode"
-import type { RunId } from "@corral/domain/identity/Ids"
-import type { Agent } from "@corral/domain/run/Agent"
 import type { Workspace } from "@corral/domain/device/Workspace"
+import type { RunId } from "@corral/domain/identity/Ids"
+import { findAgent } from "@corral/domain/offer/Offer"
+import type { Agent } from "@corral/domain/run/Agent"
 import { Effect, Option } from "effect"
 import { basename, dirname } from "node:path"
+import type { AgentOption, ChatThread } from "../chat/ChatThread.ts"
 import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
-import type { ChatThread } from "../chat/ChatThread.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 
 type Call<A> = Effect.Effect<A, CommandFailed>
@@ -27,17 +29,18 @@ export interface OpenedSession {
   readonly folder: string
 }
 
-export interface ListedSession {
+interface ListedSession {
   readonly id: string
   readonly title: string
   readonly updatedAt: string
 }
 
-export interface SessionPage {
+interface SessionPage {
   readonly sessions: ReadonlyArray<ListedSession>
   readonly nextCursor: string | null
 }
 
+/** Sessions as an editor sees them: those of an Edge, or those of a Hub. */
 export interface EditorSessions {
   readonly service: "Edge" | "Hub"
   /** Whether messages can have files. */
@@ -89,7 +92,7 @@ const foldersAround = (cwd: string): ReadonlyArray<string> => {
 const folderNamed = (cwd: string, name: string): string | undefined =>
   foldersAround(cwd).find((folder) => basename(folder) === name)
 
-export interface PlacedWorkspace<A> {
+interface PlacedWorkspace<A> {
   readonly workspace: A
   readonly folder: string
 }
@@ -119,4 +122,74 @@ export const workspaceOf = <A extends { readonly id: string; readonly name: stri
       ? `No workspace is named like ${escapeLine(cwd)}`
       : "More than one workspace has this name"
   return Effect.fail(refused(`${problem}. Choose one with \`corral acp --workspace\`. Available: ${ids}.`))
+}
+
+const modeTexts: Readonly<Record<RunMode, readonly [name: string, description: string]>> = {
+  read_only: ["Read only", "The agent reads and changes nothing"],
+  plan: ["Plan", "The agent reads, and hands over a plan"],
+  ask: ["Ask", "The agent asks before each risky action"],
+  auto_edit: ["Edit automatically", "The agent edits files of the workspace without asking"],
+  full_access: ["Full access", "The agent does everything without asking"]
+}
+
+export const modeState = (current: RunMode, modes: ReadonlyArray<RunMode>): SessionModeState => ({
+  currentModeId: current,
+  availableModes: [...new Set([...modes, current])].map((id) => {
+    const [name, description] = modeTexts[id]
+    return { id, name, description }
+  })
+})
+
+/** The model that the agent chooses itself. */
+export const DEFAULT_MODEL = "default"
+
+interface SessionChoices {
+  readonly mode: RunMode
+  readonly modes: ReadonlyArray<RunMode>
+  readonly model: string | undefined
+  /** Models that the editor offers. */
+  readonly models: ReadonlyArray<string>
+  readonly agents: ReadonlyArray<AgentOption>
+}
+
+export const configOptions = ({
+  agents,
+  mode,
+  model,
+  models,
+  modes
+}: SessionChoices): Array<SessionConfigOption> => {
+  const { availableModes, currentModeId } = modeState(mode, modes)
+  const current = agents.find(({ isCurrent }) => isCurrent)
+  const names = [...new Set([DEFAULT_MODEL, ...models, ...(model === undefined ? [] : [model])])]
+  return [
+    {
+      type: "select",
+      id: "mode",
+      name: "Mode",
+      category: "mode",
+      currentValue: currentModeId,
+      options: availableModes.map(({ description = null, id, name }) => ({ value: id, name, description }))
+    },
+    {
+      type: "select",
+      id: "model",
+      name: "Model",
+      category: "model",
+      currentValue: model ?? DEFAULT_MODEL,
+      options: names.map((value) => ({ value, name: value }))
+    },
+    ...(current === undefined
+      ? []
+      : [
+          {
+            type: "select",
+            id: "agent",
+            name: "Agent",
+            category: "_corral_agent",
+            currentValue: current.id,
+            options: agents.map(({ about, id, name }) => ({ value: id, name, description: about }))
+          } as const
+        ])
+  ]
 }

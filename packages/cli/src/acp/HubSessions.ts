@@ -1,7 +1,7 @@
 /** Sessions of a Hub, whose devices may be elsewhere. */
-import { findAgent } from "@corral/domain/offer/Offer"
 import type { Target } from "@corral/domain/device/Device"
 import type { ProjectId, SessionId } from "@corral/domain/identity/Ids"
+import { findAgent } from "@corral/domain/offer/Offer"
 import type { Session } from "@corral/domain/session/Session"
 import { Effect, Option } from "effect"
 import { readAllPages } from "../AllPages.ts"
@@ -9,8 +9,7 @@ import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
 import { type AgentPlace, placeOfSession, type PlaceFlags } from "../chat/HubPlace.ts"
 import { HubThread } from "../chat/HubThread.ts"
 import type { RunServerChoice } from "../Flags.ts"
-import { type HubApiClient, connectToSignedInHub } from "../hub/HubClient.ts"
-import { memberNames } from "../hub/MemberNames.ts"
+import { connectToSignedInHub, type HubApiClient, memberNames } from "../hub/HubClient.ts"
 import { findProject, hubRunServer } from "../run/HubRunServer.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 import {

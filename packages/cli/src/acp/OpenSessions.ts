@@ -5,9 +5,8 @@
  */
 import { Effect, Exit, FiberSet, Scope } from "effect"
 import { type CommandFailed, refused } from "../CommandFailed.ts"
-import { sessionNotFound } from "./AcpFailure.ts"
+import { type EditorClient, sessionNotFound } from "./EditorClient.ts"
 import { AcpSession } from "./AcpSession.ts"
-import type { EditorClient } from "./EditorClient.ts"
 import type { EditorSessions, OpenedSession } from "./EditorSessions.ts"
 
 const MAX_OPEN = 64

@@ -17,7 +17,7 @@ import { blockRows } from "../chat/BlockRows.ts"
 import { inputResolutionLine, requestLines } from "../question/QuestionLines.ts"
 import { backgroundText, contentLines, leftOutText, resolutionLine } from "../run/EventLines.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
-import { codeBlock, paragraph, patchDiffs, plainRows, textBlock, textContent } from "./UpdateContent.ts"
+import { codeBlock, paragraph, patchDiffs, plainRows, textBlock, textContent } from "./Content.ts"
 import { ToolCalls, toolKindOf } from "./ToolCalls.ts"
 
 type Updates = ReadonlyArray<SessionUpdate>

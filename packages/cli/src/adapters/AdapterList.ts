@@ -9,8 +9,7 @@ import { builtInRunners } from "@corral/edge/runtime/Offers"
 import { Runtimes } from "@corral/edge/runtime/Runtimes"
 import { Effect, Layer } from "effect"
 import { refused } from "../CommandFailed.ts"
-import { fitColumns } from "../terminal/FitColumns.ts"
-import type { Paint } from "../terminal/Paint.ts"
+import { fitColumns, type Paint } from "../terminal/Rows.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 
 export interface ListedAdapter {

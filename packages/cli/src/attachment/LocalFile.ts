@@ -1,18 +1,20 @@
 /**
- * A file of this machine for a message, with the content that it had when the user named it, and text about files of messages.
+ * A file of this machine for a message, with the content that it had when the user named it; the files that a user attaches in a chat; and text about
+ * files of messages.
  *
  * Guarantees: an image or a PDF document is recognized by its content, and other files are text. A failure names the file and says why.
  */
 import { type Attachment, type AttachmentMediaType, AttachmentName } from "@corral/domain/session/Attachment"
-import { MAX_ATTACHMENT_BYTES } from "@corral/domain/session/AttachmentRules"
+import { MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS } from "@corral/domain/session/AttachmentRules"
 import { fileMediaType } from "@corral/domain/session/ContentCheck"
 import { fileReason } from "@corral/edge/store/FileReason"
+import { userHome } from "@corral/service/UserHome"
 import { Effect, Schema } from "effect"
 import { readFile, stat } from "node:fs/promises"
-import { basename, resolve } from "node:path"
+import { basename, join, resolve } from "node:path"
 import { type CommandFailed, refused } from "../CommandFailed.ts"
+import { type Row, wrapIndented } from "../terminal/Rows.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
-import { type Row, wrapIndented } from "../terminal/WrapText.ts"
 
 /** A file of a message, also before it is uploaded. */
 export type NamedFile = Pick<Attachment, "name" | "bytes">
@@ -40,6 +42,7 @@ export const fileRows = (files: ReadonlyArray<NamedFile>, columns: number): Read
     )
   )
 
+/** A file of this machine for a message, with the content that it had when the user named it. */
 export interface LocalFile {
   readonly name: string
   readonly mediaType: AttachmentMediaType
@@ -93,3 +96,42 @@ export const localFile = (
   content.length > MAX_ATTACHMENT_BYTES
     ? Effect.fail(tooLarge(escapeLine(name)))
     : checkedFile(name, escapeLine(name), content)
+
+/** Path that a user typed, or that a terminal pasted: in quotes, with `\ ` for a space, or in the home `~`. */
+export const typedPath = (text: string): string => {
+  const quote = text.charAt(0)
+  const isQuoted = (quote === '"' || quote === "'") && text.length > 1 && text.endsWith(quote)
+  const path = isQuoted ? text.slice(1, -1) : text.replaceAll("\\ ", " ")
+  return path.startsWith("~/") ? join(userHome(), path.slice(2)) : path
+}
+
+/** Files of the message that a user writes in a chat. Plain and synchronous. */
+export class AttachedFiles {
+  private current: ReadonlyArray<LocalFile> = []
+
+  get files(): ReadonlyArray<LocalFile> {
+    return this.current
+  }
+
+  /** Adds a file. Returns why it is not added. */
+  add(file: LocalFile): string | undefined {
+    if (this.current.length === MAX_ATTACHMENTS) return `A message takes up to ${MAX_ATTACHMENTS} files.`
+    this.current = [...this.current, file]
+    return undefined
+  }
+
+  /** Removes the files with this name, or all of them. Returns what it did. */
+  remove(name: string): string {
+    const removed = this.current.filter((file) => name === "" || file.name === name)
+    this.current = this.current.filter((file) => !removed.includes(file))
+    if (removed.length > 0) return `Removed: ${fileNames(removed)}`
+    return name === "" ? "The message has no files." : `The message has no file ${escapeLine(name)}.`
+  }
+
+  /** The files, for a message that is sent. */
+  take(): ReadonlyArray<LocalFile> {
+    const files = this.current
+    this.current = []
+    return files
+  }
+}

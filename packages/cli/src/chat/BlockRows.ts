@@ -16,7 +16,14 @@ import type {
 } from "@corral/domain/run/RunBlock"
 import { inputResolutionLine, requestLines } from "../question/QuestionLines.ts"
 import { approvalLines } from "../run/ApprovalBlock.ts"
-import { type Row, type TextSpan, VALUE_INDENT, wrapIndented, wrapSpans } from "../terminal/WrapText.ts"
+import {
+  fitColumns,
+  type Row,
+  type TextSpan,
+  VALUE_INDENT,
+  wrapIndented,
+  wrapSpans
+} from "../terminal/Rows.ts"
 import {
   contentLines,
   leftOutText,
@@ -27,7 +34,6 @@ import {
   retryLine,
   unknownChangesLine
 } from "../run/EventLines.ts"
-import { fitColumns } from "../terminal/FitColumns.ts"
 import { ENDS_WITH_EDGE } from "@corral/domain/run/RunEnd"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 

@@ -7,16 +7,20 @@ import type { ApprovalId, InputRequestId, RunId } from "@corral/domain/identity/
 import type { InputAnswer } from "@corral/domain/input/InputRequest"
 import type { RunLimits } from "@corral/domain/run/Budget"
 import { RunMode } from "@corral/domain/run/Run"
-import { type LocalFile, fileNames } from "../attachment/LocalFile.ts"
+import { AttachedFiles, fileNames, type LocalFile, typedPath } from "../attachment/LocalFile.ts"
 import type { CommandFailed } from "../CommandFailed.ts"
 import type { DecisionRequest } from "../run/RunServer.ts"
 import { limitsText } from "../run/TurnLimits.ts"
 import { parseLimits } from "@corral/domain/run/LimitText"
-import { AttachedFiles, typedPath } from "./AttachedFiles.ts"
 import { type ChatCommandName, helpLines, parseLine } from "./ChatCommands.ts"
 import { backgroundText } from "../run/EventLines.ts"
-import { ChatDecision, type DecisionOutcome, decisionQuestion } from "./ChatDecision.ts"
-import { ChatQuestion, type QuestionOutcome } from "./ChatQuestion.ts"
+import {
+  ChatDecision,
+  ChatQuestion,
+  type DecisionOutcome,
+  decisionQuestion,
+  type QuestionOutcome
+} from "./ChatAnswers.ts"
 import type { PendingQuestion } from "./ChatTurns.ts"
 import type { ChatThread, OutgoingMessage } from "./ChatThread.ts"
 import { ChatView } from "./ChatView.ts"

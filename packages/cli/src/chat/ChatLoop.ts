@@ -13,16 +13,14 @@ import { textWithFiles } from "../attachment/LocalFile.ts"
 import { Host, receiveSignal } from "../terminal/Host.ts"
 import type { EditorListener, LineEditor } from "../terminal/LineEditor.ts"
 import { LiveArea } from "../terminal/LiveArea.ts"
-import { type Paint, makePaint } from "../terminal/Paint.ts"
+import { makePaint, type Paint, paintRow } from "../terminal/Rows.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
-import { paintRow } from "../terminal/WrapText.ts"
 import { Chat, type ChatWork } from "./Chat.ts"
 import { completionsOf } from "./ChatCommands.ts"
 import type { ChatHistory } from "./ChatHistory.ts"
 import { ChatRequests } from "./ChatRequests.ts"
-import { screenRows } from "./ChatScreen.ts"
+import { type ChatView, screenRows } from "./ChatView.ts"
 import type { ChatThread, ThreadUpdate } from "./ChatThread.ts"
-import type { ChatView } from "./ChatView.ts"
 
 /** Prints messages that no service has, and adds them to the history. */
 const reportUnsent = (view: ChatView, history: ChatHistory): void => {

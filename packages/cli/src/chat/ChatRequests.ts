@@ -8,7 +8,7 @@ import { openFile } from "../attachment/LocalFile.ts"
 import type { CommandFailed } from "../CommandFailed.ts"
 import { patchText } from "../run/PatchText.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
-import { wrapIndented } from "../terminal/WrapText.ts"
+import { wrapIndented } from "../terminal/Rows.ts"
 import type { Chat, ChatWork } from "./Chat.ts"
 import type { ChatThread } from "./ChatThread.ts"
 

@@ -4,8 +4,7 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { ApprovalBlock, InputBlock } from "@corral/domain/run/RunBlock"
 import { hasEnded } from "../run/RunServer.ts"
-import { fitColumns } from "../terminal/FitColumns.ts"
-import type { Row } from "../terminal/WrapText.ts"
+import { fitColumns, type Row } from "../terminal/Rows.ts"
 import { TurnRows } from "./TurnRows.ts"
 
 type Rows = ReadonlyArray<Row>

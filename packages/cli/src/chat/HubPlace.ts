@@ -2,9 +2,9 @@
  * Where the messages of a new session go: the project, the device, the workspace and the agent. What has one choice is chosen. A list begins with
  * what the user chose last, in any client.
  */
-import { findAgent, currentAgentId } from "@corral/domain/offer/Offer"
 import type { Target } from "@corral/domain/device/Device"
 import type { AgentId, AgentInstanceId, DeviceId, ProjectId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { findAgent, currentAgentId } from "@corral/domain/offer/Offer"
 import type { LastChoice } from "@corral/domain/preference/Preferences"
 import type { Agent } from "@corral/domain/run/Agent"
 import type { RunMode } from "@corral/domain/run/Run"
@@ -13,8 +13,8 @@ import { Effect, Option } from "effect"
 import { readAllPages } from "../AllPages.ts"
 import { refused } from "../CommandFailed.ts"
 import type { HubApiClient } from "../hub/HubClient.ts"
-import { thisDevice } from "../hub/ThisDevice.ts"
-import { itemsNamed, selectByName } from "../run/SelectByName.ts"
+import { thisDevice } from "../hub/SignInFile.ts"
+import { itemsNamed, selectByName } from "../run/IdArguments.ts"
 import { choose } from "../terminal/Choose.ts"
 
 export interface AgentPlace {

@@ -13,8 +13,7 @@ import type { Session } from "@corral/domain/session/Session"
 import { Effect } from "effect"
 import type { CommandFailed } from "../CommandFailed.ts"
 import { FileUploads } from "../attachment/FileUploads.ts"
-import type { HubApiClient } from "../hub/HubClient.ts"
-import { userNaming } from "../hub/MemberNames.ts"
+import { type HubApiClient, userNaming } from "../hub/HubClient.ts"
 import type { StoredSignIn } from "../hub/SignInFile.ts"
 import type { RunServer } from "../run/RunServer.ts"
 import type {
@@ -26,8 +25,7 @@ import type {
   ThreadUpdate
 } from "./ChatThread.ts"
 import type { AgentPlace } from "./HubPlace.ts"
-import { HubSession } from "./HubSession.ts"
-import { SessionFeed } from "./SessionFeed.ts"
+import { HubSession, SessionFeed } from "./HubSession.ts"
 
 interface MessageReaders {
   /** The user of this terminal. */

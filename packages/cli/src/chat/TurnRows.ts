@@ -17,10 +17,9 @@ import type { RunEvent } from "@corral/domain/run/RunEvent"
 import type { Step } from "@corral/domain/run/Work"
 import { RunView } from "@corral/domain/run/RunView"
 import { hasEnded } from "../run/RunServer.ts"
-import { fitColumns } from "../terminal/FitColumns.ts"
-import { changedStepRows } from "../run/StepRows.ts"
+import { fitColumns, type Row, wrapIndented } from "../terminal/Rows.ts"
+import { changedStepRows } from "../run/EventLines.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
-import { type Row, wrapIndented } from "../terminal/WrapText.ts"
 import {
   blockRows,
   excerptRows,

@@ -7,7 +7,7 @@ import { exitCodes, exitWith, refused } from "../CommandFailed.ts"
 import { corralHome, readEdgeFile } from "../edge/EdgeLocation.ts"
 import { jsonLines, jsonObject } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
-import { makePaint } from "../terminal/Paint.ts"
+import { makePaint } from "../terminal/Rows.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 
 const adapterArgument = Argument.String("adapter").pipe(

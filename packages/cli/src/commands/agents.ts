@@ -11,8 +11,7 @@ import { refused } from "../CommandFailed.ts"
 import { connectToChosenEdge } from "../edge/EdgeClient.ts"
 import { edgeFlags, jsonLines, jsonObject, optionalText } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
-import { formatItem } from "../terminal/ItemLines.ts"
-import { makePaint } from "../terminal/Paint.ts"
+import { formatItem, makePaint } from "../terminal/Rows.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 
 const idArgument = Argument.String("id").pipe(

@@ -8,8 +8,7 @@ import { approvalArgument, resolveApprovalId } from "../run/IdArguments.ts"
 import type { DecisionRequest } from "../run/RunServer.ts"
 import { selectRunServer } from "../run/SelectRunServer.ts"
 import { Host } from "../terminal/Host.ts"
-import { formatItem } from "../terminal/ItemLines.ts"
-import { type Paint, makePaint } from "../terminal/Paint.ts"
+import { formatItem, makePaint, type Paint } from "../terminal/Rows.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 
 /** Decision of one approval, shared by `approve` and `deny`. Sends the decision and prints the result. */

@@ -5,7 +5,7 @@ import { exitCodes, exitWith } from "../CommandFailed.ts"
 import { hubFlag, jsonObject } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
 import { findProject } from "../run/HubRunServer.ts"
-import { makePaint } from "../terminal/Paint.ts"
+import { makePaint } from "../terminal/Rows.ts"
 import { connectToSignedInHub } from "../hub/HubClient.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 

@@ -12,9 +12,8 @@ import { resolveRunId, runArgument } from "../run/IdArguments.ts"
 import { filePatch, leftOutRows } from "../run/PatchText.ts"
 import { explainMissingRun, selectRunServer } from "../run/SelectRunServer.ts"
 import { Host } from "../terminal/Host.ts"
-import { makePaint } from "../terminal/Paint.ts"
+import { makePaint, paintRow } from "../terminal/Rows.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
-import { paintRow } from "../terminal/WrapText.ts"
 
 const SHORT = 10
 

@@ -6,7 +6,7 @@ import { edgeFlags, jsonObject, toggle } from "../Flags.ts"
 import { VERSION } from "@corral/service/Version"
 import { formatDiagnosis, formatUpgrade } from "../doctor/DiagnosisReport.ts"
 import { Host } from "../terminal/Host.ts"
-import { makePaint } from "../terminal/Paint.ts"
+import { makePaint } from "../terminal/Rows.ts"
 
 const probe = toggle("probe", "Test the confinement: a program tries to go beyond each mode, and must fail")
 

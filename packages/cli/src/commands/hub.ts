@@ -5,7 +5,7 @@ import { exitCodes, exitWith } from "../CommandFailed.ts"
 import { formatInspection } from "../doctor/DiagnosisReport.ts"
 import { jsonObject } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
-import { makePaint } from "../terminal/Paint.ts"
+import { makePaint } from "../terminal/Rows.ts"
 
 const migrate = Command.make(
   "migrate",

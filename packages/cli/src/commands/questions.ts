@@ -18,15 +18,13 @@ import { refused } from "../CommandFailed.ts"
 import { jsonLines, jsonObject, runServerFlags, toggle } from "../Flags.ts"
 import { type AnswerArguments, isUnanswered, readArguments } from "../question/AnswerArguments.ts"
 import { answerFlags, inputResolutionLine, requestLines } from "../question/QuestionLines.ts"
-import { promptInput } from "../question/InputPrompt.ts"
+import { promptInput } from "../question/AnswerDraft.ts"
 import { carryOutPlan } from "../run/CarryOutPlan.ts"
 import { inputArgument, resolveInputId } from "../run/IdArguments.ts"
 import { selectRunServer } from "../run/SelectRunServer.ts"
 import { Host } from "../terminal/Host.ts"
-import { formatItem } from "../terminal/ItemLines.ts"
-import { type Paint, makePaint } from "../terminal/Paint.ts"
+import { formatItem, makePaint, type Paint, paintRow } from "../terminal/Rows.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
-import { paintRow } from "../terminal/WrapText.ts"
 
 type ListedQuestion = Pick<InputRequest, "id" | "runId" | "agentId" | "workspace" | "kind" | "title">
 

@@ -1,4 +1,5 @@
 /** `corral up`: starts Corral on this machine and serves until Ctrl-C. */
+import type { ConfinementReadiness } from "@corral/domain/http/Health"
 import { WorkspaceName } from "@corral/domain/identity/Ids"
 import type { WorkspaceEntry } from "@corral/edge/config/WorkspaceEntries"
 import { Deferred, Effect, Exit, Option, Schema, Scope } from "effect"
@@ -9,10 +10,73 @@ import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
 import { fetchEdgeHealth } from "../edge/EdgeClient.ts"
 import { locateEdge } from "../edge/EdgeLocation.ts"
 import { toggle } from "../Flags.ts"
-import { type LocalServices, startLocalServices } from "../service/LocalServices.ts"
-import { formatWelcome } from "../service/Welcome.ts"
 import { settleLiveRuns } from "../service/LiveRunsAtEnd.ts"
+import { type LocalServices, startLocalServices } from "../service/LocalServices.ts"
+import { SAMPLE_ID } from "../service/SampleWorkspace.ts"
 import { Host, receiveSignal, type StopSignal } from "../terminal/Host.ts"
+
+/** Welcome text of `corral up`: URLs, workspaces and a first command. */
+interface Welcome {
+  /** URL of the console. Undefined without a Hub. */
+  readonly console: string | undefined
+  /** Suggested name for the development sign-in, which accepts every name. */
+  readonly owner: string | undefined
+  readonly project: string | undefined
+  /** Whether the terminals of this home are signed in to the Hub. */
+  readonly signedIn: boolean
+  readonly edge: string
+  /** Of runs. Undefined if the Edge does not say. */
+  readonly confinement: ConfinementReadiness | undefined
+  readonly gateway: string | undefined
+  readonly tokenFile: string
+  readonly workspaces: ReadonlyArray<WorkspaceEntry>
+  readonly invocation: string
+}
+
+const welcomeLine = (what: string, value: string | undefined): ReadonlyArray<string> =>
+  value === undefined ? [] : [`  ${what.padEnd(12)}${value}`]
+
+/** What is missing to confine runs. `undefined` if nothing is. */
+const confinementGap = ({ confinement, invocation }: Welcome): string | undefined => {
+  if (confinement?.problem === undefined) return undefined
+  const means = confinement.kind === "none" ? "none" : `in part, by ${confinement.kind}`
+  return `${means}. ${confinement.problem} \`${invocation} doctor\` shows what to do.`
+}
+
+const FIRST = "Read the notes and write a summary"
+
+/** The last line: what to open. */
+const openLine = ({ console, edge, owner }: Welcome): string => {
+  if (console === undefined) return `The Edge is at ${edge}. Ctrl-C stops it.`
+  const who = owner === undefined ? "" : ` and sign in as ${owner}`
+  return `Open ${console}${who}. Ctrl-C stops Corral.`
+}
+
+const formatWelcome = (content: Welcome): string => {
+  const { gateway, invocation, owner, project, signedIn, tokenFile, workspaces } = content
+  const run = `${invocation} run --agent scripted --workspace ${workspaces[0]?.id ?? SAMPLE_ID} "${FIRST}"`
+  const isShown = content.console === undefined || (signedIn && project !== undefined)
+  return [
+    "",
+    owner === undefined
+      ? "Corral is running."
+      : "Corral is running. The sign-in of this machine accepts every name.",
+    "",
+    ...welcomeLine("project", project),
+    ...workspaces.flatMap(({ id, path }) => welcomeLine("workspace", `${id} (${path})`)),
+    ...welcomeLine("Edge", content.edge),
+    ...welcomeLine("Edge token", tokenFile),
+    ...welcomeLine("Gateway", gateway),
+    ...welcomeLine("confinement", confinementGap(content)),
+    "",
+    `Start a run in another terminal${isShown ? "" : " (the console won't show it)"}, or chat:`,
+    `  ${run}`,
+    `  ${invocation} chat`,
+    "",
+    openLine(content),
+    ""
+  ].join("\n")
+}
 
 /** Maximum time from the signal to the end of the process. */
 const STOP_LIMIT = "9500 millis"

@@ -14,7 +14,7 @@ import {
 import { Effect, Layer, References } from "effect"
 import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
 import { Host } from "../terminal/Host.ts"
-import type { Paint } from "../terminal/Paint.ts"
+import type { Paint } from "../terminal/Rows.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 
 /**

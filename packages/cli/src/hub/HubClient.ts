@@ -1,8 +1,10 @@
-/** Connection to a Hub: to the one that the user is signed in to, or to another. */
+/** Connection to a Hub, to the one that the user is signed in to or to another, and the names of its users. */
+import type { ProjectId } from "@corral/domain/identity/Ids"
 import { hubUrlOf } from "@corral/edge/config/EdgeConfig"
 import { Effect, Option, type Redacted } from "effect"
+import { readAllPages } from "../AllPages.ts"
 import { type CommandFailed, refused } from "../CommandFailed.ts"
-import { readSignIn } from "./SignInFile.ts"
+import { readSignIn, type StoredSignIn } from "./SignInFile.ts"
 
 /** Connects to the Hub at `url`, with a sign-in if there is one. Loads the Hub's API on demand: commands at an Edge start faster without it. */
 export const connectToHub = (url: string, token?: Redacted.Redacted) =>
@@ -46,3 +48,19 @@ export const connectToSignedInHub = Effect.fnUntraced(function* (hub: Option.Opt
   const signIn = yield* requireSignIn(hub)
   return { ...signIn, calls: yield* connectToHub(signIn.hub, signIn.token) }
 })
+
+/** Names of the project's members, by their ids. */
+export const memberNames = (
+  calls: HubApiClient,
+  id: ProjectId
+): Effect.Effect<ReadonlyMap<string, string>, CommandFailed> =>
+  Effect.map(
+    readAllPages((query) => calls.projects.members({ params: { id }, query })),
+    ({ items }) => new Map(items.map(({ name, userId }) => [userId, name]))
+  )
+
+/** What to call a user: "you" for the signed-in user, and the id of a user without a name. */
+export const userNaming =
+  ({ userId }: Pick<StoredSignIn, "userId">, names: ReadonlyMap<string, string>) =>
+  (user: string): string =>
+    user === userId ? "you" : (names.get(user) ?? user)

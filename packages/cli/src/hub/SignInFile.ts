@@ -1,9 +1,11 @@
 /**
- * Sign-in of the command line, in `hub.json` of a Corral home: the Hub and the token.
+ * What a Corral home has of a Hub: the sign-in of the command line, in `hub.json`, with the Hub and the token, and this machine as a device, of the Hub
+ * that it joined, or of the one that `corral up` starts next to its Edge.
  *
- * *Guarantees:* mode 0600 and atomic writes. There is at most one sign-in, so a command without `--hub` is never ambiguous.
+ * *Guarantees:* the sign-in has mode 0600 and atomic writes. There is at most one, so a command without `--hub` is never ambiguous.
  */
 import { UserId } from "@corral/domain/identity/Ids"
+import { type DeviceFile, readDevice } from "@corral/edge/link/DeviceKey"
 import { fileReason } from "@corral/edge/store/FileReason"
 import { makeFolder } from "@corral/service/MakeFolder"
 import { Effect, Option, Redacted, Schema } from "effect"
@@ -85,3 +87,20 @@ export const writeSignIn = ({ hub, name, token, userId }: StoredSignIn): Effect.
   )
 
 export const deleteSignIn: Effect.Effect<void> = Effect.map(file, (path) => rmSync(path, { force: true }))
+
+const DEVICE_FILE = "device.json"
+/** File of the device at the Hub next to the Edge. `device.json` next to it belongs to a remote Hub. */
+export const LOCAL_DEVICE_FILE = "own-device.json"
+
+const readDeviceFile = (name: string): Effect.Effect<DeviceFile | undefined, CommandFailed> =>
+  Effect.flatMap(corralHome, (home) =>
+    Effect.mapError(readDevice(join(home, name)), ({ message }) => refused(`${message}.`))
+  )
+
+/**
+ * This machine as a device of a Hub: of the Hub that it joined, or of the one that `corral up` starts next to its Edge. `undefined` if this machine is
+ * no device.
+ */
+export const thisDevice = Effect.flatMap(readDeviceFile(DEVICE_FILE), (joined) =>
+  joined === undefined ? readDeviceFile(LOCAL_DEVICE_FILE) : Effect.succeed(joined)
+)

@@ -1,18 +1,22 @@
 /**
- * Answer to an input request while a person gives it, question after question. Plain and synchronous.
+ * Answer to an input request while a person gives it, question after question, and its prompt at the terminal: one line for each answer. Secrets are not
+ * shown.
  *
  * Guarantees: every value comes from a line of the person. A line that does not fit changes nothing.
  */
-import type { AnswerValue, InputAnswer, Question, RequestedInput } from "@corral/domain/input/InputRequest"
 import { endsWithPlan, RunMode } from "@corral/domain/approval/RunMode"
-import { otherNumber } from "./QuestionLines.ts"
+import type { AnswerValue, InputAnswer, Question, RequestedInput } from "@corral/domain/input/InputRequest"
+import { Effect } from "effect"
+import type { Host } from "../terminal/Host.ts"
+import { type PromptArea, promptLine } from "../terminal/PromptQueue.ts"
+import { otherNumber, questionRows } from "./QuestionLines.ts"
 import {
   checked,
-  chooseOptions,
   choiceValue,
+  chooseOptions,
   optionNumbers,
-  readText,
-  type ReadAnswer
+  type ReadAnswer,
+  readText
 } from "./ReadAnswer.ts"
 
 /** What a line did. */
@@ -28,6 +32,7 @@ const RETURN = /^(?:n|no)(?:[\s,:]+([^]+))?$/iu
 
 const problem = (message: string): DraftStep => ({ kind: "problem", message })
 
+/** An answer while a person gives it. Plain and synchronous. */
 export class AnswerDraft {
   private readonly request: RequestedInput
   private readonly runMode: RunMode
@@ -176,3 +181,38 @@ const promptOf = (question: Question): string => {
   const last = other ?? question.options?.length ?? 0
   return `${multiple === true ? `Numbers from 1 to ${last}, as 1,2` : `Number from 1 to ${last}`}${optional}`
 }
+
+/** Plain text of the question that comes next, where there are several. */
+const questionText = (draft: AnswerDraft): string =>
+  draft.question === undefined
+    ? ""
+    : `${questionRows(draft.question)
+        .map((row) => row.map(({ text }) => text).join(""))
+        .join("\n")}\n`
+
+/**
+ * Prompt of the terminal for a question, a form or a plan: one line for each answer. Secrets are not shown. Asks until the person has answered, or
+ * skipped the request.
+ */
+export const promptInput = (
+  host: Host["Service"],
+  request: RequestedInput,
+  runMode: RunMode,
+  area?: PromptArea
+): Effect.Effect<InputAnswer> =>
+  Effect.suspend(() => {
+    const draft = new AnswerDraft(request, runMode)
+    // The block of the request shows the first question.
+    let before = ""
+    return promptLine(
+      host,
+      () => ({ text: `${before}${draft.prompt}: `, isHidden: draft.isSecret }),
+      (line) => {
+        const step = draft.accept(line)
+        if (step.kind === "done") return step.answer
+        before = step.kind === "problem" ? `${step.message}\n` : draft.awaitsText ? "" : questionText(draft)
+        return undefined
+      },
+      area
+    )
+  })

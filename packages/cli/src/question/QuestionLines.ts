@@ -4,13 +4,21 @@
  *
  * Does not: select anything in advance.
  */
+import type { DecisionOrigin } from "@corral/domain/approval/Approval"
 import type { Question, RequestedInput } from "@corral/domain/input/InputRequest"
 import type { InputResolution } from "@corral/domain/run/Resolution"
-import { type Row, VALUE_INDENT, paintRow } from "../terminal/WrapText.ts"
-import { originTexts } from "../terminal/OriginTexts.ts"
-import type { Paint } from "../terminal/Paint.ts"
+import { type Paint, paintRow, type Row, VALUE_INDENT } from "../terminal/Rows.ts"
 import { localTime } from "../terminal/ShownTime.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
+
+/** Where a decision or an answer was made, as the end of a sentence. */
+export const originTexts: Readonly<Record<DecisionOrigin, string>> = {
+  console: " in the console",
+  terminal: " in a terminal",
+  chat: " in a chat",
+  editor: " in an editor",
+  policy: ""
+}
 
 const quoted = (text: string): string =>
   /^[\w.-]+$/u.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`

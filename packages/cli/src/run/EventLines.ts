@@ -1,5 +1,5 @@
 /**
- * Lines of text about what happened in a run: a decision, a pause, a retry, background work, changes of protected names and of the repository,
+ * Lines of text about what happened in a run: a decision, a pause, a retry, steps, background work, changes of protected names and of the repository,
  * changes that are unknown, artifacts of a result, and why a run failed. The same in every output of the command line.
  */
 import { unknownChangesText } from "@corral/domain/changes/UnknownChanges"
@@ -9,10 +9,11 @@ import type { ApprovalResolution } from "@corral/domain/run/Resolution"
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { PauseBlock } from "@corral/domain/run/RunBlock"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
+import type { Step } from "@corral/domain/run/Work"
 import type { LeftOut } from "@corral/domain/run/Worktree"
-import { originTexts } from "../terminal/OriginTexts.ts"
+import { originTexts } from "../question/QuestionLines.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
-import type { Row } from "../terminal/WrapText.ts"
+import type { Row } from "../terminal/Rows.ts"
 
 const SHOWN_TITLES = 5
 
@@ -158,4 +159,36 @@ export const resolutionLine = (
     { text: state, style: state === "approved" ? "green" : "yellow" },
     { text: `${changes}${how}${who}${where}${why}` }
   ]
+}
+
+const marks = { pending: "○", in_progress: "◐", completed: "✓", cancelled: "–" } as const
+const tints = { pending: undefined, in_progress: "cyan", completed: "green", cancelled: "dim" } as const
+
+const countText = (steps: ReadonlyArray<Step>): string => {
+  const done = steps.filter(({ state }) => state === "completed").length
+  return `steps: ${done} of ${steps.length}`
+}
+
+/** Rows of an agent's whole list of steps: one each, with its state. */
+const stepRows = (steps: ReadonlyArray<Step>): ReadonlyArray<Row> => [
+  [{ text: `  ${countText(steps)}`, style: "dim" }],
+  ...steps.map(({ state, text }): Row => [
+    { text: `  ${marks[state]} `, style: tints[state] },
+    { text: escapeLine(text), style: state === "completed" || state === "cancelled" ? "dim" : undefined }
+  ])
+]
+
+/** Rows of what changed since the list before: the count and the changed steps; the whole list if it is another one. */
+export const changedStepRows = (
+  before: ReadonlyArray<Step>,
+  steps: ReadonlyArray<Step>
+): ReadonlyArray<Row> => {
+  const earlier = new Map(before.map(({ id, state, text }) => [id, `${state} ${text}`]))
+  const isSame =
+    before.length > 0 && steps.every(({ id }) => earlier.has(id)) && steps.length === before.length
+  if (!isSame) return stepRows(steps)
+  const changed = steps.filter(({ id, state, text }) => earlier.get(id) !== `${state} ${text}`)
+  return changed.length === 0
+    ? []
+    : [[{ text: `  ${countText(steps)}`, style: "dim" }], ...stepRows(changed).slice(1)]
 }

@@ -13,13 +13,12 @@ import { randomUUID } from "node:crypto"
 import { readAllPages } from "../AllPages.ts"
 import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
 import type { RunServerChoice } from "../Flags.ts"
-import { type HubApiClient, connectToSignedInHub } from "../hub/HubClient.ts"
-import { memberNames, userNaming } from "../hub/MemberNames.ts"
+import { connectToSignedInHub, type HubApiClient, memberNames, userNaming } from "../hub/HubClient.ts"
 import { Host } from "../terminal/Host.ts"
 import { withProgress } from "../terminal/Progress.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 import { type RunServer, type StartRun, textRequest } from "./RunServer.ts"
-import { selectByName } from "./SelectByName.ts"
+import { selectByName } from "./IdArguments.ts"
 
 /** The answer, with each plain text of a secret question sealed. */
 const sealAnswer = (request: InputRequest, answer: InputAnswer): Effect.Effect<InputAnswer, CommandFailed> =>

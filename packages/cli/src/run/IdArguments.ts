@@ -1,6 +1,9 @@
-/** Ids on the command line: whole, or a start that only one run, session, approval, question or artifact has. */
-import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
+/**
+ * What a person names on the command line: ids, whole or a start that only one run, session, approval, question or artifact has, and items by their id,
+ * the start of it, or their name.
+ */
 import { ApprovalId, ArtifactId, InputRequestId, RunId, SessionId } from "@corral/domain/identity/Ids"
+import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
 import { Effect, Schema } from "effect"
 import { Argument } from "effect/cli"
 import { type CommandFailed, refused } from "../CommandFailed.ts"
@@ -30,7 +33,7 @@ export const approvalArgument = idArgument("approval", "apr", "Id of the approva
 export const inputArgument = idArgument("question", "inq", "Id of the question, or its start")
 export const artifactArgument = idArgument("artifact", "art", "Id of the artifact, or its start")
 
-export interface IdCandidate {
+interface IdCandidate {
   readonly id: string
   /** Shown where several match. */
   readonly about: string
@@ -45,7 +48,7 @@ const canonical = (kind: string, text: string): string => {
 }
 
 /** The only candidate that starts so. `undefined` if there is none. */
-export const uniqueId = (
+const uniqueId = (
   kind: string,
   text: string,
   candidates: ReadonlyArray<IdCandidate>
@@ -128,3 +131,37 @@ export const resolveSessionId = (
     SessionId,
     Effect.map(sessions, (all) => all.map(({ id, title }) => ({ id, about: title })))
   )
+
+interface Named {
+  readonly id: string
+  readonly name: string
+}
+
+const formatNames = (all: ReadonlyArray<Named>): string =>
+  all.map(({ id, name }) => `${escapeLine(name)} (${id})`).join(", ") || "none"
+
+/** Shortest start of an id after its kind, as in `dev_01`. */
+const MIN_START = 6
+
+/** Items with this id or name. Without one, those whose id starts with it. */
+export const itemsNamed = <A extends Named>(all: ReadonlyArray<A>, wanted: string): ReadonlyArray<A> => {
+  const exact = all.filter(({ id, name }) => id === wanted || name === wanted)
+  return exact.length > 0 || wanted.length < MIN_START ? exact : all.filter(({ id }) => id.startsWith(wanted))
+}
+
+/** Choice of one item by its id, a unique start of its id, or its name; without one, of the only item. `flag` selects the item on the command line. */
+export const selectByName = <A extends Named>(
+  what: string,
+  flag: string,
+  all: ReadonlyArray<A>,
+  wanted?: string
+) => {
+  const matching = wanted === undefined ? all : itemsNamed(all, wanted)
+  const [one] = matching
+  if (one !== undefined && matching.length === 1) return Effect.succeed(one)
+  const problem =
+    wanted === undefined
+      ? `Choose ${/^[aeiou]/.test(what) ? "an" : "a"} ${what} with ${flag}.`
+      : `${matching.length === 0 ? "No" : "More than one"} ${what} is named ${escapeLine(wanted)}.`
+  return Effect.fail(refused(`${problem} Available: ${formatNames(matching.length > 1 ? matching : all)}.`))
+}

@@ -1,7 +1,7 @@
 /** Lines of a run's changes, as `git diff` prints them. Control characters are shown as symbols. */
 import type { Diff, FileDiff } from "@corral/domain/edge-api/Diff"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
-import type { Row } from "../terminal/WrapText.ts"
+import type { Row } from "../terminal/Rows.ts"
 
 const tintOf = (line: string) => (line.startsWith("+") ? "green" : line.startsWith("-") ? "red" : undefined)
 

@@ -19,6 +19,7 @@ import { inputBlock, inputResolutionLine } from "../question/QuestionLines.ts"
 import { approvalBlock } from "./ApprovalBlock.ts"
 import {
   backgroundText,
+  changedStepRows,
   contentLines,
   failureLines,
   leftOutText,
@@ -30,11 +31,9 @@ import {
   unknownChangesLine
 } from "./EventLines.ts"
 import type { TailedEvent } from "./EventTail.ts"
-import { makePaint, type Paint } from "../terminal/Paint.ts"
-import { changedStepRows } from "./StepRows.ts"
+import { makePaint, type Paint, paintRow } from "../terminal/Rows.ts"
 import { ENDS_WITH_EDGE } from "@corral/domain/run/RunEnd"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
-import { paintRow } from "../terminal/WrapText.ts"
 
 export interface RenderOptions {
   readonly live: boolean

@@ -2,9 +2,9 @@
  * Start of a run from the command line: its server, what the flags leave open, and the run that it continues. A failure that names an unknown
  * agent or workspace lists those that there are, at an Edge and at a Hub.
  */
-import { namesSameAgent } from "@corral/domain/offer/Offer"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { AgentId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { namesSameAgent } from "@corral/domain/offer/Offer"
 import { hasSameLimits, limitsOfTurn } from "@corral/domain/run/Budget"
 import type { Run, RunMode } from "@corral/domain/run/Run"
 import { Effect, Option } from "effect"

@@ -1,6 +1,6 @@
 /** A message from the command line: its session and agent, and its answer, which is the final text of the run that received it. */
-import { namesSameAgent } from "@corral/domain/offer/Offer"
 import type { RunId, SessionId } from "@corral/domain/identity/Ids"
+import { namesSameAgent } from "@corral/domain/offer/Offer"
 import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"

@@ -11,7 +11,7 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { earlierToken, ensureLocalDevice, moveLocalDevice, signInLocally } from "../hub/LocalHub.ts"
 import { locateEdge } from "../edge/EdgeLocation.ts"
-import { LOCAL_DEVICE_FILE } from "../hub/ThisDevice.ts"
+import { LOCAL_DEVICE_FILE } from "../hub/SignInFile.ts"
 import { Host } from "../terminal/Host.ts"
 import { withProgress } from "../terminal/Progress.ts"
 import type { RunningHub } from "./HubService.ts"
@@ -86,7 +86,7 @@ const startWithHub = Effect.fnUntraced(function* (
   const { startEdge } = yield* Effect.promise(() => import("./EdgeService.ts"))
   const { configureHub, startHub } = yield* Effect.promise(() => import("./HubService.ts"))
   const { checkGatewaySettings, hasBot, startGateway } = yield* Effect.promise(
-    () => import("./GatewayService.ts")
+    () => import("./HubService.ts")
   )
   yield* checkGatewaySettings(environment)
   const hubConfig = yield* configureHub(environment, hubPort)

@@ -11,7 +11,7 @@ import { backgroundText, protectedLine, unknownChangesLine } from "../run/EventL
 import { limitsText } from "../run/TurnLimits.ts"
 import { datedTime, localTime } from "../terminal/ShownTime.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
-import { type Row, wrapIndented, wrapSpans } from "../terminal/WrapText.ts"
+import { type Row, wrapIndented, wrapSpans } from "../terminal/Rows.ts"
 
 /** Columns where the output is not a terminal: lines are not wrapped. */
 export const UNLIMITED = 1_000_000

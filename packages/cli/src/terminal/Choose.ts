@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { Prompt } from "effect/cli"
 import { exitCodes, exitWith } from "../CommandFailed.ts"
-import { fitColumns } from "./FitColumns.ts"
+import { fitColumns } from "./Rows.ts"
 import { Host } from "./Host.ts"
 import { escapeLine } from "./VisibleText.ts"
 

@@ -6,7 +6,7 @@
  * Does not: wrap. Rows are narrower than the terminal.
  */
 import { stripVTControlCharacters } from "node:util"
-import { columnsOf } from "./FitColumns.ts"
+import { columnsOf } from "./Rows.ts"
 
 /** Rows as they are written, and where the cursor is: at the end of `before` in row `row`. */
 export interface LiveRows {

@@ -1,8 +1,7 @@
 /** Progress line: rewritten while an effect runs, erased afterwards. Only on a terminal. */
 import { Clock, Effect, Schedule } from "effect"
 import { Host } from "./Host.ts"
-import { fitColumns } from "./FitColumns.ts"
-import { makePaint } from "./Paint.ts"
+import { fitColumns, makePaint } from "./Rows.ts"
 
 export const ERASE_LINE = "\r\u001b[2K"
 const SPINNER = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]

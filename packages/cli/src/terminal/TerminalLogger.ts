@@ -5,7 +5,7 @@
  * Guarantees: one line for each message, without JSON and stack traces.
  */
 import { ERASE_LINE } from "./Progress.ts"
-import type { Paint } from "./Paint.ts"
+import type { Paint } from "./Rows.ts"
 import { escapeLine } from "./VisibleText.ts"
 import { Cause, Logger, LogLevel, Predicate } from "effect"
 

@@ -1,8 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { homedir } from "node:os"
 import { join } from "node:path"
-import type { LocalFile } from "../../src/attachment/LocalFile.ts"
-import { AttachedFiles, typedPath } from "../../src/chat/AttachedFiles.ts"
+import { AttachedFiles, type LocalFile, typedPath } from "../../src/attachment/LocalFile.ts"
 
 const file = (name: string): LocalFile => ({
   name,

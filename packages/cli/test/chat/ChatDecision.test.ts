@@ -1,6 +1,6 @@
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { assert, describe, it } from "@effect/vitest"
-import { decisionQuestion, inputDraft, parseDecision } from "../../src/chat/ChatDecision.ts"
+import { decisionQuestion, inputDraft, parseDecision } from "../../src/chat/ChatAnswers.ts"
 
 const request: ApprovalRequest = {
   action: "shell",

@@ -1,7 +1,7 @@
 import type { RequestedInput } from "@corral/domain/input/InputRequest"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
-import { ChatQuestion } from "../../src/chat/ChatQuestion.ts"
+import { ChatQuestion } from "../../src/chat/ChatAnswers.ts"
 import type { PendingQuestion } from "../../src/chat/ChatTurns.ts"
 import { requestOf, colour, name, plan, token, tools } from "../question/Questions.ts"
 

@@ -2,9 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { cpuMillisOf } from "@corral/testing/process/ProcessCosts"
 import { MarkdownRows } from "../../src/chat/MarkdownRows.ts"
-import { makePaint } from "../../src/terminal/Paint.ts"
+import { columnsOfRow, makePaint, paintRow, type Row } from "../../src/terminal/Rows.ts"
 import { escapeControls } from "../../src/terminal/VisibleText.ts"
-import { columnsOfRow, paintRow, type Row } from "../../src/terminal/WrapText.ts"
 
 const rowsOf = (text: string, columns: number): ReadonlyArray<Row> => {
   const markdown = new MarkdownRows(() => columns)

@@ -4,7 +4,7 @@ import { builtInRunners } from "@corral/edge/runtime/Offers"
 import { assert, describe, it } from "@effect/vitest"
 import type { AgentStatus, Diagnosis } from "../../src/doctor/Diagnosis.ts"
 import { formatDiagnosis, formatUpgrade } from "../../src/doctor/DiagnosisReport.ts"
-import { makePaint } from "../../src/terminal/Paint.ts"
+import { makePaint } from "../../src/terminal/Rows.ts"
 
 const holder = { runs: 2, build: "1.0.0", isCompatible: true }
 

@@ -1,7 +1,7 @@
 import type { ProbedAttempt } from "@corral/edge/confinement/probe/EscapeProbe"
 import { assert, describe, it } from "@effect/vitest"
 import { formatEscapes } from "../../src/doctor/Escapes.ts"
-import { makePaint } from "../../src/terminal/Paint.ts"
+import { makePaint } from "../../src/terminal/Rows.ts"
 
 const workspace = (mode: ProbedAttempt["mode"], outcome: ProbedAttempt["outcome"]): ProbedAttempt => ({
   kind: "workspace",

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Queue } from "effect"
-import { promptInput } from "../../src/question/InputPrompt.ts"
+import { promptInput } from "../../src/question/AnswerDraft.ts"
 import { testHost } from "../terminal/TestHost.ts"
 import { requestOf, colour, token, tools } from "./Questions.ts"
 

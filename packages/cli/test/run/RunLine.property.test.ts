@@ -2,9 +2,8 @@ import type { Run } from "@corral/domain/run/Run"
 import { HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { formatRun } from "../../src/run/RunLine.ts"
-import { columnsOf } from "../../src/terminal/FitColumns.ts"
-import { makePaint } from "../../src/terminal/Paint.ts"
+import { formatRun } from "../../src/commands/runs.ts"
+import { columnsOf, makePaint } from "../../src/terminal/Rows.ts"
 
 const anyText = fc.oneof(
   fc.string({ unit: "binary" }),

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Logger } from "effect"
 import * as fc from "fast-check"
-import { makePaint } from "../../src/terminal/Paint.ts"
+import { makePaint } from "../../src/terminal/Rows.ts"
 import { terminalLogger } from "../../src/terminal/TerminalLogger.ts"
 
 const written = (log: Effect.Effect<void>) => {

@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { columnsOf } from "../../src/terminal/FitColumns.ts"
-import { columnsOfRow, type Row, wrapIndented, wrapSpans } from "../../src/terminal/WrapText.ts"
+import { columnsOf, columnsOfRow, type Row, wrapIndented, wrapSpans } from "../../src/terminal/Rows.ts"
 import { escapeLine } from "../../src/terminal/VisibleText.ts"
 
 const anyText = fc

@@ -8,20 +8,70 @@ import { useCurrentUser } from "../api/CurrentUser.ts"
 import { hubApi } from "../api/Hub.ts"
 import { useList } from "../api/Lists.ts"
 import { visibleLine } from "../markdown/visible.ts"
-import { NotificationToggle } from "../notification/NotificationSetting.tsx"
 import { notificationMessages } from "../notification/messages.ts"
-import { sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
-import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
+import { NotificationToggle } from "../notification/Notifications.tsx"
+import { useChangePreferences, usePreferences } from "../preference/StoredPreferences.ts"
+import { sentenceSpace, useLanguage, useMessages, usePunctuation } from "../text/Language.tsx"
+import { ConfirmDialog, FormDialog } from "../ui/Dialogs.tsx"
 import { CopyButton, CopyLine } from "../ui/Copy.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
-import { FormDialog } from "../ui/FormDialog.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RowMain } from "../ui/Row.tsx"
 import { Time } from "../ui/Time.tsx"
 import { accountMessages } from "./messages.ts"
-import { QuietHours } from "./QuietHours.tsx"
 import "./account.css"
+
+const usualHours = { from: "22:00", to: "07:00" }
+
+const browserZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone
+
+/** Form part for the quiet hours of the user: a switch, and the times in the time zone of this browser. */
+export const QuietHours = () => {
+  const messages = useMessages(accountMessages)
+  const { colon } = usePunctuation()
+  const { quietHours } = usePreferences() ?? {}
+  const change = useChangePreferences()
+  const store = (hours: { readonly from: string; readonly to: string }) => {
+    // A field that is being written has no time.
+    if (hours.from === "" || hours.to === "" || hours.from === hours.to) return
+    change(() => ({ quietHours: { ...hours, timeZone: browserZone() } }))
+  }
+  return (
+    <>
+      <label className="choice">
+        <input
+          type="checkbox"
+          checked={quietHours !== undefined}
+          onChange={({ currentTarget: { checked } }) =>
+            checked ? store(usualHours) : change(() => ({ quietHours: null }))
+          }
+        />
+        {messages.quietHours}
+      </label>
+      <p className="quiet">{messages.quietHoursHint}</p>
+      {quietHours !== undefined && (
+        <div className="quiet-times">
+          {(["from", "to"] as const).map((end) => (
+            <Field key={end} label={messages[end]}>
+              <input
+                type="time"
+                required
+                value={quietHours[end]}
+                onChange={({ currentTarget: { value } }) => store({ ...quietHours, [end]: value })}
+              />
+            </Field>
+          ))}
+          <span className="quiet">
+            {messages.timeZone}
+            {colon}
+            {quietHours.timeZone}
+          </span>
+        </div>
+      )}
+    </>
+  )
+}
 
 const KeyRow = ({
   apiKey,

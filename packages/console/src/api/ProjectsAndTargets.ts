@@ -1,13 +1,13 @@
 /**
- * Projects and targets of the user, shared by many pages, with their names.
+ * Projects and targets of the user, shared by many pages, with their names, their members' names, and single devices.
  *
  * Contains the first 200 of each, for selection. Pages with full lists read by cursor.
  */
-import { findAgent } from "@corral/domain/offer/Offer"
 import type { Target } from "@corral/domain/device/Device"
 import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
-import type { Agent } from "@corral/domain/run/Agent"
+import { findAgent } from "@corral/domain/offer/Offer"
 import type { Project, ProjectRole } from "@corral/domain/project/Project"
+import type { Agent } from "@corral/domain/run/Agent"
 import { queryOptions, useQuery } from "@tanstack/react-query"
 import { useMemo } from "react"
 import { hubApi } from "./Hub.ts"
@@ -98,3 +98,26 @@ export const projectRoles: ReadonlyArray<ProjectRole> = ["viewer", "member", "ad
 /** Whether a role has at least the rights of another. Only hides unavailable actions: the Hub decides. */
 export const isAtLeast = (role: ProjectRole, wanted: ProjectRole): boolean =>
   projectRoles.indexOf(role) >= projectRoles.indexOf(wanted)
+
+/** One device, as notes about it and approvals on it read it. Undefined while it is unknown. */
+export const useDevice = (id: DeviceId | undefined) =>
+  useQuery({
+    queryKey: ["devices", "one", id],
+    queryFn: ({ signal }) => hubApi.devices.get({ params: { id: id ?? ("" as DeviceId) }, signal }),
+    enabled: id !== undefined
+  }).data
+
+/** Name of a member of a project, read with those of the others: `undefined` without a user, until the names are read, and for users who are not members. */
+export const useMemberName = (
+  projectId: ProjectId | undefined,
+  userId: string | undefined
+): string | undefined => {
+  const { data } = useQuery({
+    queryKey: ["projects", projectId, "members", "names"],
+    queryFn: ({ signal }) =>
+      hubApi.projects.members({ params: { id: projectId ?? ("" as never) }, query: { limit: 200 }, signal }),
+    enabled: projectId !== undefined && userId !== undefined,
+    staleTime: 300_000
+  })
+  return data?.items.find((member) => member.userId === userId)?.name
+}

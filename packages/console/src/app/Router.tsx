@@ -59,7 +59,7 @@ const NotFoundPage = () => {
 const ProjectPage = lazyRouteComponent(() => import("../project/ProjectPage.tsx"), "ProjectPage")
 const SessionPage = lazyRouteComponent(() => import("../session/SessionPage.tsx"), "SessionPage")
 const HomePage = lazyRouteComponent(() => import("../home/HomePage.tsx"), "HomePage")
-const StartPage = lazyRouteComponent(() => import("../home/StartPage.tsx"), "StartPage")
+const StartPage = lazyRouteComponent(() => import("../home/HomePage.tsx"), "StartPage")
 const BoardPage = lazyRouteComponent(() => import("../board/BoardPage.tsx"), "BoardPage")
 const RunsPage = lazyRouteComponent(() => import("../runs/RunsPage.tsx"), "RunsPage")
 const RunPage = lazyRouteComponent(() => import("../thread/RunPage.tsx"), "RunPage")

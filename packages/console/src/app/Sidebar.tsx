@@ -1,16 +1,64 @@
 /** Sidebar: start of a session, search, places, the user's sessions and the user menu. On narrow screens it is a sheet. */
 import { Menu } from "@base-ui/react/menu"
 import { Link, useNavigate } from "@tanstack/react-router"
+import { type KeyboardEvent, type PointerEvent, useEffect } from "react"
 import { useCurrentUser, useSignOut } from "../api/CurrentUser.ts"
 import { usePendingCount } from "../api/Pending.ts"
+import { useSelectLanguage, useTheme } from "../preference/StoredPreferences.ts"
 import { SessionList } from "../sidebar/SessionList.tsx"
-import { useSelectLanguage, useTheme } from "../preference/BrowserCopies.ts"
 import { type Language, useLanguage, useMessages } from "../text/Language.tsx"
-import { Icon } from "../ui/Icon.tsx"
-import { Mark } from "../ui/Mark.tsx"
+import { Icon, Mark } from "../ui/Icon.tsx"
+import { useStoredText } from "../ui/StoredText.ts"
 import { type Theme, themes } from "../ui/Theme.ts"
-import { SidebarResize } from "./SidebarResize.tsx"
 import { appMessages } from "./messages.ts"
+
+const MIN = 208
+const MAX = 360
+const DEFAULT = 256
+const STEP = 16
+
+/** A stored width within the limits. */
+export const sidebarWidthOf = (text: string | null): number => {
+  const width = text === null ? DEFAULT : Math.round(Number(text))
+  return Number.isFinite(width) ? Math.min(Math.max(width, MIN), MAX) : DEFAULT
+}
+
+/** Edge of the sidebar: dragged, or moved with arrow keys, it sets the width, which this browser remembers. */
+const SidebarResize = () => {
+  const messages = useMessages(appMessages)
+  const [text, store] = useStoredText("corral.sidebar")
+  const width = sidebarWidthOf(text)
+  useEffect(() => {
+    document.documentElement.style.setProperty("--sidebar", `${width}px`)
+    return () => void document.documentElement.style.removeProperty("--sidebar")
+  }, [width])
+  const onKeyDown = (event: KeyboardEvent) => {
+    const by = { ArrowLeft: -STEP, ArrowRight: STEP }[event.key]
+    if (by === undefined) return
+    event.preventDefault()
+    store(String(sidebarWidthOf(String(width + by))))
+  }
+  const onPointerMove = ({ buttons, clientX, currentTarget, pointerId }: PointerEvent<HTMLDivElement>) => {
+    if (buttons === 1 && currentTarget.hasPointerCapture(pointerId))
+      store(String(sidebarWidthOf(String(clientX))))
+  }
+  return (
+    <div
+      className="sidebar-resize"
+      role="separator"
+      tabIndex={0}
+      aria-orientation="vertical"
+      aria-label={messages.sidebarWidth}
+      aria-valuenow={width}
+      aria-valuemin={MIN}
+      aria-valuemax={MAX}
+      onKeyDown={onKeyDown}
+      onPointerDown={({ currentTarget, pointerId }) => currentTarget.setPointerCapture(pointerId)}
+      onPointerMove={onPointerMove}
+      onDoubleClick={() => store(String(DEFAULT))}
+    />
+  )
+}
 
 const languages: ReadonlyArray<readonly [Language, string]> = [
   ["en", "English"],

@@ -1,6 +1,14 @@
-/** Requested action: risk, command with its segments as the Edge parsed them, files, URL and other available fields. */
+/**
+ * A request for an approval: who asks and where the action would happen, and the action: risk, command with its segments as the Edge parsed them,
+ * files, URL and other available fields. A note warns that a decision can't reach the run.
+ */
+import { CorralError } from "@corral/client/http/CorralError"
 import type { ApprovalRequest, CommandSegment } from "@corral/domain/approval/Approval"
+import type { HubApproval } from "@corral/domain/hub-api/HubRun"
+import { useQuery } from "@tanstack/react-query"
 import type { Ref } from "react"
+import { hubApi } from "../api/Hub.ts"
+import { useAgentName, useTargetName } from "../api/ProjectsAndTargets.ts"
 import { Patch } from "../diff/Patch.tsx"
 import { Clipped } from "../markdown/Clipped.tsx"
 import { markdownMessages } from "../markdown/messages.ts"
@@ -106,6 +114,7 @@ const RequestFacts = ({ request }: Pick<RequestViewProps, "request">) => {
   )
 }
 
+/** Requested action: risk, command with its segments as the Edge parsed them, files, URL and other available fields. */
 export const RequestView = ({ isDecided = false, isWhole = false, ref, request }: RequestViewProps) => {
   const messages = useMessages(approvalMessages)
   const { copyCommand } = useMessages(markdownMessages)
@@ -148,5 +157,47 @@ export const RequestView = ({ isDecided = false, isWhole = false, ref, request }
         </details>
       )}
     </div>
+  )
+}
+
+/** Who asks, and where the action would happen: agent, device and workspace. One line, so that names that come late move nothing. */
+export const Requester = ({
+  approval: { agentId, targetId, workspace }
+}: {
+  readonly approval: Pick<HubApproval, "agentId" | "targetId" | "workspace">
+}) => {
+  const agent = useAgentName(targetId, agentId)
+  const target = useTargetName(targetId)
+  const names = [agent, target, workspace].filter((name) => name !== undefined)
+  return (
+    <p className="requester">
+      <bdi>{names.map((name) => visibleLine(name, 60)).join(" · ")}</bdi>
+    </p>
+  )
+}
+
+/**
+ * Who asks, and where the action would happen; and a warning that a decision can't reach the run: its device is disconnected, revoked, or no
+ * longer shared with the project.
+ */
+export const TargetNote = ({ approval: { targetId } }: { readonly approval: HubApproval }) => {
+  const messages = useMessages(approvalMessages)
+  const { data: device, error } = useQuery({
+    queryKey: ["devices", "one", targetId],
+    queryFn: ({ signal }) => hubApi.devices.get({ params: { id: targetId }, signal })
+  })
+  const name = visibleLine(device?.name ?? "", 100)
+  const isGone = error instanceof CorralError && error.code === "permission_denied"
+  const sentence = isGone
+    ? messages.targetGone
+    : device?.state === "revoked"
+      ? messages.targetRevoked(name)
+      : device?.state === "offline"
+        ? messages.targetOffline(name)
+        : undefined
+  return (
+    <p role="status" className={sentence === undefined ? "hidden" : "target-note"}>
+      {sentence}
+    </p>
   )
 }

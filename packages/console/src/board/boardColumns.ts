@@ -7,7 +7,7 @@ import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { DeviceId, RunId, SessionId } from "@corral/domain/identity/Ids"
 import type { SessionItem } from "@corral/domain/session/Session"
 import type { Rights } from "../api/ProjectsAndTargets.ts"
-import { isInProgress, runStatus, type WorkStatus } from "../status/SessionStatus.ts"
+import { isInProgress, runStatus, type WorkStatus } from "../status/SessionStatus.tsx"
 
 /** What matters most comes first. */
 export const boardColumns = ["needsYou", "working", "waiting", "toReview", "done"] as const

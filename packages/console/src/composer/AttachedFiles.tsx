@@ -10,7 +10,7 @@ import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { type Draft, useDraftFiles } from "./Draft.ts"
 import { type DraftFile, contentAddress } from "./DraftFiles.ts"
-import { ComposerHint } from "./SendButton.tsx"
+import { ComposerHint } from "./SendMessage.tsx"
 import { composerMessages } from "./messages.ts"
 import "./composer.css"
 

@@ -1,9 +1,10 @@
 /**
- * Completion of a path in a message field: its state, and its entries as the list of a combobox, above the composer or below it. The field keeps
- * the focus.
+ * Completion of a path after `@` in a message field: what is being typed, the files of the workspace that match it, and the entries as the list of a
+ * combobox, above the composer or below it. The field keeps the focus.
  */
 import { CorralError } from "@corral/client/http/CorralError"
 import type { FileEntry } from "@corral/domain/device/Workspace"
+import type { DeviceId, ProjectId, WorkspaceId } from "@corral/domain/identity/Ids"
 import {
   type CSSProperties,
   type KeyboardEvent,
@@ -15,14 +16,85 @@ import {
   useState
 } from "react"
 import { createPortal } from "react-dom"
+import { hubApi } from "../api/Hub.ts"
+import { type TypedSearch, useTypedSearch } from "../api/useTypedSearch.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
-import { Icon } from "../ui/Icon.tsx"
 import { useErrorSentence } from "../ui/errorSentence.ts"
-import { type Mention, mentionAt } from "./Mention.ts"
+import { Icon } from "../ui/Icon.tsx"
 import { composerMessages } from "./messages.ts"
-import { type MentionPlace, useFoundFiles } from "./useFoundFiles.ts"
 import "./composer.css"
+
+/** Longest path that is completed. */
+const MAX_PATH = 256
+/** A path that the caret is at the end of. */
+interface Mention {
+  /** Position of `@` in the text. */
+  readonly start: number
+  /** Part of the name or path of a file. */
+  readonly query: string
+}
+
+const isSpace = (character: string): boolean => character.trim() === ""
+
+/** The mention that ends at the caret. An address such as `ana@example.test` is none. */
+export const mentionAt = (text: string, caret: number): Mention | undefined => {
+  let start = caret - 1
+  while (start >= 0 && caret - start <= MAX_PATH && text[start] !== "@") {
+    if (isSpace(text.charAt(start))) return undefined
+    start -= 1
+  }
+  if (text[start] !== "@") return undefined
+  const before = text.charAt(start - 1)
+  if (!isSpace(before) && !"([{\"'`".includes(before)) return undefined
+  return { start, query: text.slice(start + 1, caret) }
+}
+
+/** The text with the entry's path, and the caret after it. A folder stays open: its entries come first. */
+export const completeMention = (
+  text: string,
+  { start }: Mention,
+  caret: number,
+  { kind, path }: FileEntry
+): { readonly text: string; readonly caret: number } => {
+  const rest = text.slice(caret)
+  const end = kind === "directory" ? "/" : isSpace(rest.charAt(0)) && rest !== "" ? "" : " "
+  const head = `${text.slice(0, start)}@${path}${end}`
+  return { text: head + rest, caret: head.length }
+}
+
+/** The workspace of the agent that receives the message. */
+export interface MentionPlace {
+  readonly projectId: ProjectId
+  readonly targetId: DeviceId
+  readonly workspace: WorkspaceId
+  readonly targetName: string
+  readonly isOnline: boolean
+}
+
+/** Most entries that are shown. */
+const MOST = 50
+
+/** Reads nothing without a query, and from an offline device. A workspace that still loads is searched once it is there. */
+const useFoundFiles = (
+  place: MentionPlace | "loading" | undefined,
+  query: string | undefined
+): TypedSearch<FileEntry> => {
+  const workspace = place === "loading" ? undefined : place
+  const found = useTypedSearch<FileEntry>(
+    ["files", "find", workspace?.projectId, workspace?.targetId, workspace?.workspace],
+    workspace?.isOnline === true ? query : undefined,
+    (q, signal) =>
+      workspace === undefined
+        ? Promise.resolve({ items: [] })
+        : hubApi.files.find({
+            params: { id: workspace.targetId, workspace: workspace.workspace },
+            query: { projectId: workspace.projectId, q, limit: MOST },
+            signal
+          })
+  )
+  return place === "loading" && query !== undefined ? { ...found, isSearching: true } : found
+}
 
 export interface OpenMention {
   readonly place: MentionPlace | "loading"
@@ -169,6 +241,10 @@ const MentionNote = ({
   )
 }
 
+/**
+ * Completion of a path in a message field: its state, and its entries as the list of a combobox, above the composer or below it. The field keeps
+ * the focus.
+ */
 export const MentionList = ({ field, id, mention, onChoose, onSelect }: MentionListProps) => {
   const messages = useMessages(composerMessages)
   const list = useRef<HTMLUListElement>(null)

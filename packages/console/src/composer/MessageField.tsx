@@ -8,11 +8,16 @@ import { useMessages } from "../text/Language.tsx"
 import { useComposition } from "../ui/Composition.ts"
 import { useMedia } from "../ui/useMedia.ts"
 import { type Draft, useDraftText } from "./Draft.ts"
-import { pastedFiles } from "./FileKind.ts"
-import { completeMention } from "./Mention.ts"
-import { MentionList, type OpenMention, optionId, useMention } from "./MentionList.tsx"
+import { pastedFiles } from "./DraftFiles.ts"
+import {
+  completeMention,
+  MentionList,
+  type MentionPlace,
+  type OpenMention,
+  optionId,
+  useMention
+} from "./MentionList.tsx"
 import { MAX_TEXT_LENGTH } from "./StoredDrafts.ts"
-import type { MentionPlace } from "./useFoundFiles.ts"
 import { composerMessages } from "./messages.ts"
 import "./composer.css"
 

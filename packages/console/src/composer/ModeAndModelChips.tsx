@@ -4,8 +4,7 @@ import { useId } from "react"
 import { useMessages } from "../text/Language.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { uiMessages } from "../ui/messages.ts"
-import { ChipForm } from "./ChipForm.tsx"
-import { ChipChoices, ChipMenu } from "./ChipMenu.tsx"
+import { ChipChoices, ChipForm, ChipMenu } from "./Chip.tsx"
 import { composerMessages } from "./messages.ts"
 
 interface ModeChipProps {

@@ -2,31 +2,59 @@
  * Messages that no agent has yet, above the composer: queued, waiting for their device, failed, or held until a user sends them. A withdrawn
  * text comes back into the composer.
  */
-import { findAgent } from "@corral/domain/offer/Offer"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import { findAgent } from "@corral/domain/offer/Offer"
 import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
 import { useCurrentUser } from "../api/CurrentUser.ts"
-import { hubApi, messageLimit } from "../api/Hub.ts"
-import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
-import { useMemberName } from "../api/MemberName.ts"
-import { useTargets } from "../api/ProjectsAndTargets.ts"
+import { hubApi, messageLimit, useIdempotencyKey } from "../api/Hub.ts"
+import { useMemberName, useTargets } from "../api/ProjectsAndTargets.ts"
 import { visibleLine, visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
+import { useErrorSentence } from "../ui/errorSentence.ts"
 import { Icon, type IconName } from "../ui/Icon.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { useErrorSentence } from "../ui/errorSentence.ts"
 import { AttachmentList } from "./AttachedFiles.tsx"
+import { useSessionDraft } from "./Draft.ts"
 import { copiesOf } from "./DraftFiles.ts"
 import { EditMessage } from "./EditMessage.tsx"
-import { type QueueState, queueState } from "./QueueState.ts"
 import { composerMessages } from "./messages.ts"
 import { useFinish } from "./useFinish.ts"
-import { useSessionDraft } from "./Draft.ts"
 import "./composer.css"
+
+/**
+ * `next`: it is the first to its agent. `waits`: its device is offline. `sending`: nothing is before it. `held`: after a stop or an error, until a
+ * user continues.
+ */
+type QueueState = "failed" | "held" | "waits" | "sending" | "next" | "queued"
+
+interface Facts {
+  /** Whether the device of its agent is offline. */
+  readonly isOffline: boolean
+  /** Whether the session has a run in progress. */
+  readonly isBusy: boolean
+}
+
+/** `queue`: pending and failed messages of the session, oldest first. */
+export const queueState = (
+  message: Message,
+  queue: ReadonlyArray<Message>,
+  { isBusy, isOffline }: Facts
+): QueueState => {
+  if (message.delivery?.state === "failed") return "failed"
+  if (message.delivery?.held === true) return "held"
+  if (message.when === "now") return "sending"
+  if (isOffline) return "waits"
+  const first = queue.find(
+    ({ delivery, to, when }) =>
+      to === message.to && when !== "now" && delivery?.state === "pending" && delivery.held !== true
+  )
+  if (first?.id !== message.id) return "queued"
+  return isBusy ? "next" : "sending"
+}
 
 interface HeldNoteProps {
   readonly session: Session

@@ -1,7 +1,7 @@
 /** Agent, mode, model and limits of the next message of a session, as its device offers them now. */
-import { findAgent } from "@corral/domain/offer/Offer"
 import type { Target } from "@corral/domain/device/Device"
 import type { AgentInstanceId } from "@corral/domain/identity/Ids"
+import { findAgent } from "@corral/domain/offer/Offer"
 import { limitsOfTurn } from "@corral/domain/run/Budget"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { Session } from "@corral/domain/session/Session"
@@ -9,8 +9,8 @@ import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { targetsQuery } from "../api/ProjectsAndTargets.ts"
 import { startModes } from "../start/Offer.ts"
-import type { TurnLimits } from "./LimitFields.tsx"
-import type { MentionPlace } from "./useFoundFiles.ts"
+import type { TurnLimits } from "./TurnLimits.tsx"
+import type { MentionPlace } from "./MentionList.tsx"
 
 /** What the user chose for the next message. Absent parts are those of the session and its agent. */
 export interface MessageChoice {

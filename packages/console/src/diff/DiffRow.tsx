@@ -3,8 +3,7 @@
  * colours.
  */
 import { memo, useMemo, useState } from "react"
-import { Tokens } from "../markdown/Code.tsx"
-import { useHighlighter } from "../markdown/useHighlighter.ts"
+import { Tokens, useHighlighter } from "../markdown/Code.tsx"
 import { visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { markTokens, wordChanges } from "./wordChanges.ts"

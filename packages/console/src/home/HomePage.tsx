@@ -3,8 +3,9 @@
  * steps.
  */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { RunId, SessionId } from "@corral/domain/identity/Ids"
 import { useQuery } from "@tanstack/react-query"
-import { Link } from "@tanstack/react-router"
+import { Link, Navigate } from "@tanstack/react-router"
 import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react"
 import { latestRunsQuery } from "../api/LatestRuns.ts"
 import { pendingCountQuery, pendingInputsQuery, usePending, useWaitingRuns } from "../api/Pending.ts"
@@ -17,28 +18,63 @@ import {
   useTargetName,
   useTargets
 } from "../api/ProjectsAndTargets.ts"
-import { ChangeCounts } from "../board/ChangeCounts.tsx"
-import { RunTime } from "../board/RunTime.tsx"
-import { useRunTail } from "../board/runTail.ts"
+import { ChangeCounts, RunTime, useRunTail } from "../board/RunTail.tsx"
 import { visibleLine } from "../markdown/visible.ts"
-import { WorkLink, useWorkTitle } from "../runs/WorkLink.tsx"
-import type { StartWish } from "../start/Offer.ts"
-import { type StartChoice, useStartChoice } from "../start/useStartChoice.ts"
-import { runStatus } from "../status/SessionStatus.ts"
-import { StatusMark } from "../status/StatusMark.tsx"
+import { useWorkTitle, WorkLink } from "../runs/RunRows.tsx"
+import { type StartChoice, type StartWish, useStartChoice } from "../start/Offer.ts"
+import { runStatus, StatusMark } from "../status/SessionStatus.tsx"
 import { useMessages, usePunctuation } from "../text/Language.tsx"
-import { useOfflineText } from "../thread/offlineText.ts"
+import { useOfflineText } from "../thread/DeviceBanner.tsx"
+import { useErrorSentence } from "../ui/errorSentence.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { Loading } from "../ui/Loading.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { useErrorSentence } from "../ui/errorSentence.ts"
 import { HomeComposer } from "./HomeComposer.tsx"
 import { useLastVisit } from "./LastVisit.ts"
-import { NeedsDecision } from "./NeedsDecision.tsx"
-import { homeRows } from "./homeRows.ts"
 import { homeMessages } from "./messages.ts"
+import { NeedsDecision } from "./NeedsDecision.tsx"
 import "./home.css"
+
+type Run = Pick<HubRun, "createdAt" | "endedAt" | "id" | "sessionId">
+
+/** Rows of the home page: each session once, as the newest of its runs that is to be shown. Pure. */
+export interface HomeRows<A> {
+  /** Sessions in progress that wait for no answer of the user. */
+  readonly working: ReadonlyArray<A>
+  /** Sessions without a run in progress, the last one to end first. */
+  readonly finished: ReadonlyArray<A>
+}
+
+/** A run without a session stands for itself. */
+const workOf = ({ id, sessionId }: Run): string => sessionId ?? id
+
+const newest = <A extends Run>(runs: ReadonlyArray<A>): ReadonlyArray<A> => {
+  const rows = new Map<string, A>()
+  for (const run of runs) {
+    const row = rows.get(workOf(run))
+    if (row === undefined || row.createdAt < run.createdAt) rows.set(workOf(run), run)
+  }
+  return [...rows.values()]
+}
+
+/** `waiting`: runs with an own row for what they wait for. `since`: when the user was here last, in milliseconds. */
+export const homeRows = <A extends Run>(
+  runs: ReadonlyArray<A>,
+  { since, waiting }: { readonly since: number; readonly waiting: ReadonlySet<RunId> }
+): HomeRows<A> => {
+  const waits = new Set(runs.filter(({ id }) => waiting.has(id)).map(workOf))
+  const live = runs.filter(({ endedAt }) => endedAt === undefined)
+  const busy = new Set([...live.map(workOf), ...waits])
+  return {
+    working: newest(live.filter((run) => !waits.has(workOf(run)))),
+    finished: newest(
+      runs.filter(
+        (run) => run.endedAt !== undefined && Date.parse(run.endedAt) > since && !busy.has(workOf(run))
+      )
+    ).toSorted((a, b) => ((a.endedAt ?? "") < (b.endedAt ?? "") ? 1 : -1))
+  }
+}
 
 /** What the link or button of a step shows. Only the next step has one: a new user has one thing to do. */
 interface StepFace {
@@ -275,3 +311,17 @@ export const HomePage = ({ isStart, search }: HomePageProps) => {
     </PageFrame>
   )
 }
+
+/** Initial choice from the URL. */
+export interface StartSearch extends StartWish {
+  readonly sessionId?: string
+}
+
+/** `/start`: the home page's composer with the choices of the URL. With a session, its thread, where the next message is written. */
+export const StartPage = ({ search: { sessionId, ...wish } }: { readonly search: StartSearch }) =>
+  sessionId === undefined ? (
+    <HomePage search={wish} isStart />
+  ) : (
+    // Text from the URL is user input: the Hub validates it.
+    <Navigate to="/sessions/$sessionId" params={{ sessionId: sessionId as SessionId }} replace />
+  )

@@ -3,19 +3,72 @@
  *
  * Guarantees: a retry after a failure continues with the session and the agent that exist.
  */
+import { newIdempotencyKey } from "@corral/client/http/Transport"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import { useCurrentUser } from "../api/CurrentUser.ts"
-import { hubApi, messageLimit } from "../api/Hub.ts"
-import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
+import { hubApi, messageLimit, useIdempotencyKey } from "../api/Hub.ts"
 import type { Draft } from "../composer/Draft.ts"
-import type { TurnLimits } from "../composer/LimitFields.tsx"
-import { draftContent } from "../composer/useSendMessage.ts"
-import type { StartChoice } from "../start/useStartChoice.ts"
+import type { TurnLimits } from "../composer/TurnLimits.tsx"
+import { draftContent } from "../composer/SendMessage.tsx"
+import type { StartChoice } from "../start/Offer.ts"
 import { useMessages } from "../text/Language.tsx"
 import { homeMessages } from "./messages.ts"
-import { StartKeys } from "./StartKeys.ts"
+
+type KeyStorage = Pick<Storage, "getItem" | "removeItem" | "setItem">
+
+/** Steps with several requests: the user has chosen something else before a retry. */
+const MAX_KEYS = 20
+
+const readKeys = (name: string, storage: KeyStorage): ReadonlyArray<readonly [string, string]> => {
+  try {
+    const stored: unknown = JSON.parse(storage.getItem(name) ?? "[]")
+    return Array.isArray(stored)
+      ? stored.filter(
+          (pair) => Array.isArray(pair) && pair.length === 2 && pair.every((each) => typeof each === "string")
+        )
+      : []
+  } catch {
+    return []
+  }
+}
+
+/**
+ * Idempotency keys of the steps that start a session. They survive a reload, so a retry after a failure makes no second session.
+ *
+ * Guarantees: a step with the same request has the same key until the start has succeeded.
+ */
+export class StartKeys {
+  private readonly name: string
+  private readonly storage: KeyStorage
+  private readonly keys: Map<string, string>
+
+  constructor(userId: string, storage: KeyStorage = sessionStorage) {
+    this.name = `corral.starting.${userId}`
+    this.storage = storage
+    this.keys = new Map(readKeys(this.name, storage))
+  }
+
+  /** Headers of one step. */
+  headersOf(step: "agent" | "session", request: unknown): { readonly "idempotency-key": string } {
+    const name = `${step} ${JSON.stringify(request)}`
+    const key = this.keys.get(name) ?? newIdempotencyKey()
+    this.keys.set(name, key)
+    try {
+      this.storage.setItem(this.name, JSON.stringify([...this.keys].slice(-MAX_KEYS)))
+    } catch {
+      // Without storage the keys last as long as the page.
+    }
+    return { "idempotency-key": key }
+  }
+
+  /** The next start makes another session. */
+  clear(): void {
+    this.keys.clear()
+    this.storage.removeItem(this.name)
+  }
+}
 
 export interface StartSettings {
   /** Whether the agent works in its own git worktree. */

@@ -18,7 +18,7 @@ import {
   withText
 } from "./FormDraft.ts"
 import { inputMessages } from "./messages.ts"
-import type { AnswerMutation } from "./useAnswer.ts"
+import type { AnswerMutation } from "./Answer.tsx"
 import "./input.css"
 import "../approval/approval.css"
 

@@ -2,7 +2,7 @@
  * Which keys belong to a text, whether a person is in the middle of one, and the text field below a card of a thread, where arrives what is
  * typed while the card has the focus.
  */
-import { useEffect } from "react"
+import { type KeyboardEvent as ReactKeyboardEvent, useEffect } from "react"
 
 /** The text field of the composer, or of another message form below the card. */
 export const fieldBelow = (card: Element | null): HTMLTextAreaElement | undefined => {
@@ -84,4 +84,9 @@ export const useTextInProgress = (): void => {
       removeEventListener("pointerdown", onPointerDown, { capture: true })
     }
   }, [])
+}
+
+/** Key handler of a button that decides: a text that begins while it has the focus presses it with none of its spaces. */
+export const leaveForText = ({ altKey, ctrlKey, key, metaKey, target }: ReactKeyboardEvent): void => {
+  if (!altKey && !ctrlKey && !metaKey && beginsText(key) && target instanceof HTMLElement) target.blur()
 }

@@ -1,11 +1,31 @@
 /** Code block, highlighted when the highlighter has loaded. Long code is clipped until the user expands it. */
-import { memo } from "react"
+import { memo, useEffect, useState } from "react"
 import { useMessages } from "../text/Language.tsx"
-import type { Token } from "./Highlighter.ts"
 import { Clipped } from "./Clipped.tsx"
-import { useHighlighter } from "./useHighlighter.ts"
+import type * as Highlighter from "./Highlighter.ts"
+import type { Token } from "./Highlighter.ts"
 import { markdownMessages } from "./messages.ts"
 import { visibleText } from "./visible.ts"
+
+let loaded: typeof Highlighter | undefined
+
+/** Returns `undefined` until it has loaded, or if it is not wanted. */
+export const useHighlighter = (wanted: boolean): typeof Highlighter | undefined => {
+  const [highlighter, setHighlighter] = useState(loaded)
+  useEffect(() => {
+    if (!wanted || highlighter !== undefined) return undefined
+    let isUnmounted = false
+    const load = async () => {
+      loaded = await import("./Highlighter.ts")
+      if (!isUnmounted) setHighlighter(loaded)
+    }
+    load().catch(() => undefined)
+    return () => {
+      isUnmounted = true
+    }
+  }, [wanted, highlighter])
+  return wanted ? highlighter : undefined
+}
 
 export const Tokens = ({ tokens }: { readonly tokens: ReadonlyArray<Token> }) => (
   <>

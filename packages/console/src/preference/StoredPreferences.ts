@@ -1,6 +1,7 @@
 /**
  * Preferences of the signed-in user, stored at the Hub: the same in all browsers. A change is shown immediately, and sent for the version that
- * this page has. If another browser was faster, it is made again on the newer document.
+ * this page has. If another browser was faster, it is made again on the newer document. Theme and language have a copy in this browser for the
+ * first paint and the sign-in page. The Hub's value wins; without one, the copy stays.
  *
  * Guarantees: changes of this page are sent one after the other, in their order; a change that fails is not shown.
  */
@@ -8,8 +9,10 @@ import { CorralError } from "@corral/client/http/CorralError"
 import { mergedFields } from "@corral/domain/preference/ChangedPreferences"
 import type { PreferenceChanges, Preferences } from "@corral/domain/preference/Preferences"
 import { notifyManager, queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
-import { useMemo, useSyncExternalStore } from "react"
+import { useEffect, useMemo, useSyncExternalStore } from "react"
 import { hubApi } from "../api/Hub.ts"
+import { type Language, useLanguage } from "../text/Language.tsx"
+import { storeTheme, type Theme, useStoredTheme } from "../ui/Theme.ts"
 
 export const preferencesQuery = queryOptions({
   queryKey: ["preferences"],
@@ -18,7 +21,7 @@ export const preferencesQuery = queryOptions({
 })
 
 /** What changes, from the document as it is. */
-export type PreferenceChange = (stored: Preferences) => PreferenceChanges
+type PreferenceChange = (stored: Preferences) => PreferenceChanges
 
 /** Sends changes for a version of the document. Fails with a conflict, with the document, for another version. */
 export type SendChanges = (changes: PreferenceChanges & { readonly version: number }) => Promise<Preferences>
@@ -97,5 +100,37 @@ export const useChangePreferences = (): ((change: PreferenceChange) => void) => 
   return (change) => {
     setPending([...pending, change])
     mutate(change)
+  }
+}
+
+/** Brings the copies of this browser up to date while mounted. */
+export const useBrowserCopies = (): void => {
+  const { language, theme } = usePreferences() ?? {}
+  const { selectLanguage } = useLanguage()
+  useEffect(() => {
+    if (theme !== undefined) storeTheme(theme)
+  }, [theme])
+  useEffect(() => {
+    if (language !== undefined) selectLanguage(language)
+  }, [language, selectLanguage])
+}
+
+export const useTheme = (): readonly [Theme, (theme: Theme) => void] => {
+  const change = useChangePreferences()
+  return [
+    useStoredTheme(),
+    (theme) => {
+      storeTheme(theme)
+      change(() => ({ theme }))
+    }
+  ]
+}
+
+export const useSelectLanguage = (): ((language: Language) => void) => {
+  const change = useChangePreferences()
+  const { selectLanguage } = useLanguage()
+  return (language) => {
+    selectLanguage(language)
+    change(() => ({ language }))
   }
 }

@@ -5,11 +5,31 @@ import { useNavigate } from "@tanstack/react-router"
 import { hubApi } from "../api/Hub.ts"
 import { isAtLeast } from "../api/ProjectsAndTargets.ts"
 import { useMessages } from "../text/Language.tsx"
-import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
+import { ConfirmDialog } from "../ui/Dialogs.tsx"
 import { Field, type FieldInput, textIn } from "../ui/Field.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { ProjectFields } from "./ProjectFields.tsx"
 import { projectMessages } from "./messages.ts"
+
+/** Form fields of a new or existing project. */
+export const ProjectFields = ({ project }: { readonly project?: Project }) => {
+  const messages = useMessages(projectMessages)
+  return (
+    <>
+      <Field label={messages.name}>
+        <input name="name" required maxLength={200} defaultValue={project?.name} autoComplete="off" />
+      </Field>
+      <Field label={messages.description}>
+        <input name="description" maxLength={4_096} defaultValue={project?.description} autoComplete="off" />
+      </Field>
+      <Field label={messages.visibility}>
+        <select name="visibility" defaultValue={project?.visibility ?? "private"}>
+          <option value="private">{messages.visibilities.private}</option>
+          <option value="internal">{messages.visibilities.internal}</option>
+        </select>
+      </Field>
+    </>
+  )
+}
 
 const approvers: ReadonlyArray<Approvers> = ["member", "admin", "owner"]
 const chatAnswers: ReadonlyArray<ChatAnswers> = ["none", "direct", "all"]

@@ -17,13 +17,13 @@ import {
   useRights,
   useTargetName
 } from "../api/ProjectsAndTargets.ts"
+import { useSessionTitle } from "../api/Sessions.ts"
 import { visibleLine } from "../markdown/visible.ts"
-import { runStatus } from "../status/SessionStatus.ts"
-import { StatusMark } from "../status/StatusMark.tsx"
+import { runStatus, StatusMark } from "../status/SessionStatus.tsx"
 import { useMessages } from "../text/Language.tsx"
+import { useErrorSentence } from "../ui/errorSentence.ts"
 import { ListMore } from "../ui/ListMore.tsx"
 import { Time } from "../ui/Time.tsx"
-import { useErrorSentence } from "../ui/errorSentence.ts"
 import { runsMessages } from "./messages.ts"
 import "./runs.css"
 
@@ -124,3 +124,31 @@ export const RunList = ({ filter, noMatch }: RunListProps) => {
     </>
   )
 }
+
+/** Title of the run's session. The prompt of a later turn can begin with the earlier conversation. */
+export const useWorkTitle = (run: {
+  readonly input: { readonly text: string }
+  readonly sessionId?: HubRun["sessionId"] | undefined
+}): string => {
+  const title = useSessionTitle(run.sessionId)
+  return visibleLine(title ?? promptTitle(run.input.text), 120)
+}
+
+interface Props {
+  readonly runId: HubRun["id"]
+  readonly sessionId: HubRun["sessionId"]
+  readonly className: string
+  readonly children: ReactNode
+}
+
+/** Link to the session of a run, or to the run's page without one, titled like its session. */
+export const WorkLink = ({ children, className, runId, sessionId }: Props) =>
+  sessionId === undefined ? (
+    <Link to="/runs/$runId" params={{ runId }} className={className}>
+      {children}
+    </Link>
+  ) : (
+    <Link to="/sessions/$sessionId" params={{ sessionId }} className={className}>
+      {children}
+    </Link>
+  )

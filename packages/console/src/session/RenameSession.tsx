@@ -3,8 +3,7 @@ import type { SessionItem } from "@corral/domain/session/Session"
 import { useUpdateSession } from "../api/Sessions.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
-import { FormDialog } from "../ui/FormDialog.tsx"
-import { useAction } from "../ui/useAction.ts"
+import { FormDialog, useAction } from "../ui/Dialogs.tsx"
 import { sessionMessages } from "./messages.ts"
 
 interface Props {

@@ -3,9 +3,9 @@
  *
  * Pure. What waits for a person comes before everything but a device that is gone: only its answer continues the work.
  */
-import { findAgent } from "@corral/domain/offer/Offer"
 import type { Target } from "@corral/domain/device/Device"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import { findAgent } from "@corral/domain/offer/Offer"
 import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { Message } from "@corral/domain/session/Message"
 import { heardStatus, type ThreadStatus } from "../thread/ThreadState.tsx"

@@ -1,15 +1,54 @@
 /** Menu of a session in the sidebar: pin, rename, archive. One for all rows. */
 import { Menu } from "@base-ui/react/menu"
+import type { SessionId } from "@corral/domain/identity/Ids"
 import type { SessionItem } from "@corral/domain/session/Session"
-import { useState } from "react"
+import { useMemo, useState } from "react"
+import { accountStorage } from "../api/AccountStorage.ts"
+import { useCurrentUser } from "../api/CurrentUser.ts"
 import { useCanWork } from "../api/ProjectsAndTargets.ts"
 import { useUpdateSession } from "../api/Sessions.ts"
 import { RenameSession } from "../session/RenameSession.tsx"
 import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
+import { useStoredText } from "../ui/StoredText.ts"
 import { sidebarMessages } from "./messages.ts"
-import { usePins } from "./usePins.ts"
 import "./sidebar.css"
+
+/** Older pins are dropped. */
+const MAX_PINS = 30
+
+/** Reads stored ids. A damaged text has none. */
+export const pinsOf = (text: string | null): ReadonlyArray<SessionId> => {
+  try {
+    const ids: unknown = JSON.parse(text ?? "[]")
+    return Array.isArray(ids) ? ids.filter((id): id is SessionId => typeof id === "string") : []
+  } catch {
+    return []
+  }
+}
+
+interface Pins {
+  readonly ids: ReadonlySet<SessionId>
+  readonly toggle: (id: SessionId) => void
+}
+
+/** Pinned sessions of the user, stored in this browser. The last pinned one is first. */
+export const usePins = (): Pins => {
+  const { user } = useCurrentUser()
+  const [text, store] = useStoredText(`corral.pins.${user.id}`, accountStorage)
+  return useMemo(() => {
+    const ids = pinsOf(text)
+    return {
+      ids: new Set(ids),
+      toggle: (id) =>
+        store(
+          JSON.stringify(
+            ids.includes(id) ? ids.filter((each) => each !== id) : [id, ...ids].slice(0, MAX_PINS)
+          )
+        )
+    }
+  }, [store, text])
+}
 
 export interface SessionMenuTarget {
   readonly session: SessionItem

@@ -8,7 +8,7 @@ import { type Range, defaultRangeExtractor, useVirtualizer } from "@tanstack/rea
 import { type ReactNode, memo, useCallback, useEffect, useRef } from "react"
 import type { LoadedSessions } from "../api/Sessions.ts"
 import { visibleLine } from "../markdown/visible.ts"
-import { StatusMark } from "../status/StatusMark.tsx"
+import { StatusMark } from "../status/SessionStatus.tsx"
 import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Time } from "../ui/Time.tsx"

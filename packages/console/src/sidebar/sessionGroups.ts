@@ -4,7 +4,7 @@
  */
 import type { SessionId } from "@corral/domain/identity/Ids"
 import type { SessionItem } from "@corral/domain/session/Session"
-import type { WorkStatus } from "../status/SessionStatus.ts"
+import type { WorkStatus } from "../status/SessionStatus.tsx"
 import type { Language } from "../text/Language.tsx"
 
 interface SessionGroup {

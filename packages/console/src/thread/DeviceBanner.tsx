@@ -1,14 +1,36 @@
 /** Banner of a thread whose device is offline: since when, and what happens to work and messages. */
 import type { DeviceId } from "@corral/domain/identity/Ids"
 import { Link } from "@tanstack/react-router"
-import { useDevice } from "../api/Device.ts"
+import { useDevice } from "../api/ProjectsAndTargets.ts"
 import { visibleLine } from "../markdown/visible.ts"
-import { sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
+import { formatPointInTime } from "../text/Duration.ts"
+import { type Language, sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { uiMessages } from "../ui/messages.ts"
 import { threadMessages } from "./messages.ts"
-import { useOfflineText } from "./offlineText.ts"
 import "./thread.css"
+
+interface OfflineDevice {
+  readonly name: string
+  /** ISO 8601. */
+  readonly lastSeenAt?: string
+}
+
+/** When the device was last heard. Undefined if it never was. */
+export const lastSeenText = (
+  { lastSeenAt }: Pick<OfflineDevice, "lastSeenAt">,
+  language: Language
+): string | undefined =>
+  lastSeenAt === undefined ? undefined : formatPointInTime(new Date(lastSeenAt), new Date(), language)
+
+/** Sentence about a device that is offline: since when it was not heard. */
+export const useOfflineText = (device: OfflineDevice | undefined): string => {
+  const messages = useMessages(threadMessages)
+  const { language } = useLanguage()
+  const name = visibleLine(device?.name ?? "", 60)
+  const time = lastSeenText(device ?? {}, language)
+  return time === undefined ? messages.offline(name) : messages.offlineSince(name, time)
+}
 
 interface DeviceNameProps {
   readonly deviceId: DeviceId

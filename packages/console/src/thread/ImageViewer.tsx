@@ -4,7 +4,10 @@
  * Shows formats without scripts, which a browser decodes safely.
  */
 import { Dialog } from "@base-ui/react/dialog"
-import { type KeyboardEvent, useState } from "react"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import { useQuery } from "@tanstack/react-query"
+import { type KeyboardEvent, useEffect, useState } from "react"
+import { hubApi } from "../api/Hub.ts"
 import { ArtifactLink } from "../review/ArtifactLink.tsx"
 import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
@@ -13,8 +16,41 @@ import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { Time } from "../ui/Time.tsx"
 import { threadMessages } from "./messages.ts"
 import type { RunImage, RunPlace } from "./RunPlace.ts"
-import { useArtifactUrl } from "./useArtifactUrl.ts"
 import "./work.css"
+
+interface ArtifactUrl {
+  /** Undefined while it loads. */
+  readonly url: string | undefined
+  readonly error: Error | null
+}
+
+interface Wanted {
+  readonly runId: HubRun["id"]
+  readonly artifactId: string
+  readonly mediaType: string
+  /** Whether it is read now. */
+  readonly isWanted: boolean
+}
+
+/** Address of an artifact's bytes in this page, with a media type that was checked. It ends with its view. */
+export const useArtifactUrl = ({ artifactId, isWanted, mediaType, runId }: Wanted): ArtifactUrl => {
+  const [url, setUrl] = useState<string>()
+  const { data, error } = useQuery({
+    queryKey: ["artifact-bytes", runId, artifactId],
+    queryFn: async ({ signal }) =>
+      new Response(await hubApi.runs.artifactContent({ params: { id: runId, artifactId }, signal })).blob(),
+    enabled: isWanted,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 60_000
+  })
+  useEffect(() => {
+    if (data === undefined) return undefined
+    const address = URL.createObjectURL(data.slice(0, data.size, mediaType))
+    setUrl(address)
+    return () => URL.revokeObjectURL(address)
+  }, [data, mediaType])
+  return { url, error }
+}
 
 const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"])
 /** A larger one is a link. */

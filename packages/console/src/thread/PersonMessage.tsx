@@ -11,7 +11,7 @@ import { useMessages } from "../text/Language.tsx"
 import { Time } from "../ui/Time.tsx"
 import { threadMessages } from "./messages.ts"
 import { useCurrentUser } from "../api/CurrentUser.ts"
-import { useMemberName } from "../api/MemberName.ts"
+import { useMemberName } from "../api/ProjectsAndTargets.ts"
 import "./thread.css"
 
 /** Name of a person. The text of "you" for the reader. */

@@ -6,16 +6,25 @@
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
-import { type RefObject, useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef } from "react"
-import { useDevice } from "../api/Device.ts"
+import { useQueryClient } from "@tanstack/react-query"
+import {
+  type RefObject,
+  useEffect,
+  useEffectEvent,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useSyncExternalStore
+} from "react"
+import { hubApi } from "../api/Hub.ts"
+import { useDevice } from "../api/ProjectsAndTargets.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { useFollowState } from "./EndFollower.ts"
-import { PersonMessage } from "./PersonMessage.tsx"
-import { repeatedReasons } from "./RepeatedReasons.ts"
-import { Turn, type TurnPanel } from "./Turn.tsx"
-import type { ThreadEntry } from "./Turns.ts"
 import { threadMessages } from "./messages.ts"
+import { PersonMessage } from "./PersonMessage.tsx"
+import { Turn, type TurnPanel } from "./Turn.tsx"
+import { repeatedReasons, type ThreadEntry } from "./Turns.ts"
 import "./thread.css"
 
 /** A thread without messages: who works where once a task is described, or what is missing for that. */
@@ -163,4 +172,35 @@ export const ThreadEntries = (props: ThreadEntriesProps) => {
       </div>
     </>
   )
+}
+
+const onVisibility = (listener: () => void) => {
+  document.addEventListener("visibilitychange", listener)
+  return () => document.removeEventListener("visibilitychange", listener)
+}
+
+interface Props {
+  readonly session: Session
+  /** The newest message of the thread. */
+  readonly newest: Message | undefined
+}
+
+/** Marks a session as read once the end of its thread was seen in a visible window. Shows nothing. */
+export const ReadMarker = ({ newest, session: { id, unread = 0 } }: Props) => {
+  const client = useQueryClient()
+  const { isFollowing } = useFollowState()
+  const isVisible = useSyncExternalStore(onVisibility, () => !document.hidden)
+  const marked = useRef<string>(undefined)
+  const messageId = newest?.id
+  const isSeen = isFollowing && isVisible && unread > 0
+  useEffect(() => {
+    if (!isSeen || messageId === undefined || marked.current === messageId) return
+    marked.current = messageId
+    // A position that could not be stored is stored with the next message.
+    void hubApi.conversations.read({ params: { id }, payload: { messageId } }).then(
+      () => client.invalidateQueries({ queryKey: ["sessions"] }),
+      () => (marked.current = undefined)
+    )
+  }, [client, id, isSeen, messageId])
+  return null
 }

@@ -1,11 +1,24 @@
 /** State of a thread by shape and word, with a clock while an agent works. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import { useEffect, useState } from "react"
 import { type Pending, pendingFor } from "../api/Pending.ts"
 import { useRights } from "../api/ProjectsAndTargets.ts"
-import { useMessages } from "../text/Language.tsx"
-import { Clock } from "./Clock.tsx"
+import { formatDuration } from "../text/Duration.ts"
+import { useLanguage, useMessages } from "../text/Language.tsx"
 import { threadMessages } from "./messages.ts"
 import "./thread.css"
+import "./work.css"
+
+/** Time since a moment, ISO 8601, every second. Only this text renders. */
+export const Clock = ({ since }: { readonly since: string }) => {
+  const { language } = useLanguage()
+  const [now, setNow] = useState(Date.now)
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1_000)
+    return () => clearInterval(timer)
+  }, [])
+  return <span className="clock">{formatDuration(now - Date.parse(since), language)}</span>
+}
 
 export type ThreadStatus =
   | "working"

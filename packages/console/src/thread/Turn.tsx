@@ -18,12 +18,17 @@ import { useFollowState } from "./EndFollower.ts"
 import { FollowedWork, isEnded } from "./FollowedWork.tsx"
 import { PersonMessage } from "./PersonMessage.tsx"
 import { useRunPlace } from "./RunPlace.ts"
-import { TurnFailure, TurnStopped } from "./TurnFailure.tsx"
-import { durationOf, TurnFooter } from "./TurnFooter.tsx"
+import {
+  durationOf,
+  TurnFailure,
+  TurnFooter,
+  TurnStopped,
+  type TurnSummary,
+  useTurnSummary
+} from "./TurnEnd.tsx"
 import { agentOf, type TurnEntry } from "./Turns.ts"
 import { threadMessages } from "./messages.ts"
 import { useSeen } from "./useSeen.ts"
-import { type TurnSummary, useTurnSummary } from "./useTurnSummary.ts"
 import "./thread.css"
 
 export type TurnPanel = "changes" | "log"

@@ -4,10 +4,12 @@
  * Guarantees: each message that reached a run, each text of an agent and each note is in exactly one entry, in the order of the first message of each entry.
  * Does not: contain messages that wait, failed or were withdrawn. Pure.
  */
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { RunId } from "@corral/domain/identity/Ids"
+import { confinementFailure } from "@corral/domain/run/ConfinementText"
 import type { Message } from "@corral/domain/session/Message"
 
-export interface NoteEntry {
+interface NoteEntry {
   readonly kind: "note"
   readonly key: string
   readonly message: Message
@@ -76,3 +78,20 @@ export const agentOf = ({ answer, prompts, texts }: TurnEntry): Message["to"] =>
 /** The turn of a run that has ended. Without a final text, the last one is the answer. */
 export const endedTurn = (turn: TurnEntry): TurnEntry =>
   turn.answer === undefined && turn.texts.length > 0 ? { ...turn, answer: turn.texts.at(-1) } : turn
+
+/** Runs of the turns that are not confined for a reason that an earlier turn of the thread says. */
+export const repeatedReasons = (
+  entries: ReadonlyArray<ThreadEntry>,
+  runs: ReadonlyMap<HubRun["id"], HubRun>
+): ReadonlySet<HubRun["id"]> => {
+  const seen = new Set<string>()
+  const repeated = new Set<HubRun["id"]>()
+  for (const entry of entries) {
+    const run = entry.kind === "turn" ? runs.get(entry.runId) : undefined
+    const reason = run?.confinement && confinementFailure(run.confinement, run.mode)
+    if (run === undefined || reason === undefined) continue
+    if (seen.has(reason)) repeated.add(run.id)
+    else seen.add(reason)
+  }
+  return repeated
+}

@@ -1,7 +1,6 @@
 /** UI text of the thread: its header, its turns and the work in them. */
 import { bilingual } from "../text/Language.tsx"
-import type { ActionKind, ActionState } from "./ActionKind.ts"
-import type { WorkCounts } from "./WorkRow.ts"
+import type { ActionKind, ActionState, WorkCounts } from "./ActionKind.ts"
 
 type Verbs = Readonly<Record<ActionKind, Readonly<Record<"begins" | "doing" | "done", string>>>>
 

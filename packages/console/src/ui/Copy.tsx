@@ -7,7 +7,7 @@ import { useMessages } from "../text/Language.tsx"
 import { Icon } from "./Icon.tsx"
 import { uiMessages } from "./messages.ts"
 
-export const useCopy = (text: string): readonly [copied: boolean, copy: () => void] => {
+const useCopy = (text: string): readonly [copied: boolean, copy: () => void] => {
   const [copied, setCopied] = useState(false)
   useEffect(() => {
     if (!copied) return undefined
@@ -53,5 +53,20 @@ export const CopyLine = ({ text, what }: { readonly text: string; readonly what:
         {copied ? messages.copied : messages.copy}
       </button>
     </div>
+  )
+}
+
+/** `run_…7K2M9Q`: the prefix and the last six characters. */
+export const shortenId = (id: string): string => (id.length <= 14 ? id : `${id.slice(0, 4)}…${id.slice(-6)}`)
+
+/** Shortened id. A click copies the full id. */
+export const ShortId = ({ id }: { readonly id: string }) => {
+  const messages = useMessages(uiMessages)
+  const [copied, copy] = useCopy(id)
+  return (
+    <button type="button" className="short-id" title={id} onClick={copy}>
+      <span className="hidden">{messages.copy} </span>
+      {copied ? messages.copied : shortenId(id)}
+    </button>
   )
 }

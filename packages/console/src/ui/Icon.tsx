@@ -1,4 +1,6 @@
-/** Icons by what they mean here. They are decorative: the text next to them, or the label of their button, names the action. */
+/**
+ * Corral's mark, and icons by what they mean here. Icons are decorative: the text next to them, or the label of their button, names the action.
+ */
 import {
   Archive,
   ArrowDown,
@@ -124,8 +126,17 @@ interface Props {
   readonly size?: number
 }
 
+/** The drawing of an icon. */
 export const Icon = ({ name, size = 16 }: Props) => {
   const Drawing = drawings[name]
   const fill = name === "stop" || name === "pause" || name === "resume" ? "currentColor" : "none"
   return <Drawing className="icon" size={size} strokeWidth={1.75} fill={fill} aria-hidden="true" />
 }
+
+/** Corral's mark. */
+export const Mark = () => (
+  <svg className="mark" viewBox="0 0 32 32" width="28" height="28" aria-hidden="true">
+    <rect width="32" height="32" rx="7" fill="currentColor" />
+    <path d="M7 9v15M16 7v17M25 9v15M5 13h22M5 19h22" className="mark-bars" />
+  </svg>
+)

@@ -1,9 +1,23 @@
 /** Error of the Hub: its message, advice and the request id. */
 import { CorralError } from "@corral/client/http/CorralError"
+import { runtimeRemedyOf } from "@corral/domain/run/RuntimeRemedy"
 import { useMessages } from "../text/Language.tsx"
 import { useErrorSentence } from "./errorSentence.ts"
-import { refusalAdvice } from "./refusalAdvice.ts"
 import { uiMessages } from "./messages.ts"
+
+type Messages = Pick<(typeof uiMessages)["en"], "advice" | "pauseAdvice" | "remedies">
+
+/** What a user can do about a refused request: by the reason of an unavailable runtime or of a refused pause, otherwise by the code. */
+export const refusalAdvice = (
+  { advice, pauseAdvice, remedies }: Messages,
+  refusal: Pick<CorralError, "code" | "details">
+): string | undefined => {
+  const remedy = runtimeRemedyOf(refusal)
+  if (remedy !== undefined) return remedies[remedy]
+  const { code, details } = refusal
+  const pauses = new Map(Object.entries(pauseAdvice))
+  return (code === "conflict" ? pauses.get(String(details["reason"])) : undefined) ?? advice[code]
+}
 
 interface Issue {
   readonly path: string

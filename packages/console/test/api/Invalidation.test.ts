@@ -4,7 +4,7 @@ import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
 import type { DeviceId } from "@corral/domain/identity/Ids"
 import { QueryClient, QueryObserver } from "@tanstack/react-query"
 import { afterEach, beforeEach, vi } from "vitest"
-import { Invalidation } from "../../src/api/Invalidation.ts"
+import { Invalidation } from "../../src/api/ChangeFeed.ts"
 
 const hint: ChangeHint = { kind: "device", id: "device" as DeviceId, state: "offline" }
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { mint } from "@corral/service/Identifiers"
 import * as fc from "fast-check"
-import { oldestFirst } from "../../src/api/OldestFirst.ts"
+import { oldestFirst } from "../../src/api/Pending.ts"
 
 const start = 1_800_000_000_000
 

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { SessionItem } from "@corral/domain/session/Session"
 import * as fc from "fast-check"
-import { type SessionPages, withFirstPage, withNextPage, withSession } from "../../src/api/SessionPages.ts"
+import { type SessionPages, withFirstPage, withNextPage, withSession } from "../../src/api/Sessions.ts"
 
 const PAGE = 4
 

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { sidebarWidthOf } from "../../src/app/SidebarResize.tsx"
+import { sidebarWidthOf } from "../../src/app/Sidebar.tsx"
 
 describe("sidebarWidthOf", () => {
   it("stays within the limits, also for a damaged text", () => {

@@ -1,7 +1,7 @@
 /** Parts of a request that have been on the screen: nothing counts that was not there. */
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { type ScreenSpan, unseenHeight, withSpan } from "../../src/approval/SeenSpans.ts"
+import { type ScreenSpan, unseenHeight, withSpan } from "../../src/approval/useSeenWhole.ts"
 
 const HEIGHT = 400
 const span = fc

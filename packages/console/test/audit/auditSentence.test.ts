@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { AuditRecord } from "@corral/domain/access/Audit"
 import { type AuditAction, auditActionNames } from "@corral/domain/access/AuditAction"
-import { type AuditNames, auditSentence } from "../../src/audit/auditSentence.ts"
+import { type AuditNames, auditSentence } from "../../src/audit/AuditList.tsx"
 import { sentenceText } from "../../src/audit/auditTexts.ts"
 
 const ulid = "01KAAAAAAAAAAAAAAAAAAAAAAA"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Envelope } from "@corral/domain/run/RunEvent"
-import { runTail } from "../../src/board/runTail.ts"
+import { runTail } from "../../src/board/RunTail.tsx"
 
 // The rest of an envelope is not read.
 const event = (type: string, payload: object) => ({ type, payload }) as unknown as Envelope

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { createElement } from "react"
 import { renderToStaticMarkup } from "react-dom/server"
-import { LimitFields, limitsFor, limitsIn } from "../../src/composer/LimitFields.tsx"
+import { LimitFields, limitsFor, limitsIn } from "../../src/composer/TurnLimits.tsx"
 
 const Limits = Schema.Struct({
   budget: Schema.optionalKey(Budget),

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { FileEntry } from "@corral/domain/device/Workspace"
-import { completeMention, mentionAt } from "../../src/composer/Mention.ts"
+import { completeMention, mentionAt } from "../../src/composer/MentionList.tsx"
 
 const entry = (path: string, kind: FileEntry["kind"] = "file"): FileEntry => ({
   path,

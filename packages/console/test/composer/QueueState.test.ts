@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Message, MessageDelivery } from "@corral/domain/session/Message"
-import { queueState } from "../../src/composer/QueueState.ts"
+import { queueState } from "../../src/composer/QueuedMessages.tsx"
 
 const message = (id: string, to: string, state: MessageDelivery["state"], when: "next" | "now" = "next") =>
   // What the state does not depend on is left out.

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { StartKeys } from "../../src/home/StartKeys.ts"
+import { StartKeys } from "../../src/home/useStartSession.ts"
 
 const storage = () => {
   const entries = new Map<string, string>()

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { RunId, SessionId } from "@corral/domain/identity/Ids"
 import * as fc from "fast-check"
-import { homeRows } from "../../src/home/homeRows.ts"
+import { homeRows } from "../../src/home/HomePage.tsx"
 
 const time = (n: number): string => new Date(n * 1_000).toISOString()
 

@@ -1,7 +1,7 @@
 /** Parts of a plan, and the text of comments on them. */
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { commentText, planParts } from "../../src/input/PlanLines.ts"
+import { commentText, planParts } from "../../src/input/Plan.tsx"
 
 const line = fc.constantFrom(
   "",

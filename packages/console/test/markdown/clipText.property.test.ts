@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { clipEnd, clipStart } from "../../src/markdown/clipText.ts"
+import { clipEnd, clipStart } from "../../src/markdown/Clipped.tsx"
 
 const texts = fc
   .array(fc.oneof(fc.constant("\n"), fc.string({ maxLength: 12 }), fc.constant("word ")), { maxLength: 60 })

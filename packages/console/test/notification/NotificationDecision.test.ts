@@ -6,7 +6,7 @@ import {
   type NotificationContext,
   notificationKey,
   withClaim
-} from "../../src/notification/NotificationDecision.ts"
+} from "../../src/notification/Notifications.tsx"
 
 // Only kind, id and state decide.
 const hint = (kind: string, state: string) => ({ kind, id: `${kind}_1`, state }) as unknown as ChangeHint

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { markedPieces, ranked } from "../../src/palette/rank.ts"
+import { markedPieces, ranked } from "../../src/palette/paletteSections.ts"
 
 const titles = (
   query: string,

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { pinsOf } from "../../src/sidebar/usePins.ts"
+import { pinsOf } from "../../src/sidebar/SessionMenu.tsx"
 
 describe("pinsOf", () => {
   it("reads ids, and nothing from a damaged text", () => {

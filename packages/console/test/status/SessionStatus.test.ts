@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { DeviceId, ProjectId, RunId, SessionId } from "@corral/domain/identity/Ids"
-import { type RunFacts, sessionStatuses } from "../../src/status/SessionStatus.ts"
+import { type RunFacts, sessionStatuses } from "../../src/status/SessionStatus.tsx"
 
 const run = (id: string, session: string, state: RunFacts["state"], createdAt = id): RunFacts => ({
   id: id as RunId,

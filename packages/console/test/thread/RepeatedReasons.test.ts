@@ -1,8 +1,7 @@
 /** Turns of a thread that need not say why they are not confined. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { assert, describe, it } from "@effect/vitest"
-import { repeatedReasons } from "../../src/thread/RepeatedReasons.ts"
-import type { ThreadEntry } from "../../src/thread/Turns.ts"
+import { repeatedReasons, type ThreadEntry } from "../../src/thread/Turns.ts"
 
 const NO_BUBBLEWRAP = "bubblewrap is not installed."
 const NO_SOCAT = "socat is not installed."

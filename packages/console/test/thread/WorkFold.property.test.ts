@@ -2,9 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { RunBlock } from "@corral/domain/run/RunBlock"
 import * as fc from "fast-check"
-import { WorkFold } from "../../src/thread/WorkFold.ts"
-import { membersOf, callOf, type WorkPart } from "../../src/thread/WorkPart.ts"
-import { countsOf, rowsOfWork } from "../../src/thread/WorkRow.ts"
+import { callOf, membersOf, WorkFold, type WorkPart } from "../../src/thread/WorkPart.ts"
+import { countsOf, rowsOfWork } from "../../src/thread/ActionKind.ts"
 import { blocksOfRun, laterVersion } from "./blocks.ts"
 
 const bySeq = (a: RunBlock, b: RunBlock): number => a.seq - b.seq

@@ -2,9 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { RunBlock } from "@corral/domain/run/RunBlock"
 import * as fc from "fast-check"
-import { nestedWork, parentCallOf } from "../../src/thread/nestedWork.ts"
-import { WorkFold } from "../../src/thread/WorkFold.ts"
-import type { WorkPart } from "../../src/thread/WorkPart.ts"
+import { nestedWork, parentCallOf, WorkFold, type WorkPart } from "../../src/thread/WorkPart.ts"
 import { blocksOfRun } from "./blocks.ts"
 
 /** Blocks of which some belong to a call, also to calls that do not exist, that come later, or to themselves. */

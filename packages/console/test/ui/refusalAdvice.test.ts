@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { uiMessages } from "../../src/ui/messages.ts"
-import { refusalAdvice } from "../../src/ui/refusalAdvice.ts"
+import { refusalAdvice } from "../../src/ui/RefusalNote.tsx"
 
 const adviceFor = (code: "conflict" | "runtime_unavailable" | "target_offline", details = {}) =>
   (["en", "zh"] as const).map((language) => refusalAdvice(uiMessages[language], { code, details }))

@@ -3,7 +3,7 @@ import { pickSearchParams } from "../../src/ui/searchParams.ts"
 import { promptTitle } from "../../src/runs/RunRows.tsx"
 import { uiLanguageOf } from "../../src/text/Language.tsx"
 import { tabTitle } from "../../src/ui/PageFrame.tsx"
-import { shortenId } from "../../src/ui/ShortId.tsx"
+import { shortenId } from "../../src/ui/Copy.tsx"
 
 describe("pickSearchParams", () => {
   it("returns known names as text and ignores others", () => {

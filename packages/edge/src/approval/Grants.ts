@@ -4,10 +4,10 @@
  * Guarantees: every check reads the disk, so a grant takes effect once it is durable, and ends with its removal.
  * Does not: define coverage (`GrantRules`), or decide whether to ask (`RunPolicy`).
  */
-import { idsOfAgent } from "@corral/domain/offer/Offer"
 import type { Grant, GrantRule } from "@corral/domain/approval/Grant"
 import { NotFound } from "@corral/domain/errors/Failures"
 import type { AgentId, GrantId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { idsOfAgent } from "@corral/domain/offer/Offer"
 import type { Run } from "@corral/domain/run/Run"
 import { Context, Effect, Layer } from "effect"
 import { createHash } from "node:crypto"

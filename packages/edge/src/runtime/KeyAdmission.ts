@@ -1,6 +1,6 @@
 /** Whether a run may start by the setting for the keys of its adapter, and what the run says about it. */
-import { namesSameAgent } from "@corral/domain/offer/Offer"
 import { PermissionDenied, RuntimeUnavailable } from "@corral/domain/errors/Failures"
+import { namesSameAgent } from "@corral/domain/offer/Offer"
 import type { RunConfinement } from "@corral/domain/run/Confinement"
 import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Effect } from "effect"

@@ -4,13 +4,13 @@
  * Runners that come with Corral are the documented command lines with which these tools do one task and exit. None of them asks before it acts. A runner with the same id in the configuration replaces
  * it.
  */
-import { currentAgentId, replacedAdapters } from "@corral/domain/offer/Offer"
 import { makeAcp } from "@corral/adapters/Acp"
 import type { CommandLine } from "@corral/adapters/CommandLine"
 import { makeJsonLines } from "@corral/adapters/JsonMapping"
 import { aiderProject, gooseProject } from "@corral/adapters/ProjectFiles"
 import { makeText } from "@corral/adapters/Text"
 import type { AgentId } from "@corral/domain/identity/Ids"
+import { currentAgentId, replacedAdapters } from "@corral/domain/offer/Offer"
 import type { Runner } from "@corral/domain/run/Agent"
 import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import type { ConfigProblem } from "./ConfigContent.ts"

@@ -4,10 +4,10 @@
  *
  * Does not: call a model. A program that is found and signed in may still fail in a run.
  */
-import { currentAgentId, namesSameAgent } from "@corral/domain/offer/Offer"
 import { InvalidAgentId, RuntimeUnavailable } from "@corral/domain/errors/Failures"
 import type { ConfigReadiness, RuntimeDrift, RuntimeReadiness } from "@corral/domain/http/Health"
 import type { AgentId } from "@corral/domain/identity/Ids"
+import { currentAgentId, namesSameAgent } from "@corral/domain/offer/Offer"
 import type { Agent, Runner } from "@corral/domain/run/Agent"
 import { closesNetwork } from "@corral/domain/run/Confinement"
 import type { AnyRuntimeAdapter, Probe } from "@corral/domain/run/RuntimeAdapter"

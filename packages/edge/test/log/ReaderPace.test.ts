@@ -3,7 +3,7 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import { READER_WINDOW, ReaderWindow, SLOW_AFTER_MS } from "@corral/service/stream/ReaderWindow"
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { BatchFollowers, ReaderPace } from "../../src/log/BatchFollowers.ts"
+import { BatchFollowers, ReaderPace } from "../../src/log/EdgeEventLog.ts"
 import type { StoredBatch } from "../../src/log/StoredBatch.ts"
 
 const runId = "run_1" as RunId

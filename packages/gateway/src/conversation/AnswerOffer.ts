@@ -12,10 +12,14 @@ import { InputCardStore } from "../following/RequestCardStore.ts"
 import { textQuestion } from "../following/QuestionForm.ts"
 import { Hub, type HubFailed } from "../hub/Hub.ts"
 import type { MessageRef, NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import { showChoice } from "./OfflineQuestion.ts"
-import { ChatSessions } from "./ChatSessions.ts"
-import { type ChatMessage, type ConversationKey, Conversations, threadKeyOf } from "./Conversations.ts"
-import { postpone } from "./PendingMessages.ts"
+import { postpone, showChoice } from "./PendingMessages.ts"
+import {
+  type ChatMessage,
+  ChatSessions,
+  type ConversationKey,
+  Conversations,
+  threadKeyOf
+} from "./Conversations.ts"
 
 type Failed = HubFailed | NotSent | PlatformUnavailable | SqlError.SqlError
 

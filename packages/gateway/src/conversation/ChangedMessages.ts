@@ -10,11 +10,8 @@ import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import * as phrases from "../answer/Phrases.ts"
 import { sendKey } from "../answer/Responder.ts"
-import { isInChat } from "../following/RequestCardStore.ts"
-import { type Follow, followedOf } from "../following/FollowRow.ts"
-import { Follows } from "../following/Follows.ts"
-import { HandlerFailed, handlerFailureOf } from "../handling/Handler.ts"
-import { eventKeyOf } from "../handling/Stamp.ts"
+import { type Follow, followedOf, Follows, isInChat } from "../following/Follows.ts"
+import { eventKeyOf, HandlerFailed, handlerFailureOf } from "../handling/Handler.ts"
 import { Hub, HubRefused } from "../hub/Hub.ts"
 import {
   type ChatPlatform,

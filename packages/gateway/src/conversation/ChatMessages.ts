@@ -11,12 +11,17 @@ import type { MessageFollower } from "../following/MessageFollower.ts"
 import type { Follows } from "../following/Follows.ts"
 import type { Hub, HubFailed } from "../hub/Hub.ts"
 import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import { type ChatSession, ChatSessions } from "./ChatSessions.ts"
-import { type ChatMessage, type ConversationKey, Conversations, threadKeyOf } from "./Conversations.ts"
+import {
+  type ChatMessage,
+  type ChatSession,
+  ChatSessions,
+  type ConversationKey,
+  Conversations,
+  threadKeyOf
+} from "./Conversations.ts"
 import { agentAt, mayWriteIn, readSession } from "./HubSessions.ts"
 import { LocationPicker, WorkLocations, locationName, onlyLocation } from "./WorkLocations.ts"
-import type { OfflineQuestion } from "./OfflineQuestion.ts"
-import { discard, postpone, sendOrAsk, sendPending } from "./PendingMessages.ts"
+import { discard, type OfflineQuestion, postpone, sendOrAsk, sendPending } from "./PendingMessages.ts"
 import * as phrases from "../answer/Phrases.ts"
 import type { Responder } from "../answer/Responder.ts"
 

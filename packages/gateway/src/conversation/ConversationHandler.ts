@@ -9,18 +9,18 @@ import { Context, Effect, Layer } from "effect"
 import {
   type Handler,
   type HandlerFailed,
+  handlerFailureOf,
   type ServiceFailed,
-  handlerFailureOf
+  stampEvent
 } from "../handling/Handler.ts"
 import { Hub } from "../hub/Hub.ts"
-import { UserNames } from "../store/UserNames.ts"
+import { UserNames } from "../following/UserNames.ts"
 import { type Inbound, Platforms } from "../platform/ChatPlatform.ts"
-import { AccountLinks } from "../linking/AccountLinks.ts"
+import { AccountLinks, UnlinkedAnswers, type UnlinkedVerdict } from "../linking/AccountLinks.ts"
 import { AnswerOffer } from "./AnswerOffer.ts"
 import { ChatCommands } from "./ChatCommands.ts"
 import { ChatMessages } from "./ChatMessages.ts"
 import { ClickHandler } from "./ClickHandler.ts"
-import { stampEvent } from "../handling/Stamp.ts"
 import { KeptMessages } from "../linking/KeptMessages.ts"
 import * as phrases from "../answer/Phrases.ts"
 import {
@@ -31,7 +31,6 @@ import {
   storedResponder
 } from "../answer/Responder.ts"
 import { SessionCommands } from "./SessionCommands.ts"
-import { UnlinkedAnswers, type UnlinkedVerdict } from "../linking/UnlinkedAnswers.ts"
 import { type Command, parseCommand } from "./Command.ts"
 import * as linkPhrases from "../linking/LinkPhrases.ts"
 import { type ConversationKey, conversationKey } from "./Conversations.ts"

@@ -1,15 +1,16 @@
 /**
- * Conversations: one account in one chat or thread, with the location of its new sessions, and the messages that wait for a choice of the
- * account. A conversation is deleted after a month without a message, a waiting message after a day.
+ * Conversations: one account in one chat or thread, with the location of its new sessions, and the messages that wait for a choice of the account; and
+ * the session of each direct chat and thread, for all accounts that write there. A conversation is deleted after a month without a message, a waiting
+ * message after a day. A thread that was quiet for half a year starts a new session.
  *
- * Does not: name the session. All accounts of a thread share it (`ChatSessions`).
+ * Does not: check permissions. The Hub does, for each message.
  */
 import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
-import { InputRequestId } from "@corral/domain/identity/Ids"
+import { AgentInstanceId, InputRequestId, ProjectId, SessionId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { WorkLocation } from "../button/ButtonActions.ts"
-import { ChatKey } from "../following/RequestCardStore.ts"
+import { ChatKey } from "../following/Follows.ts"
 import type { MessageChange } from "../platform/ChatPlatform.ts"
 import { queryRow, queryRows, timedStore } from "../store/RowQueries.ts"
 
@@ -39,7 +40,7 @@ export interface ConversationKey {
   readonly chatId: string
 }
 
-export interface Conversation {
+interface Conversation {
   readonly place?: WorkLocation | undefined
   /** Oldest first. */
   readonly pending?: ReadonlyArray<ChatMessage> | undefined
@@ -61,7 +62,7 @@ export const threadKeyOf = ({ key }: Pick<ConversationKey, "key">): string => {
 }
 
 /** Column of JSON that decodes as absent if an earlier release wrote another shape. */
-export const lenientColumn = <S extends Schema.Codec<unknown, unknown>>(schema: S) =>
+const lenientColumn = <S extends Schema.Codec<unknown, unknown>>(schema: S) =>
   Schema.NullOr(Schema.fromJsonString(schema)).pipe(
     Schema.catchDecoding(() => Effect.succeed(Option.some(null)))
   )
@@ -79,6 +80,7 @@ const encodeRow = Schema.encodeSync(ConversationRow)
 
 const DAY_MS = 86_400_000
 
+/** Conversations of accounts. Does not name the session: all accounts of a thread share it (`ChatSessions`). */
 export class Conversations extends Context.Service<
   Conversations,
   {
@@ -144,6 +146,99 @@ export class Conversations extends Context.Service<
             { discard: true }
           )
         ).pipe(Effect.withSpan("Conversations.deleteOld"))
+      })
+    })
+  )
+}
+
+interface SessionOfChat {
+  readonly id: SessionId
+  readonly projectId: ProjectId
+}
+
+export interface ChatSession {
+  /** Absent until the first message, and after `/new`. */
+  readonly session?: SessionOfChat | undefined
+  /** The agent that was chosen here; otherwise the session's default receives messages. */
+  readonly agent?: AgentInstanceId | undefined
+  readonly place?: WorkLocation | undefined
+}
+
+const ChatSessionRow = Schema.Struct({
+  session_id: Schema.NullOr(SessionId),
+  project_id: Schema.NullOr(ProjectId),
+  agent_instance_id: Schema.NullOr(AgentInstanceId),
+  place: lenientColumn(WorkLocation)
+})
+
+const encodeSessionRow = Schema.encodeSync(ChatSessionRow)
+
+const rowOf = ({ agent, place, session }: ChatSession): typeof ChatSessionRow.Encoded =>
+  encodeSessionRow({
+    session_id: session?.id ?? null,
+    project_id: session?.projectId ?? null,
+    agent_instance_id: agent ?? null,
+    place: place ?? null
+  })
+
+const chatSessionOf = (row: typeof ChatSessionRow.Type): ChatSession => ({
+  session:
+    row.session_id === null || row.project_id === null
+      ? undefined
+      : { id: row.session_id, projectId: row.project_id },
+  agent: row.agent_instance_id ?? undefined,
+  place: row.place ?? undefined
+})
+
+const LIFETIME_MS = 180 * 86_400_000
+
+/** Session of each direct chat and thread, with the location of its agent. */
+export class ChatSessions extends Context.Service<
+  ChatSessions,
+  {
+    /** The session of a thread; an empty one if none is stored. */
+    readonly get: (key: string) => Effect.Effect<ChatSession, SqlError.SqlError>
+    readonly set: (key: string, session: ChatSession) => Effect.Effect<void, SqlError.SqlError>
+    /** Sets the session if the thread has none, and returns the session of the thread. */
+    readonly claim: (key: string, session: ChatSession) => Effect.Effect<ChatSession, SqlError.SqlError>
+    /** Notes that the session is in use. */
+    readonly touch: (key: string) => Effect.Effect<void, SqlError.SqlError>
+    readonly deleteOld: Effect.Effect<void, SqlError.SqlError>
+  }
+>()("corral/gateway/ChatSessions") {
+  static readonly layer = Layer.effect(
+    ChatSessions,
+    Effect.gen(function* () {
+      const { at, sql } = yield* timedStore
+      const find = queryRow({
+        Request: Schema.String,
+        Result: ChatSessionRow,
+        execute: (key) => sql`
+          SELECT session_id, project_id, agent_instance_id, place FROM chat_sessions WHERE key = ${key}`
+      })
+      const get = Effect.fn("Conversations.get")(function* (key: string) {
+        const row = yield* find(key)
+        return row === undefined ? {} : chatSessionOf(row)
+      })
+      const upsert = (key: string, session: ChatSession) => sql`
+        INSERT INTO chat_sessions ${sql.insert({ key, ...rowOf(session), updated_at: at() })}
+        ON CONFLICT (key) DO UPDATE SET session_id = EXCLUDED.session_id, project_id = EXCLUDED.project_id,
+          agent_instance_id = EXCLUDED.agent_instance_id, place = EXCLUDED.place, updated_at = EXCLUDED.updated_at`
+      return ChatSessions.of({
+        get,
+        set: Effect.fn("Conversations.set")(function* (key, session) {
+          yield* upsert(key, session)
+        }),
+        claim: Effect.fn("Conversations.claim")(function* (key, session) {
+          yield* sql`${upsert(key, session)} WHERE chat_sessions.session_id IS NULL`
+          return yield* get(key)
+        }),
+        touch: Effect.fn("Conversations.touch")(function* (key) {
+          yield* sql`UPDATE chat_sessions SET updated_at = ${at()} WHERE key = ${key}`
+        }),
+        deleteOld: Effect.suspend(
+          () => sql`DELETE FROM chat_sessions WHERE updated_at < ${at(-LIFETIME_MS)}`
+        ).pipe(Effect.asVoid, Effect.withSpan("Conversations.deleteOld"))
       })
     })
   )

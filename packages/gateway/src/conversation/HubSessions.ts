@@ -1,8 +1,8 @@
 /**
  * Calls to the Hub for the session of a chat. The idempotency keys follow from the event, so a retry of an event repeats no step.
  */
-import { namesSameAgent } from "@corral/domain/offer/Offer"
 import type { AgentInstanceId, MessageId, ProjectId, SessionId } from "@corral/domain/identity/Ids"
+import { namesSameAgent } from "@corral/domain/offer/Offer"
 import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { Session } from "@corral/domain/session/Session"
 import { Effect } from "effect"

@@ -4,13 +4,17 @@ import type { Session } from "@corral/domain/session/Session"
 import { parseLimits, typedLimits } from "@corral/domain/run/LimitText"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
-import { Follows } from "../following/Follows.ts"
-import { followedOf } from "../following/FollowRow.ts"
+import { followedOf, Follows } from "../following/Follows.ts"
 import { Hub, type HubFailed, HubRefused } from "../hub/Hub.ts"
 import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { ChatMessages } from "./ChatMessages.ts"
-import { type ChatSession, ChatSessions } from "./ChatSessions.ts"
-import { type ConversationKey, Conversations, threadKeyOf } from "./Conversations.ts"
+import {
+  type ChatSession,
+  ChatSessions,
+  type ConversationKey,
+  Conversations,
+  threadKeyOf
+} from "./Conversations.ts"
 import { agentAt, readSession, recipientOf, stopMessage } from "./HubSessions.ts"
 import { LocationPicker, WorkLocations, locationName } from "./WorkLocations.ts"
 import * as phrases from "../answer/Phrases.ts"

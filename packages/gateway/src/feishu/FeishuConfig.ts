@@ -9,8 +9,7 @@ import {
   switchSetting
 } from "@corral/service/settings/Setting"
 import { Secret, TextList, oneOf } from "@corral/service/settings/SettingSchemas"
-import { ApiOrigin } from "../platform/ApiOrigin.ts"
-import { PlatformId } from "../platform/ChatPlatform.ts"
+import { ApiOrigin, PlatformId } from "../platform/ChatPlatform.ts"
 
 // Settings of a bot on Feishu or Lark.
 

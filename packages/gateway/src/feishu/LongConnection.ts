@@ -15,8 +15,7 @@ import {
 } from "../platform/ChatPlatform.ts"
 import { FeishuEnvelope, inboundKindOf, inboundOf, makeOriginCheck } from "./Events.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
-import { responseCodeOf } from "./FeishuApi.ts"
-import { type LarkModule, loadLark, makeHttpClient, silentLogger } from "./Sdk.ts"
+import { type LarkModule, loadLark, makeHttpClient, responseCodeOf, silentLogger } from "./FeishuApi.ts"
 
 // One session of the platform's WebSocket library: a connection that the library restores until it gives up.
 

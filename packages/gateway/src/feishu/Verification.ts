@@ -7,8 +7,13 @@
  */
 import { Option, Redacted, Schema } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
-import type { InboundKind, PlatformRequest, Verification } from "../platform/ChatPlatform.ts"
-import { decodeUtf8, parseJson } from "../platform/JsonBytes.ts"
+import {
+  decodeUtf8,
+  type InboundKind,
+  parseJson,
+  type PlatformRequest,
+  type Verification
+} from "../platform/ChatPlatform.ts"
 import { isSameSecret } from "@corral/service/SecretComparison"
 import {
   Encrypted,

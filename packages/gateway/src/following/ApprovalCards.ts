@@ -9,7 +9,7 @@ import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { ButtonActions } from "../button/ButtonActions.ts"
 import { Hub } from "../hub/Hub.ts"
-import type { UserNames } from "../store/UserNames.ts"
+import { nameOfUser, type UserNames } from "./UserNames.ts"
 import { type NotSent, type PlatformUnavailable, Platforms } from "../platform/ChatPlatform.ts"
 import {
   pendingCard,
@@ -19,9 +19,7 @@ import {
   toResolution
 } from "./ApprovalCard.ts"
 import { ApprovalCardStore } from "./RequestCardStore.ts"
-import type { Follow } from "./FollowRow.ts"
-import { Follows } from "./Follows.ts"
-import { nameOfUser } from "./MemberNames.ts"
+import { type Follow, Follows } from "./Follows.ts"
 import { sendRequestCard } from "./NewCard.ts"
 
 type Failed = SqlError.SqlError | NotSent | PlatformUnavailable

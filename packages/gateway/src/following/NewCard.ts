@@ -15,7 +15,7 @@ import {
   Platforms
 } from "../platform/ChatPlatform.ts"
 import { ButtonActions } from "../button/ButtonActions.ts"
-import type { Follow } from "./FollowRow.ts"
+import type { Follow } from "./Follows.ts"
 import type { RequestCard, RequestCardStore } from "./RequestCardStore.ts"
 
 // Sending of the card of a request that needs a person.

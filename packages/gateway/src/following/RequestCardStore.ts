@@ -4,25 +4,12 @@
  */
 import { ApprovalId, InputRequestId, type SessionId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Schema } from "effect"
-import type { SqlClient, SqlError } from "effect/sql"
+import type { SqlError } from "effect/sql"
 import { type TimedStore, queryRow, queryRows, timedStore } from "../store/RowQueries.ts"
-import { FollowId } from "./FollowRow.ts"
+import { ChatKey, FollowId, isInChat } from "./Follows.ts"
 import { ApprovalState } from "@corral/domain/approval/Approval"
 import { ApprovalSummary, type ResolvedState } from "./ApprovalCard.ts"
 import { InputKind, InputState, type ResolvedInputState } from "@corral/domain/input/InputRequest"
-
-// A chat of one bot, as a condition on rows.
-
-export const ChatKey = Schema.Struct({
-  platform: Schema.String,
-  app: Schema.String,
-  tenant: Schema.String,
-  chatId: Schema.String
-})
-export type ChatKey = typeof ChatKey.Type
-
-export const isInChat = (sql: SqlClient.SqlClient, { app, chatId, platform, tenant }: ChatKey) =>
-  sql`platform = ${platform} AND app = ${app} AND tenant = ${tenant} AND chat_id = ${chatId}`
 
 // Stored cards of questions, forms and plans: the message of each, and whether it is open.
 

@@ -12,8 +12,7 @@ import { Platforms } from "../platform/ChatPlatform.ts"
 import { answerText } from "./AnswerText.ts"
 import type { ChatAnswers } from "@corral/domain/project/Project"
 import { Hub } from "../hub/Hub.ts"
-import type { Follow } from "./FollowRow.ts"
-import { Follows } from "./Follows.ts"
+import { type Follow, Follows } from "./Follows.ts"
 import type { TaskProgress } from "./TaskProgress.ts"
 
 // State of one followed message while this Gateway follows it. A change of the progress requests an update of the card.

@@ -2,9 +2,12 @@
  * Handler of normalized events, and failures of services as its failures: whether a retry may help. It may be called again for a handled event,
  * which has the same `event.key`.
  */
-import type { IntegrationEvent } from "@corral/domain/chat/Integration"
+import type { IntegrationDraft, IntegrationEvent } from "@corral/domain/chat/Integration"
+import { encodeUlid, type EventId } from "@corral/domain/identity/Ids"
+import { PAYLOAD_VERSION } from "@corral/domain/run/RunEvent"
 import { Data, type Effect } from "effect"
 import type { SqlError } from "effect/sql"
+import { createHash } from "node:crypto"
 import type { HubFailed } from "../hub/Hub.ts"
 import type { Inbound, NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 
@@ -40,4 +43,26 @@ export const handlerFailureOf = (error: HandlerFailed | ServiceFailed): HandlerF
         retryAfterMs: error.retryAfterMs
       })
   }
+}
+
+/** The idempotency key of an event. */
+export const eventKeyOf = ({ platform, upstreamId }: Pick<Inbound, "platform" | "upstreamId">): string =>
+  `${platform}:${upstreamId}`
+
+/**
+ * Event from a draft. The id and the key are derived from the platform's id, so every attempt has the same. `seq` is the position of the event in its
+ * chat.
+ */
+export const stampEvent = (draft: IntegrationDraft, inbound: Inbound, seq: number): IntegrationEvent => {
+  const { app, platform, receivedAt, upstreamId } = inbound
+  const hash = createHash("sha256").update(`${platform} ${app} ${upstreamId}`).digest()
+  return {
+    id: `evt_${encodeUlid(receivedAt, hash.subarray(0, 10))}` as EventId,
+    seq,
+    type: draft.type,
+    key: eventKeyOf(inbound),
+    createdAt: new Date(receivedAt).toISOString(),
+    payload: { v: PAYLOAD_VERSION, ...draft.payload }
+    // The draft ties its payload to its type; TypeScript does not follow the union through the spread.
+  } as IntegrationEvent
 }

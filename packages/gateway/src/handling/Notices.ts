@@ -7,7 +7,7 @@ import { Effect, Layer, Schema } from "effect"
 import { inboundOfRow, InboxRow } from "../inbox/SenderQueues.ts"
 import type { Inbound, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { type TimedStore, queryRows, timedStore } from "../store/RowQueries.ts"
-import { eventKeyOf } from "./Stamp.ts"
+import { eventKeyOf } from "./Handler.ts"
 
 /** Sends a notice. A notice that the platform refuses permanently counts as sent. */
 export type SendNotice = (inbound: Inbound) => Effect.Effect<void, PlatformUnavailable>

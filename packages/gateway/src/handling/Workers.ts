@@ -12,9 +12,34 @@ import { randomUUID } from "node:crypto"
 import { gatewayMetrics } from "../GatewayMetrics.ts"
 import { type ClaimedEvent, SenderQueues } from "../inbox/SenderQueues.ts"
 import type { ChatPlatform, Inbound, NotUnderstood, PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import type { Handler, HandlerFailed } from "./Handler.ts"
-import { deadlineOf, nextAttempt, PATIENCE_MS } from "./RetryPolicy.ts"
-import { eventKeyOf, stampEvent } from "./Stamp.ts"
+import { eventKeyOf, type Handler, type HandlerFailed, stampEvent } from "./Handler.ts"
+
+/** Time between the first failure and the notice. */
+export const PATIENCE_MS = 120_000
+const FIRST_DELAY_MS = 1_000
+const MAX_DELAY_MS = 30_000
+
+/**
+ * Time after which an event that began now is not retried. The limit starts with the first failure since the sender's last success: an event that
+ * waited behind a failing one has waited too.
+ */
+export const deadlineOf = (
+  { failingSince, inbound }: Pick<ClaimedEvent, "failingSince" | "inbound">,
+  beganAt: number,
+  patienceMs = PATIENCE_MS
+): number => (failingSince === undefined ? beganAt : Math.max(failingSince, inbound.receivedAt)) + patienceMs
+
+/** Time of the next attempt; undefined if there is none. The last attempt is at the deadline. */
+export const nextAttempt = (
+  failures: number,
+  now: number,
+  deadline: number,
+  retryAfterMs = 0
+): number | undefined => {
+  if (now >= deadline || now + retryAfterMs > deadline) return undefined
+  const delay = Math.min(FIRST_DELAY_MS * 2 ** failures, MAX_DELAY_MS)
+  return Math.min(now + Math.max(delay, retryAfterMs), deadline)
+}
 
 export interface WorkOptions {
   readonly handler: Handler

@@ -13,7 +13,7 @@ import { Clock, Effect, Exit, Fiber } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { gatewayMetrics } from "../GatewayMetrics.ts"
 import { PendingAnswers } from "../handling/PendingAnswers.ts"
-import { eventKeyOf } from "../handling/Stamp.ts"
+import { eventKeyOf } from "../handling/Handler.ts"
 import { Inbox } from "../inbox/Inbox.ts"
 import type {
   ChatPlatform,

@@ -1,6 +1,6 @@
 /**
  * Interface of a chat platform: verification and normalization of its events, and calls to its API. A value, one per bot; `Platforms` has the
- * bots of a Gateway. Also what its events have in common, and the ids that it assigns.
+ * bots of a Gateway. Also what platforms have in common: their events, the ids that they assign, the JSON that they send, and the origin of their API.
  *
  * Guarantees: `verify` receives untrusted requests and never throws. A message that is sent twice, because a response was lost, has the same
  * `key` both times.
@@ -8,6 +8,9 @@
  * Does not: store events. An accepted event is stored before it is acknowledged.
  */
 import type { IntegrationDraft } from "@corral/domain/chat/Integration"
+import { isTooDeep } from "@corral/domain/text/Depth"
+import { isLoopback } from "@corral/service/Addresses"
+import { textMatching } from "@corral/service/settings/SettingSchemas"
 import { Context, Data, type Effect, Layer, Schema, type Scope } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
 import type { Card, FormValues, LocalizedText } from "./Card.ts"
@@ -139,6 +142,7 @@ export interface PlatformUser {
 /** Stores an event durably. After a failure, the event must not be acknowledged, so that the platform sends it again. */
 export type StoreInbound = (inbound: Inbound) => Effect.Effect<void, PlatformUnavailable>
 
+/** A chat platform, with one bot. */
 export interface ChatPlatform {
   /** Name in paths: `/integrations/<id>/events`. */
   readonly id: string
@@ -215,4 +219,37 @@ export class Platforms extends Context.Service<
         }
       })
     })
+}
+
+/** Origin of a platform's API: https, or http on loopback, without a path. */
+export const ApiOrigin = textMatching(
+  "an https origin, or an http one on loopback, without a path",
+  (text) => {
+    const url = URL.parse(text)
+    return (
+      url?.origin === text &&
+      (url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname)))
+    )
+  }
+)
+
+const decoder = new TextDecoder("utf-8", { fatal: true })
+
+/** Text of UTF-8 bytes; undefined for invalid bytes. */
+export const decodeUtf8 = (bytes: Uint8Array): string | undefined => {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** Value of a JSON text; undefined if the text is invalid or nests too deep. */
+export const parseJson = (text: string | undefined): unknown => {
+  try {
+    const value: unknown = text === undefined ? undefined : JSON.parse(text)
+    return isTooDeep(value) ? undefined : value
+  } catch {
+    return undefined
+  }
 }

@@ -1,10 +1,15 @@
-/** Chat platform that redacts secrets in every outgoing text. Addresses and ids are unchanged. */
+/**
+ * What holds for the calls to every chat platform: they are counted, secrets in outgoing texts are redacted, and they pause when the platform asks for it
+ * with `Retry-After`. Addresses and ids are unchanged.
+ *
+ * Guarantees: until the pause is over, no call with the same key reaches the platform: it fails with the time that is left. Does not: wait.
+ */
 import { Redaction } from "@corral/redaction/Redaction"
-import type { Card, CardButton, CardField, LocalizedText } from "./Card.ts"
-import type { ChatPlatform, MessageContent, NotSent, PlatformUnavailable } from "./ChatPlatform.ts"
 import type { Metrics } from "@corral/service/telemetry/Metrics"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { gatewayMetrics } from "../GatewayMetrics.ts"
+import type { Card, CardButton, CardField, LocalizedText } from "./Card.ts"
+import { type ChatPlatform, type MessageContent, type NotSent, PlatformUnavailable } from "./ChatPlatform.ts"
 
 // Chat platform whose outbound calls are counted, by call and outcome.
 
@@ -79,4 +84,38 @@ export const redactCalls = (platform: ChatPlatform): ChatPlatform => {
       ? {}
       : { sendEphemeral: (inbound, text) => sendEphemeral(inbound, redaction.text(text)) })
   }
+}
+
+/** A longer pause is cut: the platform may have sent nonsense, and it can ask again. */
+const MAX_PAUSE_MS = 3_600_000
+const MAX_KEYS = 10_000
+
+/** Milliseconds of a `Retry-After` in seconds; `undefined` for a missing or invalid one. */
+export const retryAfterMsOf = (seconds: unknown): number | undefined => {
+  const value = typeof seconds === "string" && /^\d{1,9}$/.test(seconds) ? Number(seconds) : seconds
+  return typeof value === "number" && value > 0 ? Math.min(value * 1_000, MAX_PAUSE_MS) : undefined
+}
+
+export const makeRateHold = () => {
+  /** When the pause of a key is over. */
+  const until = new Map<string, number>()
+  return (key: string) =>
+    <A, R>(call: Effect.Effect<A, NotSent | PlatformUnavailable, R>) =>
+      Effect.gen(function* () {
+        const left = (until.get(key) ?? 0) - (yield* Clock.currentTimeMillis)
+        if (left > 0)
+          return yield* new PlatformUnavailable({
+            message: "The platform limited the rate of calls.",
+            retryAfterMs: left
+          })
+        until.delete(key)
+        return yield* Effect.tapError(call, (error) =>
+          Effect.map(Clock.currentTimeMillis, (now) => {
+            if (error._tag !== "PlatformUnavailable" || error.retryAfterMs === undefined) return
+            const [oldest] = until.keys()
+            if (until.size >= MAX_KEYS && oldest !== undefined) until.delete(oldest)
+            until.set(key, now + error.retryAfterMs)
+          })
+        )
+      })
 }

@@ -25,11 +25,10 @@ import {
   PlatformId,
   PlatformUnavailable
 } from "../platform/ChatPlatform.ts"
-import { makeRateHold, retryAfterMsOf } from "../platform/RateHold.ts"
+import { makeRateHold, retryAfterMsOf } from "../platform/PlatformCalls.ts"
 import { SECTION_MAX, toBlocks } from "./Blocks.ts"
-import { slackChangeOf } from "./Changes.ts"
+import { normalizeSlackEvent, slackChangeOf, slackFormValues } from "./Normalization.ts"
 import { escapeMarkup } from "./Markup.ts"
-import { normalizeSlackEvent, slackFormValues } from "./Normalization.ts"
 import { BlockActions } from "./Payload.ts"
 import type { SlackConfig } from "./SlackConfig.ts"
 import { makeSlackVerifier } from "./Verification.ts"

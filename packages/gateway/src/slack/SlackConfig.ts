@@ -18,7 +18,7 @@ import {
   redactedSetting,
   textMatching
 } from "@corral/service/settings/SettingSchemas"
-import { ApiOrigin } from "../platform/ApiOrigin.ts"
+import { ApiOrigin } from "../platform/ChatPlatform.ts"
 
 // Settings of a bot on Slack.
 

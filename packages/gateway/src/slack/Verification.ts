@@ -7,12 +7,13 @@
 import { Option, Redacted, Schema } from "effect"
 import { createHash, createHmac } from "node:crypto"
 import {
+  decodeUtf8,
   type Inbound,
+  parseJson,
   PlatformId,
   type PlatformRequest,
   type Verification
 } from "../platform/ChatPlatform.ts"
-import { decodeUtf8, parseJson } from "../platform/JsonBytes.ts"
 import {
   BlockActions,
   EventCallback,
@@ -21,7 +22,7 @@ import {
   SlackUrlVerification,
   cardRefOf
 } from "./Payload.ts"
-import { slackChange } from "./Changes.ts"
+import { slackChange } from "./Normalization.ts"
 import type { SlackConfig } from "./SlackConfig.ts"
 import type { IncomingHttpHeaders } from "node:http"
 import { isSameSecret } from "@corral/service/SecretComparison"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Inbound } from "../../src/platform/ChatPlatform.ts"
-import { deadlineOf, nextAttempt, PATIENCE_MS } from "../../src/handling/RetryPolicy.ts"
+import { deadlineOf, nextAttempt, PATIENCE_MS } from "../../src/handling/Workers.ts"
 
 const now = 1_000_000
 const deadline = now + PATIENCE_MS

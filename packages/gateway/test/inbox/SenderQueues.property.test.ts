@@ -9,7 +9,7 @@ import * as fc from "fast-check"
 import { dropDatabase, makeDatabase, sharedServer } from "@corral/testing/postgres/SharedPostgres"
 import { effort } from "@corral/testing/time/Effort"
 import { GatewayConfig, gatewayDefaults } from "../../src/GatewayConfig.ts"
-import { deadlineOf, nextAttempt, PATIENCE_MS } from "../../src/handling/RetryPolicy.ts"
+import { deadlineOf, nextAttempt, PATIENCE_MS } from "../../src/handling/Workers.ts"
 import { Inbox } from "../../src/inbox/Inbox.ts"
 import {
   CARD_WAIT_MS,

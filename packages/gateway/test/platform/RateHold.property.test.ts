@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import * as fc from "fast-check"
 import { PlatformUnavailable } from "../../src/platform/ChatPlatform.ts"
-import { makeRateHold, retryAfterMsOf } from "../../src/platform/RateHold.ts"
+import { makeRateHold, retryAfterMsOf } from "../../src/platform/PlatformCalls.ts"
 
 const step = fc.record({
   key: fc.constantFrom("a", "b"),

@@ -1,6 +1,6 @@
 import { deleted, edited, SLACK_BOT } from "@corral/testing/gateway/FakeSlack"
 import { assert, describe, it } from "@effect/vitest"
-import { slackChange, slackChangeOf } from "../../src/slack/Changes.ts"
+import { slackChange, slackChangeOf } from "../../src/slack/Normalization.ts"
 
 const TS = "1790000000.000100"
 const mentioned = `<@${SLACK_BOT}> `

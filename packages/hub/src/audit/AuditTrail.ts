@@ -12,7 +12,7 @@ import type { UserId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Option, Schema, Semaphore, Stream } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { decodeSeq, limitTo, type Position } from "../store/ListPage.ts"
-import { AUDIT_PARTS, GENESIS_HASH, auditRecordHash } from "./AuditChain.ts"
+import { AUDIT_PARTS, GENESIS_HASH, auditRecordHash } from "./Audit.ts"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"
 
 // Codec of the tables `audit`, `audit_heads` and `audit_parts`.

@@ -14,14 +14,23 @@ import {
   roleRefusal
 } from "@corral/domain/access/Authorization"
 import { PermissionDenied, UnauthorizedTarget } from "@corral/domain/errors/Failures"
-import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import type { ApprovalId, DeviceId, InputRequestId, ProjectId, SessionId } from "@corral/domain/identity/Ids"
-import type { InputKind } from "@corral/domain/input/InputRequest"
-import type { ProjectRole } from "@corral/domain/project/Project"
 import type { CurrentRequestId } from "@corral/domain/http/RequestContext"
+import { CurrentPrincipal, type Principal } from "@corral/domain/hub-api/SessionAuthority"
+import type {
+  ApprovalId,
+  DeviceId,
+  InputRequestId,
+  ProjectId,
+  SessionId,
+  UserId
+} from "@corral/domain/identity/Ids"
+import type { InputKind } from "@corral/domain/input/InputRequest"
+import { ProjectRole } from "@corral/domain/project/Project"
+import { RunMode } from "@corral/domain/run/Run"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
+import { PlannedSql } from "../store/Database.ts"
 import {
   auditDenial,
   findDecisionPolicy,
@@ -31,8 +40,22 @@ import {
   type ProjectProof,
   proveRole
 } from "./ProjectProof.ts"
-import { PlannedSql } from "../store/PlannedSql.ts"
-import { routableDeviceConditions } from "./Routable.ts"
+
+const roles = ProjectRole.literals.filter((role) => roleRefusal("task.create", role) === undefined)
+
+/**
+ * Devices that a user may route to: the user's own, and devices shared with a project where the user's role allows tasks. Two conditions on `devices`
+ * that exclude each other. Does not check whether a device is revoked. The shared devices are collected first, so that a list never scans devices of
+ * other users.
+ */
+export const routableDeviceConditions = (sql: SqlClient.SqlClient, userId: UserId) => ({
+  owned: sql`devices.owner_id = ${userId}`,
+  shared: sql`
+    devices.owner_id <> ${userId} AND devices.id = ANY (ARRAY(
+      SELECT s.device_id FROM project_members m JOIN device_shares s ON s.project_id = m.project_id
+      WHERE m.user_id = ${userId} AND ${sql.in("m.role", roles)}
+    ))`
+})
 
 /** The caller comes from the request. */
 type Caller = CurrentPrincipal | CurrentRequestId
@@ -167,3 +190,20 @@ const refusalUnder =
     const { approvers, is_own, own_requests: ownRequests } = policy
     return decisionRefusal({ approvers, ownRequests }, role, is_own)
   }
+
+/** Modes that a chat account may request. Wider modes need a client that shows the actions of the agent. */
+const chatModes = RunMode.literals.slice(0, RunMode.literals.indexOf("ask") + 1)
+
+export const requireChatMode = ({ kind }: Principal, mode: RunMode): Effect.Effect<void, PermissionDenied> =>
+  kind !== "chat" || chatModes.includes(mode)
+    ? Effect.void
+    : Effect.fail(
+        new PermissionDenied({
+          message: "Messages from a chat run at most in the mode ask.",
+          details: { mode, modes: chatModes }
+        })
+      )
+
+/** The mode, or the widest one that the caller may request where the mode is wider. */
+export const narrowedMode = ({ kind }: Principal, mode: RunMode): RunMode =>
+  kind === "chat" && !chatModes.includes(mode) ? "ask" : mode

@@ -1,7 +1,6 @@
 /**
  * Admission of a new message: who receives it and when, and whether its author may send it. The statements run in the caller's transaction.
  */
-import { findAgent } from "@corral/domain/offer/Offer"
 import { type Proof, roleRefusal } from "@corral/domain/access/Authorization"
 import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
 import type { Principal } from "@corral/domain/hub-api/SessionAuthority"
@@ -12,6 +11,7 @@ import {
   type SessionId,
   type UserId
 } from "@corral/domain/identity/Ids"
+import { findAgent } from "@corral/domain/offer/Offer"
 import { hasSameLimits, limitsOfTurn, type RunLimits } from "@corral/domain/run/Budget"
 import { CreateRun, MAX_PROMPT_BYTES, type RunMode } from "@corral/domain/run/Run"
 import type { CreateMessage } from "@corral/domain/session/Message"
@@ -21,13 +21,12 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { findAttachmentRefusal, takeUploads } from "../attachment/MessageAttachments.ts"
 import { Audit } from "../audit/Audit.ts"
-import { narrowedMode, requireChatMode } from "../authority/ChatMode.ts"
+import { narrowedMode, requireChatMode } from "../authority/HubAuthority.ts"
 import type { ProjectProof } from "../authority/ProjectProof.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
 import { validationFailure } from "../run/OfferRefusal.ts"
-import { noteColumns, type UserMessageRow } from "../session/MessageStore.ts"
-import { insertMessage } from "../session/MessageWrites.ts"
+import { insertMessage, noteColumns, type UserMessageRow } from "../session/MessageStore.ts"
 import { findSessionAgent, type SessionAgentRow } from "../session/SessionAgentStore.ts"
 import { limitColumnsOf, limitsIn } from "../session/TurnLimits.ts"
 import { isRunOf, lockActiveSession, titleSession } from "../session/SessionTable.ts"

@@ -5,7 +5,6 @@
  * Guarantees: an agent has one task at a time, and so have agents that share a place, also with several Hubs: the transaction holds
  * the lock of the place. The task's id derives from the message and its attempt, so a message has at most one task per attempt.
  */
-import { findAgent } from "@corral/domain/offer/Offer"
 import { prove, roleRefusal } from "@corral/domain/access/Authorization"
 import type {
   PermissionDenied,
@@ -22,6 +21,7 @@ import {
   type TaskId,
   type UserId
 } from "@corral/domain/identity/Ids"
+import { findAgent } from "@corral/domain/offer/Offer"
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { DeliveryContext } from "@corral/domain/session/Message"
 import { SessionState } from "@corral/domain/session/Session"
@@ -32,8 +32,14 @@ import { attachmentsOfRun, findAttachmentRefusal } from "../attachment/MessageAt
 import type { Audit } from "../audit/Audit.ts"
 import { memberRoleRows } from "../authority/ProjectProof.ts"
 import type { Targets } from "../edges/Targets.ts"
-import { MESSAGE_COLUMNS, type UserMessageRow, userMessageRows } from "../session/MessageStore.ts"
-import { changeMessage, holdMessages, withdrawUndelivered } from "../session/MessageWrites.ts"
+import {
+  changeMessage,
+  holdMessages,
+  MESSAGE_COLUMNS,
+  type UserMessageRow,
+  userMessageRows,
+  withdrawUndelivered
+} from "../session/MessageStore.ts"
 import { findSessionAgent, type SessionAgentRow, sharedPlaceOf } from "../session/SessionAgentStore.ts"
 import { limitsIn } from "../session/TurnLimits.ts"
 import { derivedId } from "../store/DerivedId.ts"

@@ -11,12 +11,17 @@ import type { CreateMessage, Message, UpdateMessage } from "@corral/domain/sessi
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { lockProject } from "../project/ProjectRow.ts"
-import { MESSAGE_COLUMNS, messageOf, type UserMessageRow, userMessageRows } from "../session/MessageStore.ts"
-import { changeMessage } from "../session/MessageWrites.ts"
+import {
+  changeMessage,
+  MESSAGE_COLUMNS,
+  messageOf,
+  type UserMessageRow,
+  userMessageRows
+} from "../session/MessageStore.ts"
 import { agentInstanceOf, findSessionAgent } from "../session/SessionAgentStore.ts"
 import { limitColumnsOf, limitsIn, storedBudget } from "../session/TurnLimits.ts"
 import { lockActiveSession } from "../session/SessionTable.ts"
-import { announced } from "../store/Notice.ts"
+import { announced } from "../store/Notices.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
 import { MessageSending, type Sender, authorOf } from "./MessageSending.ts"
 

@@ -1,7 +1,12 @@
-/** Codec of the table `devices`. Also a device's verified link, offer and presence, which are columns of it. */
+/** Codec of the table `devices`. Also a device's verified link, offer and presence, which are columns of it, and an agent of its last offer. */
 import { type Device, DeviceKind, type DeviceState, Target } from "@corral/domain/device/Device"
-import { DeviceId, ProjectId, UserId } from "@corral/domain/identity/Ids"
-import { Schema, Struct } from "effect"
+import { Conflict, SchemaValidationFailed } from "@corral/domain/errors/Failures"
+import { type AgentId, DeviceId, ProjectId, UserId } from "@corral/domain/identity/Ids"
+import { findAgent } from "@corral/domain/offer/Offer"
+import type { Agent } from "@corral/domain/run/Agent"
+import { type Budget, uncountedLimits, uncountedMessage } from "@corral/domain/run/Budget"
+import { Effect, Schema, Struct } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
 import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
 
 export interface DeviceLink {
@@ -27,7 +32,7 @@ export interface DeviceOffer extends Pick<Target, "workspaces" | "agents"> {
 
 // Presence of a device, by its lease. A revoked device never comes back.
 
-export interface Lease {
+interface Lease {
   readonly revoked_at: Date | null
   readonly lease_until: Date | null
 }
@@ -146,3 +151,31 @@ export const deviceOf = (row: typeof DeviceRow.Type, now: number): Device => ({
   ...(row.last_seen_at === null ? {} : { lastSeenAt: row.last_seen_at.toISOString() }),
   createdAt: row.created_at.toISOString()
 })
+
+const agentRows = storedRows("devices", Schema.Struct({ agents: Schema.NullOr(offerColumns.agents) }))
+
+/** `undefined` if the device does not offer it. */
+export const findOfferedAgent = (
+  sql: SqlClient.SqlClient,
+  targetId: DeviceId,
+  agentId: AgentId
+): Effect.Effect<Agent | undefined, SqlError.SqlError> =>
+  Effect.map(agentRows.first(sql`SELECT agents FROM devices WHERE id = ${targetId}`), (row) =>
+    findAgent(row?.agents ?? undefined, agentId)
+  )
+
+/** `undefined` if the agent can have the budget. Early versions of the Edge do not say what their agents count. */
+export const findBudgetRefusal = (
+  { counts, label }: Pick<Agent, "counts" | "label">,
+  budget: Budget | undefined
+): Conflict | SchemaValidationFailed | undefined => {
+  const [limit] = uncountedLimits(budget, counts ?? [])
+  if (limit === undefined) return undefined
+  const issue = { path: `budget.${limit}`, message: uncountedMessage(label, limit) }
+  return counts === undefined
+    ? new Conflict({
+        message: "The Edge of this device is too old to limit tokens or turns. Update it.",
+        details: { reason: "edge_outdated" }
+      })
+    : new SchemaValidationFailed({ details: { issues: [issue] } })
+}

@@ -9,7 +9,7 @@ import type { DeviceState, Target } from "@corral/domain/device/Device"
 import type { ProjectId, UserId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { routableDeviceConditions } from "../authority/Routable.ts"
+import { routableDeviceConditions } from "../authority/HubAuthority.ts"
 import { limitTo } from "../store/ListPage.ts"
 import { TARGET_COLUMNS, type TargetRow, deviceStateOf, targetRows } from "./DeviceRow.ts"
 

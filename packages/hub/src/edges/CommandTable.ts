@@ -8,7 +8,7 @@ import { CommandId, CommandOutcome, EdgeCommand } from "@corral/domain/link/Edge
 import { Effect, Result, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { DeviceLink } from "../device/DeviceRow.ts"
-import { announced, notify } from "../store/Notice.ts"
+import { announced, notify } from "../store/Notices.ts"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"
 import { type CommandRequest, OUTCOME_UNKNOWN_MESSAGE } from "./CommandRequest.ts"
 

@@ -16,7 +16,7 @@ import { hubMetrics } from "../HubMetrics.ts"
 import type { DeviceLink } from "../device/DeviceRow.ts"
 import { Gathered } from "../store/Gathered.ts"
 import { Notices } from "../store/Notices.ts"
-import { PlannedSql } from "../store/PlannedSql.ts"
+import { PlannedSql } from "../store/Database.ts"
 import { doSharedWork } from "../store/SharedWork.ts"
 import {
   type CommandRequest,

@@ -5,7 +5,6 @@
  * and not answered.
  * Does not check permissions; callers hold them already.
  */
-import { findAgent } from "@corral/domain/offer/Offer"
 import type { Approval } from "@corral/domain/approval/Approval"
 import type { OpenedPreview } from "@corral/domain/device/Preview"
 import type { FileEntry, FilePreview, FoundFiles } from "@corral/domain/device/Workspace"
@@ -28,13 +27,14 @@ import {
   type CommandSuccess,
   INPUTS_FEATURE
 } from "@corral/domain/link/EdgeCommand"
+import { findAgent } from "@corral/domain/offer/Offer"
 import type { Artifact } from "@corral/domain/run/Artifact"
 import type { Preset } from "@corral/domain/run/Preset"
 import type { CreateRun, Run } from "@corral/domain/run/Run"
 import { finishRefusal, pauseRefusal } from "@corral/domain/run/RunRefusals"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
-import { findBudgetRefusal } from "../device/OfferedAgent.ts"
+import { findBudgetRefusal } from "../device/DeviceRow.ts"
 import { findOfferRefusal, type OfferRefusal } from "../run/OfferRefusal.ts"
 import { type CommandRequest, inputCommandId, presetCommandId, startCommandId } from "./CommandRequest.ts"
 import { CommandRoute, type Routed } from "./CommandRoute.ts"

@@ -7,7 +7,7 @@ import type { DeviceId, ProjectId, UserId, WorkspaceId } from "@corral/domain/id
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { type DeviceOffer, lastSeenRows, offerRows } from "../device/DeviceRow.ts"
-import { PlannedSql } from "../store/PlannedSql.ts"
+import { PlannedSql } from "../store/Database.ts"
 
 export interface KnownTarget {
   readonly id: DeviceId

@@ -1,11 +1,12 @@
 /** `/client/approvals`: approvals and their decisions. The Edge determines which decision was first. */
-import { HubApi } from "@corral/domain/hub-api/HubApi"
-import type { Decision, DecisionOrigin } from "@corral/domain/approval/Approval"
 import type { DecisionDetails } from "@corral/domain/access/Audit"
+import { type Decision, type DecisionOrigin, ORIGIN_HEADER } from "@corral/domain/approval/Approval"
+import { inputChanges } from "@corral/domain/approval/InputEdit"
 import { ApprovalAlreadyResolved, ApprovalExpired, PermissionDenied } from "@corral/domain/errors/Failures"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { type DecideHubApproval, HubApproval } from "@corral/domain/hub-api/HubRun"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import { inputChanges } from "@corral/domain/approval/InputEdit"
+import type { PrincipalKind } from "@corral/domain/identity/User"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { markReplayed } from "@corral/service/http/IdempotentRequest"
 import { Effect } from "effect"
@@ -13,13 +14,29 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Approvals } from "../approval/Approvals.ts"
 import { Audit } from "../audit/Audit.ts"
 import { HubAuthority } from "../authority/HubAuthority.ts"
-import { HubIdempotency } from "../HubIdempotency.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
-import { completingCommands, keyedWrite } from "./KeyedWrite.ts"
-import { decisionOriginOf } from "./DecisionOrigins.ts"
-import { withErrorObjects } from "./ErrorObjects.ts"
-import { requireRoute } from "./HubRequest.ts"
+import { HubIdempotency } from "../HubIdempotency.ts"
+import { completingCommands, keyedWrite, requireRoute, withErrorObjects } from "./Handlers.ts"
+
+/** An API key neither decides nor answers. */
+const originOfKind: Readonly<Record<PrincipalKind, DecisionOrigin>> = {
+  web: "console",
+  desktop: "editor",
+  cli: "terminal",
+  key: "terminal",
+  chat: "chat"
+}
+
+/**
+ * Client of a decision or an answer: an editor that says so, otherwise by the kind of the caller's credential. Each person who is signed in can use an
+ * editor. Keys and chats cannot.
+ */
+export const decisionOriginOf = (
+  kind: PrincipalKind,
+  { [ORIGIN_HEADER]: origin }: { readonly [ORIGIN_HEADER]?: "terminal" | "editor" | undefined }
+): DecisionOrigin =>
+  origin === "editor" && kind !== "chat" && kind !== "key" ? "editor" : originOfKind[kind]
 
 export const approvalEndpoints = HttpApiBuilder.group(
   HubApi,

@@ -10,7 +10,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { AuditTrail } from "../audit/AuditTrail.ts"
 import { HubAuthority } from "../authority/HubAuthority.ts"
 import { decodePosition, encodePosition } from "../store/ListPage.ts"
-import { withErrorObjects } from "./ErrorObjects.ts"
+import { withErrorObjects } from "./Handlers.ts"
 
 export const auditEndpoints = HttpApiBuilder.group(
   HubApi,

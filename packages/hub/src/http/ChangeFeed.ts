@@ -9,7 +9,7 @@ import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { ChangeFeed, ChangeReader } from "../live/ChangeFeed.ts"
 import { StreamAuthority } from "../live/StreamAuthority.ts"
-import { withErrorObjects } from "./ErrorObjects.ts"
+import { withErrorObjects } from "./Handlers.ts"
 
 export const changeFeedEndpoints = HttpApiBuilder.group(
   HubApi,

@@ -9,8 +9,8 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
 import { ChatBindings } from "../chat/ChatBindings.ts"
 import { ChatLinks } from "../chat/ChatLinks.ts"
-import { withErrorObjects } from "./ErrorObjects.ts"
-import { credentialOf, recentSignIn } from "./RequestCredential.ts"
+import { withErrorObjects } from "./Handlers.ts"
+import { credentialOf, recentSignIn } from "./Callers.ts"
 import { linkCookie } from "./SessionCookies.ts"
 
 export const chatBindingEndpoints = HttpApiBuilder.group(

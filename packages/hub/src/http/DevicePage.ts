@@ -8,7 +8,7 @@ import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { hubPage, hubPageHeaders } from "../page/HubPage.ts"
 import { cookieScopeOf } from "./SessionCookies.ts"
-import { PublicUrl } from "./PublicUrl.ts"
+import { PublicUrl } from "./Handlers.ts"
 
 const body = `<h1 id="title"></h1>
 <form id="ask" hidden>

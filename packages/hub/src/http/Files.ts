@@ -11,8 +11,7 @@ import { HubAuthority } from "../authority/HubAuthority.ts"
 import { WorkspaceLinks } from "../project/WorkspaceLinks.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
-import { withErrorObjects } from "./ErrorObjects.ts"
-import { pageAfter, requireRoute } from "./HubRequest.ts"
+import { pageAfter, requireRoute, withErrorObjects } from "./Handlers.ts"
 
 export const fileEndpoints = HttpApiBuilder.group(
   HubApi,

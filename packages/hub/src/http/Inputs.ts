@@ -15,16 +15,19 @@ import { markReplayed } from "@corral/service/http/IdempotentRequest"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
-import { requireChatMode } from "../authority/ChatMode.ts"
-import { HubAuthority } from "../authority/HubAuthority.ts"
+import { HubAuthority, requireChatMode } from "../authority/HubAuthority.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
 import { HubIdempotency } from "../HubIdempotency.ts"
 import { Inputs } from "../input/Inputs.ts"
-import { completingCommands, keyedWrite } from "./KeyedWrite.ts"
-import { decisionOriginOf } from "./DecisionOrigins.ts"
-import { withErrorObjects } from "./ErrorObjects.ts"
-import { type HubRequest, requireRoute } from "./HubRequest.ts"
+import {
+  completingCommands,
+  type HubRequest,
+  keyedWrite,
+  requireRoute,
+  withErrorObjects
+} from "./Handlers.ts"
+import { decisionOriginOf } from "./Approvals.ts"
 
 export const inputEndpoints = HttpApiBuilder.group(
   HubApi,

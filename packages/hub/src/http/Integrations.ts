@@ -7,15 +7,13 @@ import { issuesOf } from "@corral/domain/errors/ValidationIssues"
 import { Effect, Result, Schema } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
-import { ChatBindingUpdates } from "../chat/BindingUpdates.ts"
-import { ChatBindings, accountNotBound } from "../chat/ChatBindings.ts"
+import { accountNotBound, ChatBindings, ChatBindingUpdates } from "../chat/ChatBindings.ts"
 import { ChatLinks, GATEWAY_ACTOR } from "../chat/ChatLinks.ts"
 import { chatNameOf } from "../chat/ChatName.ts"
 import { UserPreferences } from "../preference/UserPreferences.ts"
 import { Users } from "../signin/Users.ts"
-import { withErrorObjects } from "./ErrorObjects.ts"
+import { PublicUrl, withErrorObjects } from "./Handlers.ts"
 import { LINK_PAGE } from "./LinkPage.ts"
-import { PublicUrl } from "./PublicUrl.ts"
 
 export const integrationEndpoints = HttpApiBuilder.group(
   HubApi,

@@ -13,8 +13,8 @@ import { ChatLinks } from "../chat/ChatLinks.ts"
 import { hubPage, hubPageHeaders } from "../page/HubPage.ts"
 import { SignInStore } from "../signin/SignInStore.ts"
 import { cookieScopeOf, linkCookie, sessionCookies } from "./SessionCookies.ts"
-import { PublicUrl } from "./PublicUrl.ts"
-import { credentialOf } from "./RequestCredential.ts"
+import { PublicUrl } from "./Handlers.ts"
+import { credentialOf } from "./Callers.ts"
 
 interface Names {
   /** Path of the Hub, before the paths of its contract; empty at the root of its origin. */

@@ -4,7 +4,7 @@ import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { UserPreferences } from "../preference/UserPreferences.ts"
-import { withErrorObjects } from "./ErrorObjects.ts"
+import { withErrorObjects } from "./Handlers.ts"
 
 export const preferenceEndpoints = HttpApiBuilder.group(
   HubApi,

@@ -12,9 +12,7 @@ import { projectPosition, Projects } from "../project/Projects.ts"
 import { type PlacedLink, WorkspaceLinks, linkOf } from "../project/WorkspaceLinks.ts"
 import { Users } from "../signin/Users.ts"
 import { decodePosition } from "../store/ListPage.ts"
-import { withErrorObjects } from "./ErrorObjects.ts"
-import type { HubRequest } from "./HubRequest.ts"
-import { keyedWrite } from "./KeyedWrite.ts"
+import { type HubRequest, keyedWrite, withErrorObjects } from "./Handlers.ts"
 
 const projectHandlers = Effect.gen(function* () {
   const audit = yield* Audit

@@ -19,10 +19,10 @@ import { HttpApiBuilder } from "effect/http-api"
 import { SqlClient } from "effect/sql"
 import { HubCredentials } from "../signin/HubCredentials.ts"
 import { IdentityProvider } from "../signin/IdentityProvider.ts"
-import { CommitTime } from "../store/CommitTime.ts"
+import { CommitTime } from "../store/StoreMetrics.ts"
 import { endedRunStates } from "../store/StateLists.ts"
 import { storedRows } from "../store/StoredRows.ts"
-import { credentialOf } from "./RequestCredential.ts"
+import { credentialOf } from "./Callers.ts"
 
 export interface HubReadiness {
   readonly isReady: boolean

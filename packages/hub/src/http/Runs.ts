@@ -1,5 +1,7 @@
 /** `/client/runs`: the mirrored runs and their logs; cancel, pause, resume, finish, input, diff, artifacts and previews go to the Edge. */
-import { Conflict, RunNotCancellable } from "@corral/domain/errors/Failures"
+import type { RoleAction } from "@corral/domain/access/Authorization"
+import type { FileDiff } from "@corral/domain/edge-api/Diff"
+import { Conflict, PermissionDenied, RunNotCancellable } from "@corral/domain/errors/Failures"
 import { startAfter } from "@corral/domain/http/EventStream"
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
@@ -8,7 +10,9 @@ import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import type { ProjectId, RunId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
 import { isTerminal } from "@corral/domain/run/RunEnd"
-import { finishRefusal, pauseRefusal } from "@corral/domain/run/RunRefusals"
+import { finishRefusal } from "@corral/domain/run/RunRefusals"
+import { pauseRefusal } from "@corral/domain/run/RunRefusals"
+import { attachmentHeaders } from "@corral/service/http/Attachment"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { markReplayed } from "@corral/service/http/IdempotentRequest"
 import { gapToConflict } from "@corral/service/stream/LogSource"
@@ -19,26 +23,103 @@ import {
   serverSentEvents
 } from "@corral/service/stream/ServerSentEvents"
 import { Deferred, Effect, Exit, Stream } from "effect"
-import { HttpServerRequest } from "effect/http"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { HubIdempotency } from "../HubIdempotency.ts"
 import { Approvals } from "../approval/Approvals.ts"
-import { Audit } from "../audit/Audit.ts"
-import type { AuditedAction } from "../audit/AuditChain.ts"
-import { requireChatMode } from "../authority/ChatMode.ts"
-import { HubAuthority } from "../authority/HubAuthority.ts"
+import { Audit, type AuditedAction } from "../audit/Audit.ts"
+import { HubAuthority, requireChatMode } from "../authority/HubAuthority.ts"
+import { ArtifactContents, type RelayedArtifact } from "../edges/ArtifactContents.ts"
 import { isOutcomeUnknown } from "../edges/CommandRoute.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
-import { type HubLogs, hubRunSource, type HubSubscription, StreamAuthority } from "../live/StreamAuthority.ts"
+import { HubIdempotency } from "../HubIdempotency.ts"
 import { RunFeeds } from "../live/RunFeeds.ts"
+import { type HubLogs, hubRunSource, type HubSubscription, StreamAuthority } from "../live/StreamAuthority.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { RunRequesters } from "../run/RunRequesters.ts"
 import { Runs } from "../run/Runs.ts"
-import { completingCommands } from "./KeyedWrite.ts"
-import { withErrorObjects } from "./ErrorObjects.ts"
-import { type HubRequest, requireRoute } from "./HubRequest.ts"
-import { runContentHandlers, runPlaces } from "./RunContents.ts"
+import { HubCredentials } from "../signin/HubCredentials.ts"
+import { completingCommands, type HubRequest, pageAfter, requireRoute, withErrorObjects } from "./Handlers.ts"
+
+// Place of the run of a request, and the proof that the caller may take the action there.
+
+/** Finds the place of a run. A run that the caller may not see is indistinguishable from one that does not exist. */
+const runPlaces = Effect.gen(function* () {
+  const authority = yield* HubAuthority
+  const runs = yield* Runs
+  return Effect.fnUntraced(function* <A extends RoleAction>(action: A, id: RunId) {
+    const place = (yield* runs.locate(id)) ?? (yield* new PermissionDenied())
+    return { id, ...place, proof: yield* authority.inProject(action, place.projectId, id) }
+  })
+})
+
+const byPath = ({ path }: FileDiff): string => path
+
+const mediaType = /^[a-z0-9][a-z0-9.+-]{0,63}\/[a-z0-9][a-z0-9.+-]{0,63}(; ?charset=[a-z0-9-]{1,32})?$/i
+
+const contentResponse = ({ artifact, bytes }: RelayedArtifact): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.stream(bytes, {
+    // Reported by a device: only a media type may reach the header.
+    contentType: mediaType.test(artifact.mediaType) ? artifact.mediaType : "application/octet-stream",
+    contentLength: artifact.size,
+    headers: attachmentHeaders(artifact)
+  })
+
+const runContentHandlers = Effect.gen(function* () {
+  const admitted = yield* runPlaces
+  const contents = yield* ArtifactContents
+  const credentials = yield* HubCredentials
+  const router = yield* EdgeRouter
+  const targets = yield* Targets
+
+  return {
+    diff: Effect.fnUntraced(function* ({
+      params: { id: runId },
+      query: { cursor, limit }
+    }: HubRequest<"runs", "diff">) {
+      const { userId } = yield* CurrentPrincipal
+      const run = yield* admitted("project.read", runId)
+      const diff = yield* router.readDiff(run.targetId, { runId }).pipe(requireRoute(targets, run))
+      const page = yield* pageOf(
+        { filter: `diff of ${runId}`, principal: userId, cursor, limit },
+        byPath,
+        (after, limit) => Effect.succeed(pageAfter(diff.items, byPath, after, limit))
+      )
+      return { ...diff, ...page }
+    }, withErrorObjects),
+
+    artifacts: Effect.fnUntraced(function* ({
+      params: { id: runId },
+      query: { cursor, limit }
+    }: HubRequest<"runs", "artifacts">) {
+      const { userId } = yield* CurrentPrincipal
+      const run = yield* admitted("project.read", runId)
+      const artifacts = yield* router.listArtifacts(run.targetId, { runId }).pipe(requireRoute(targets, run))
+      return yield* pageOf(
+        { filter: `artifacts of ${runId}`, principal: userId, cursor, limit },
+        idPosition,
+        (after, limit) => Effect.succeed(pageAfter(artifacts, idPosition, after, limit))
+      )
+    }, withErrorObjects),
+
+    artifactContent: Effect.fnUntraced(function* ({
+      params: { artifactId, id }
+    }: HubRequest<"runs", "artifactContent">) {
+      const principal = yield* CurrentPrincipal
+      const run = yield* admitted("project.read", id)
+      const opened = contents.open(run, artifactId, credentials.isValid(principal))
+      return contentResponse(yield* opened.pipe(requireRoute(targets, run)))
+    }, withErrorObjects),
+
+    openPreview: Effect.fnUntraced(function* ({
+      params: { id: runId, previewId }
+    }: HubRequest<"runs", "openPreview">) {
+      // A preview reaches a program on the device: more than reading.
+      const run = yield* admitted("task.create", runId)
+      return yield* router.openPreview(run.targetId, { runId, previewId }).pipe(requireRoute(targets, run))
+    }, withErrorObjects)
+  }
+})
 
 /** Reads of the mirror. */
 const mirrorHandlers = Effect.gen(function* () {

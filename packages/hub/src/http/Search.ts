@@ -7,7 +7,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { HubAuthority } from "../authority/HubAuthority.ts"
 import { Search, searchPosition } from "../search/Search.ts"
 import { decodePosition } from "../store/ListPage.ts"
-import { withErrorObjects } from "./ErrorObjects.ts"
+import { withErrorObjects } from "./Handlers.ts"
 
 export const searchEndpoints = HttpApiBuilder.group(
   HubApi,

@@ -39,32 +39,33 @@ import { HUB_STREAM_PATH, StreamAuthority } from "../live/StreamAuthority.ts"
 import { apiKeyEndpoints, authEndpoints } from "./Auth.ts"
 import { approvalEndpoints } from "./Approvals.ts"
 import { auditEndpoints } from "./AuditTrail.ts"
-import { authentication, gatewayAuthentication } from "./Authentication.ts"
-import { Callers } from "./Callers.ts"
+import {
+  authentication,
+  Callers,
+  credentialOf,
+  gatewayAuthentication,
+  type LogRefusal,
+  refusalLog
+} from "./Callers.ts"
 import { changeFeedEndpoints } from "./ChangeFeed.ts"
 import { chatBindingEndpoints } from "./ChatBindings.ts"
 import { consolePages } from "./Console.ts"
 import { conversationEndpoints, sessionEndpoints } from "./Sessions.ts"
 import { cookieScopeOf } from "./SessionCookies.ts"
 import { devicePage } from "./DevicePage.ts"
-import { deviceEndpoints, deviceRegistrationEndpoints } from "./Devices.ts"
+import { deviceEndpoints, deviceRegistrationEndpoints, presetEndpoints } from "./Devices.ts"
 import { fileEndpoints } from "./Files.ts"
-import { hubRequestPolicy } from "./HubRequestPolicy.ts"
+import { hubDeadlines, hubRequestPolicy } from "./HubRequestPolicy.ts"
 import { inputEndpoints } from "./Inputs.ts"
 import { integrationEndpoints } from "./Integrations.ts"
 import { LINK_PAGE, linkPage } from "./LinkPage.ts"
-import { presetEndpoints } from "./Presets.ts"
 import { preferenceEndpoints } from "./Preferences.ts"
 import { projectEndpoints } from "./Projects.ts"
 import { publicEndpoints } from "./Public.ts"
-import { PublicUrl } from "./PublicUrl.ts"
-import { type LogRefusal, refusalLog } from "./RefusalLog.ts"
-import { credentialOf } from "./RequestCredential.ts"
-import { hubDeadlines } from "./RequestDeadlines.ts"
+import { PublicUrl, storeRefusal } from "./Handlers.ts"
 import { runEndpoints } from "./Runs.ts"
 import { searchEndpoints } from "./Search.ts"
 import { signInEndpoints } from "./SignIn.ts"
-import { storeRefusal } from "./ErrorObjects.ts"
 import { taskEndpoints } from "./Tasks.ts"
 import { uploadEndpoints } from "./Uploads.ts"
 

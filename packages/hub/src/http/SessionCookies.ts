@@ -10,7 +10,7 @@ import { CSRF_COOKIE, SESSION_COOKIE } from "@corral/domain/hub-api/SessionAutho
 import { Effect } from "effect"
 import { HttpEffect, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { csrfOf } from "../signin/SessionToken.ts"
-import { PublicUrl } from "./PublicUrl.ts"
+import { PublicUrl } from "./Handlers.ts"
 
 const HOST = "__Host-corral"
 const SECURE = "__Secure-corral"

@@ -23,11 +23,8 @@ import { ATTEMPT_TTL, LoginAttempts, returnPathOf } from "../signin/LoginAttempt
 import { LogoutTokens } from "../signin/LogoutTokens.ts"
 import { type IssuedSignIn, lifetimes, SignInStore } from "../signin/SignInStore.ts"
 import { Users } from "../signin/Users.ts"
-import { ClientAddress } from "./Callers.ts"
-import { withErrorObjects } from "./ErrorObjects.ts"
-import type { HubRequest } from "./HubRequest.ts"
-import { PublicUrl } from "./PublicUrl.ts"
-import { credentialOf } from "./RequestCredential.ts"
+import { ClientAddress, credentialOf } from "./Callers.ts"
+import { type HubRequest, PublicUrl, withErrorObjects } from "./Handlers.ts"
 import { loginCookie, sessionCookies } from "./SessionCookies.ts"
 
 /** @effect-expect-leaking HttpServerRequest */

@@ -10,16 +10,13 @@ import { markReplayed } from "@corral/service/http/IdempotentRequest"
 import { Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
-import { HubAuthority } from "../authority/HubAuthority.ts"
+import { HubAuthority, requireChatMode } from "../authority/HubAuthority.ts"
 import { HubIdempotency } from "../HubIdempotency.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
 import { Dispatcher } from "../task/Dispatcher.ts"
 import { Tasks } from "../task/Tasks.ts"
-import { completingCommands } from "./KeyedWrite.ts"
-import { withErrorObjects } from "./ErrorObjects.ts"
-import { requireChatMode } from "../authority/ChatMode.ts"
-import { type HubRequest, requireRoute } from "./HubRequest.ts"
+import { completingCommands, type HubRequest, requireRoute, withErrorObjects } from "./Handlers.ts"
 
 /** Finds a task. The caller's access is checked afterwards: a missing task and a forbidden one get the same answer. */
 const taskLookup = Effect.map(Tasks, (tasks) =>

@@ -11,8 +11,7 @@ import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Uploads } from "../attachment/Uploads.ts"
 import { HubAuthority } from "../authority/HubAuthority.ts"
-import { withErrorObjects } from "./ErrorObjects.ts"
-import { keyedWrite } from "./KeyedWrite.ts"
+import { keyedWrite, withErrorObjects } from "./Handlers.ts"
 
 export const uploadEndpoints = HttpApiBuilder.group(
   HubApi,

@@ -13,10 +13,18 @@ import type { HubConfig } from "../config/HubConfig.ts"
 import { HubStoreUnavailable, findEmbeddedPostgres } from "../store/EmbeddedPostgres.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import { migratedIndexes, migrationNames } from "../store/migrations.ts"
-import { type DatabaseFinding, good, problem, quantityOf, sizeText, unknown } from "./DatabaseFinding.ts"
-import { inspectCommits, inspectServer } from "./ServerFindings.ts"
-import { inspectStatements } from "./StatementFindings.ts"
-import { inspectTables } from "./TableFindings.ts"
+import {
+  type DatabaseFinding,
+  good,
+  inspectCommits,
+  inspectServer,
+  inspectStatements,
+  inspectTables,
+  problem,
+  quantityOf,
+  sizeText,
+  unknown
+} from "./Findings.ts"
 
 const STATEMENT_TIMEOUT = "10s"
 

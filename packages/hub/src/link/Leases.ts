@@ -12,7 +12,7 @@ import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { type DeviceLink, linkRows, renewedLeaseRows } from "../device/DeviceRow.ts"
 import { Gathered } from "../store/Gathered.ts"
-import { announced, notify } from "../store/Notice.ts"
+import { announced, notify } from "../store/Notices.ts"
 import {
   type EncodedOffer,
   leaseEndOf,

@@ -15,7 +15,7 @@ import { Audit } from "../audit/Audit.ts"
 import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
 import { deviceKeyRows, type LinkHolderRow } from "../device/DeviceRow.ts"
 import { Gathered } from "../store/Gathered.ts"
-import { PlannedSql } from "../store/PlannedSql.ts"
+import { PlannedSql } from "../store/Database.ts"
 
 /** Text that one device must sign on one socket. */
 export interface Challenge {

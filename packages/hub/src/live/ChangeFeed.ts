@@ -19,8 +19,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Devices } from "../device/Devices.ts"
 import { hubMetrics } from "../HubMetrics.ts"
-import type { NoticeKind } from "../store/Notice.ts"
-import { Notices } from "../store/Notices.ts"
+import { type NoticeKind, Notices } from "../store/Notices.ts"
 import {
   type AddressedChange,
   changedDevices,

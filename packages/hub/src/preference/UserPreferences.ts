@@ -15,7 +15,7 @@ import {
 } from "@corral/domain/preference/Preferences"
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { notify } from "../store/Notice.ts"
+import { notify } from "../store/Notices.ts"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"
 
 const preferenceRows = storedRows(

@@ -15,7 +15,7 @@ import {
 import { findAgent, modesIn, needsWorktree } from "@corral/domain/offer/Offer"
 import type { CreateRun, RunMode } from "@corral/domain/run/Run"
 import { runtimeRemedyOf } from "@corral/domain/run/RuntimeRemedy"
-import { findBudgetRefusal } from "../device/OfferedAgent.ts"
+import { findBudgetRefusal } from "../device/DeviceRow.ts"
 
 export type OfferRefusal =
   | Conflict

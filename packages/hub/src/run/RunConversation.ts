@@ -17,12 +17,18 @@ import { CreateRun, type RunFailure, RunMode } from "@corral/domain/run/Run"
 import type { AnswerOutcome } from "@corral/domain/session/Message"
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { changeMessage, holdMessages, insertMessage } from "../session/MessageWrites.ts"
-import { MESSAGE_COLUMNS, noteColumns, userMessageRows } from "../session/MessageStore.ts"
+import {
+  changeMessage,
+  holdMessages,
+  insertMessage,
+  MESSAGE_COLUMNS,
+  noteColumns,
+  userMessageRows
+} from "../session/MessageStore.ts"
 import { limitColumnsOf } from "../session/TurnLimits.ts"
 import { touchSession } from "../session/SessionTable.ts"
 import { derivedId } from "../store/DerivedId.ts"
-import { announced } from "../store/Notice.ts"
+import { announced } from "../store/Notices.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
 import { jsonColumn, storableText, storedRows } from "../store/StoredRows.ts"
 import { failedBeforeOutput } from "./FirstOutput.ts"

@@ -13,8 +13,8 @@ import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { hubMetrics } from "../HubMetrics.ts"
-import { announced } from "../store/Notice.ts"
-import { PlannedSql } from "../store/PlannedSql.ts"
+import { announced } from "../store/Notices.ts"
+import { PlannedSql } from "../store/Database.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import {
   type Admission,

@@ -9,8 +9,14 @@ import type { SearchResult } from "@corral/domain/search/SearchResult"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { encodePosition, limitTo, type Position } from "../store/ListPage.ts"
-import { foldedWords, gramsOfWord } from "./FoldedText.ts"
-import { documentIdOf, SEARCH_COLUMNS, searchDocumentRows, searchResultOf } from "./SearchDocumentRow.ts"
+import {
+  documentIdOf,
+  foldedWords,
+  gramsOfWord,
+  SEARCH_COLUMNS,
+  searchDocumentRows,
+  searchResultOf
+} from "./SearchDocument.ts"
 
 export interface SearchScope {
   readonly reader: UserId

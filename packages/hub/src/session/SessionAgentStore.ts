@@ -4,7 +4,6 @@
  *
  * Guarantees: the target offers both when an agent is added. A task checks the offer again.
  */
-import { findAgent } from "@corral/domain/offer/Offer"
 import type { Proof } from "@corral/domain/access/Authorization"
 import {
   type Conflict,
@@ -22,6 +21,7 @@ import {
   UserId,
   WorkspaceId
 } from "@corral/domain/identity/Ids"
+import { findAgent } from "@corral/domain/offer/Offer"
 import {
   type AddAgent,
   type AgentInstance,
@@ -34,10 +34,10 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { createHash } from "node:crypto"
 import { Inventory } from "../device/Inventory.ts"
-import { findBudgetRefusal, findOfferedAgent } from "../device/OfferedAgent.ts"
+import { findBudgetRefusal, findOfferedAgent } from "../device/DeviceRow.ts"
 import { limitTo } from "../store/ListPage.ts"
 import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
-import { withdrawUndelivered } from "./MessageWrites.ts"
+import { withdrawUndelivered } from "./MessageStore.ts"
 import { lockActiveSession } from "./SessionTable.ts"
 import { limitColumns, limitColumnsOf, limitsIn, storedBudget } from "./TurnLimits.ts"
 

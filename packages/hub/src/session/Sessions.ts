@@ -19,7 +19,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { lockProject } from "../project/ProjectRow.ts"
 import { encodePosition, limitTo, type Position } from "../store/ListPage.ts"
-import { cancelWaitingMessages, withdrawUndelivered } from "./MessageWrites.ts"
+import { cancelWaitingMessages, withdrawUndelivered } from "./MessageStore.ts"
 import { agentsOf, isAgentOf } from "./SessionAgentStore.ts"
 import {
   SESSION_COLUMNS,

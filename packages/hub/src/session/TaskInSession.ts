@@ -3,7 +3,6 @@
  *
  * Does not wait for a turn: a task that is created directly starts at once, and messages wait until it ends.
  */
-import { idsOfAgent } from "@corral/domain/offer/Offer"
 import type {
   AgentInstanceId,
   DeviceId,
@@ -14,14 +13,14 @@ import type {
   UserId
 } from "@corral/domain/identity/Ids"
 import type { CommandAttachments } from "@corral/domain/link/EdgeCommand"
+import { idsOfAgent } from "@corral/domain/offer/Offer"
 import type { CreateRun } from "@corral/domain/run/Run"
 import type { OnOffline } from "@corral/domain/task/Task"
 import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { lockProject } from "../project/ProjectRow.ts"
-import { noteColumns } from "./MessageStore.ts"
-import { insertMessage } from "./MessageWrites.ts"
+import { insertMessage, noteColumns } from "./MessageStore.ts"
 import {
   insertSessionAgent,
   placeOf,

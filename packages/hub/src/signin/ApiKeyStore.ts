@@ -11,7 +11,7 @@ import { ApiKeyId, UserId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer, Schema, SchemaTransformation } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { notify } from "../store/Notice.ts"
+import { notify } from "../store/Notices.ts"
 import { Timestamp, storedRows } from "../store/StoredRows.ts"
 import { newToken, purposeOf, tokenHash } from "./SessionToken.ts"
 

@@ -12,7 +12,7 @@ import { mint } from "@corral/service/Identifiers"
 import { Clock, Effect, Option, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
-import { notify } from "../store/Notice.ts"
+import { notify } from "../store/Notices.ts"
 import { storedRows, Timestamp } from "../store/StoredRows.ts"
 
 // Context that the parts of `SignInStore` share: the database, the time and the audit record of a change.

@@ -22,9 +22,19 @@ import { dirname, join } from "node:path"
 import { HubConfig } from "../config/HubConfig.ts"
 import { type EmbeddedPostgres, HubStoreUnavailable, startEmbeddedPostgres } from "./EmbeddedPostgres.ts"
 import { migrations, runHubMigrations } from "./migrations.ts"
-import { shareOutbox } from "./Notice.ts"
+import { shareOutbox } from "./Notices.ts"
 import { HUB_APPLICATION } from "./OtherHubs.ts"
-import { plannedConnections, PlannedSql } from "./PlannedSql.ts"
+
+/**
+ * Client of the Hub's database for frequent statements that find every row by its key: PostgreSQL plans such a statement once per connection.
+ * Planning takes longer than executing it.
+ *
+ * Does not take part in transactions of the other client: each statement is a separate transaction.
+ */
+export class PlannedSql extends Context.Service<PlannedSql, SqlClient.SqlClient>()("corral/hub/PlannedSql") {}
+
+/** Connections for such statements, of those that a Hub may have. */
+const plannedConnections = (maxConnections: number): number => Math.max(1, Math.floor(maxConnections / 4))
 
 /** The configured `postgres://` URL, or the URL of the embedded server's socket. */
 export const storeAddress: Effect.Effect<Redacted.Redacted, never, PgClient.PgClient> = Effect.map(

@@ -1,14 +1,131 @@
 /**
- * Exchange of notices between Hubs, through the database. One connection sends what the outbox of this process holds, and listens for all its
- * followers. Notices of this process reach them without the database.
+ * Notices from one Hub to all Hubs on the same database, so that each can serve its own connections, and their exchange through the database. A notice is a
+ * hint to look, not data. One connection sends what the outbox of this process holds, and listens for all followers. Notices of this process reach them
+ * without the database.
  *
- * Does not guarantee delivery: a notice is a hint to look, not data. Notices between two connections are lost, and so are those that a Hub did
- * not send before it crashed. Followers learn both through `onMissed`.
+ * Does not guarantee delivery: a notice is sent after the commit, and a Hub that crashes in between does not send it. Notices between two connections are
+ * lost, too. Other Hubs look at everything when a Hub disappears, and followers learn of what is lost through `onMissed`.
  */
 import { PgClient, PgConnection } from "@effect/sql-pg"
 import { Context, Deferred, Effect, Exit, Latch, Layer, Queue } from "effect"
-import { type NoticeKind, type NoticeOutbox, channels, noticeOutboxOf } from "./Notice.ts"
+import type { SqlClient } from "effect/sql"
 import { watchOtherHubs } from "./OtherHubs.ts"
+
+// Notices of this process that other Hubs have not received yet.
+//
+// Guarantees: followers in this process receive a notice immediately. A notice that is added again before it was sent is sent once.
+// Does not send: `Notices` does, outside of the transaction that caused the notice. PostgreSQL commits transactions with notices one after the
+// other across the server.
+
+class NoticeOutbox {
+  /** Passes a notice to the followers in this process. */
+  deliver: (kind: NoticeKind, payload: string) => void = () => undefined
+  /** The outbox is no longer empty. */
+  wake: () => void = () => undefined
+  private readonly pending = new Map<NoticeKind, Set<string>>()
+
+  add(kind: NoticeKind, payloads: ReadonlyArray<string>): void {
+    if (payloads.length === 0) return
+    this.hold(kind, payloads)
+    for (const payload of payloads) this.deliver(kind, payload)
+    this.wake()
+  }
+
+  /** Takes everything that waits. */
+  take(): ReadonlyArray<readonly [NoticeKind, string]> {
+    const taken = [...this.pending].flatMap(([kind, payloads]) =>
+      [...payloads].map((payload) => [kind, payload] as const)
+    )
+    this.pending.clear()
+    return taken
+  }
+
+  /** Takes back what could not be sent. */
+  restore(notices: ReadonlyArray<readonly [NoticeKind, string]>): void {
+    for (const [kind, payload] of notices) this.hold(kind, [payload])
+  }
+
+  private hold(kind: NoticeKind, payloads: ReadonlyArray<string>): void {
+    const held = this.pending.get(kind) ?? new Set<string>()
+    for (const payload of payloads) held.add(payload)
+    this.pending.set(kind, held)
+  }
+}
+
+const outboxes = new WeakMap<SqlClient.SqlClient, NoticeOutbox>()
+
+/** The outbox of the client's database in this process. */
+const noticeOutboxOf = (sql: SqlClient.SqlClient): NoticeOutbox => {
+  const existing = outboxes.get(sql)
+  if (existing !== undefined) return existing
+  const outbox = new NoticeOutbox()
+  outboxes.set(sql, outbox)
+  return outbox
+}
+
+/** Lets a second client of the same database use the outbox of the first. */
+export const shareOutbox = (first: SqlClient.SqlClient, second: SqlClient.SqlClient): void => {
+  outboxes.set(second, noticeOutboxOf(first))
+}
+
+/** The channels of PostgreSQL's LISTEN and NOTIFY. */
+export const channels = {
+  /** A message was added or changed: `<session id> <message id>`. */
+  message: "corral_message",
+  /** A run's log has grown: `<run id>`, or `<run id> <session id>`. */
+  run: "corral_run",
+  /** A sign-in, an API key or a chat binding was ended: its id. Expiry by time sends no notice. */
+  signInEnded: "corral_sign_in_ended",
+  /** Members or permissions of a project have changed: its id. */
+  membership: "corral_membership",
+  /** The preferences of a user have changed: the user's id. */
+  preferences: "corral_preferences",
+  /** An approval was requested or resolved: its id. */
+  approval: "corral_approval",
+  /** A question was asked or resolved: its id. */
+  input: "corral_input",
+  /** The state of a task has changed: its id. */
+  task: "corral_task",
+  /** The state of a run, its turn, its questions or its work in the background have changed: its id. */
+  runState: "corral_run_state",
+  /** A device was revoked or removed: its id. */
+  deviceEnded: "corral_device_ended",
+  /** A device went online or offline, or has a newer link: its id. */
+  presence: "corral_presence",
+  /** A device has a new command: the device's id. */
+  command: "corral_command",
+  /** A command was answered: its id. */
+  commandDone: "corral_command_done",
+  /** A Hub has stopped and sent all its notices: the name of its connections. */
+  hubStopped: "corral_hub_stopped"
+} as const
+export type NoticeKind = keyof typeof channels
+
+/** Sends notices once the surrounding transaction has committed. A rolled-back transaction sends nothing. */
+export const notify = (
+  sql: SqlClient.SqlClient,
+  kind: NoticeKind,
+  ...payloads: ReadonlyArray<string>
+): Effect.Effect<void> =>
+  payloads.length === 0
+    ? Effect.void
+    : sql.afterCommit(Effect.sync(() => noticeOutboxOf(sql).add(kind, payloads)))
+
+/**
+ * Runs a statement that returns the `id` of each row that it has written, and sends these ids, as `notify` does. It is not interrupted: PostgreSQL
+ * may have committed the statement already, and other Hubs would not look.
+ */
+export const announced = <Row extends object, E, R>(
+  sql: SqlClient.SqlClient,
+  kind: NoticeKind,
+  statement: Effect.Effect<ReadonlyArray<Row>, E, R>
+): Effect.Effect<ReadonlyArray<Row>, E, R> =>
+  // Ids are text, and the caller's statement returns them.
+  Effect.uninterruptible(
+    Effect.tap(statement, (rows) =>
+      notify(sql, kind, ...rows.map((row) => (row as { readonly id: string }).id))
+    )
+  )
 
 const kinds = Object.keys(channels) as ReadonlyArray<NoticeKind>
 
@@ -18,13 +135,14 @@ const kinds = Object.keys(channels) as ReadonlyArray<NoticeKind>
  */
 const GAP = "5 millis"
 
-export interface NoticeFollower {
+interface NoticeFollower {
   /** `isOwn`: the notice is of this Hub. */
   readonly onNotice: (kind: NoticeKind, payload: string, isOwn: boolean) => void
   /** Notices may have been lost: look at everything. */
   readonly onMissed: () => void
 }
 
+/** Exchange of notices between Hubs, through the database. Followers of this process learn of a loss through `onMissed`. */
 export class Notices extends Context.Service<
   Notices,
   {

@@ -2,7 +2,6 @@
  * Conditions under which a task is accepted and may still run. A task can wait longer than the rights of its author last, so they are checked
  * again before the task is dispatched.
  */
-import { namesSameAgent } from "@corral/domain/offer/Offer"
 import { roleRefusal } from "@corral/domain/access/Authorization"
 import {
   PermissionDenied,
@@ -10,6 +9,7 @@ import {
   WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
 import type { DeviceId, ProjectId, UserId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { namesSameAgent } from "@corral/domain/offer/Offer"
 import type { CreateTask } from "@corral/domain/task/Task"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"

@@ -3,10 +3,10 @@
  *
  * Guarantees: a refused task is not stored.
  */
-import { findAgent } from "@corral/domain/offer/Offer"
 import { type Proof, roleRefusal } from "@corral/domain/access/Authorization"
 import { PermissionDenied } from "@corral/domain/errors/Failures"
 import type { DeviceId, ProjectId, RunId, SessionId, TaskId, UserId } from "@corral/domain/identity/Ids"
+import { findAgent } from "@corral/domain/offer/Offer"
 import { ProjectRole } from "@corral/domain/project/Project"
 import { limitsOfTurn } from "@corral/domain/run/Budget"
 import type { CreateRun } from "@corral/domain/run/Run"
@@ -24,7 +24,7 @@ import { SessionProject } from "../run/SessionProject.ts"
 import { storableLabel } from "../session/SessionAgentStore.ts"
 import { type TaskOfSession, type TaskTurn, findMatching, joinSession } from "../session/TaskInSession.ts"
 import { limitsIn } from "../session/TurnLimits.ts"
-import { notify } from "../store/Notice.ts"
+import { notify } from "../store/Notices.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import { type ClaimedTask, type TaskRow, claimedTaskOf, taskOf } from "./TaskRow.ts"

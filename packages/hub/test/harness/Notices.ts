@@ -1,7 +1,7 @@
 /** Notices of the Hubs on one database, as another Hub receives them. */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Queue } from "effect"
-import { channels, type NoticeKind } from "../../src/store/Notice.ts"
+import { channels, type NoticeKind } from "../../src/store/Notices.ts"
 import type { HubProcess } from "@corral/testing/hub/HubProcess"
 
 /** The first notice after `act` began. */

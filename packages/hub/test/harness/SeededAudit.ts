@@ -3,7 +3,7 @@ import type { AuditAction } from "@corral/domain/access/AuditAction"
 import { AuditId, ProjectId, RequestId, UserId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { auditRecordHash, GENESIS_HASH } from "../../src/audit/AuditChain.ts"
+import { auditRecordHash, GENESIS_HASH } from "../../src/audit/Audit.ts"
 
 const BATCH = 20_000
 const START = Date.UTC(2026, 0, 1)

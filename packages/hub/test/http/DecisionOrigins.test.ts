@@ -2,7 +2,7 @@
 import { ORIGIN_HEADER } from "@corral/domain/approval/Approval"
 import { PrincipalKind } from "@corral/domain/identity/User"
 import { assert, describe, it } from "@effect/vitest"
-import { decisionOriginOf } from "../../src/http/DecisionOrigins.ts"
+import { decisionOriginOf } from "../../src/http/Approvals.ts"
 
 const origins = (origin: "editor" | "terminal" | undefined): Readonly<Record<string, string>> =>
   Object.fromEntries(

@@ -6,7 +6,7 @@ import type { RequestId } from "@corral/domain/identity/Ids"
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { Cause, Data, Effect, Exit } from "effect"
 import { SqlError } from "effect/sql"
-import { withErrorObjects } from "../../src/http/ErrorObjects.ts"
+import { withErrorObjects } from "../../src/http/Handlers.ts"
 
 class Uncoded extends Data.TaggedError("Uncoded")<{ readonly reason: string }> {}
 class Miscoded extends Data.TaggedError("Miscoded")<{

@@ -1,7 +1,7 @@
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { endpointsOf } from "@corral/service/http/Unanswered"
 import { assert, describe, it } from "@effect/vitest"
-import { COMMAND_DEADLINE_MS, deadlineMsOf } from "../../src/http/RequestDeadlines.ts"
+import { COMMAND_DEADLINE_MS, deadlineMsOf } from "../../src/http/HubRequestPolicy.ts"
 
 /** What streams, or reads a whole chain. */
 const unlimited = /(?:\/events|\/export|\/verify|\/content|\/news)$/

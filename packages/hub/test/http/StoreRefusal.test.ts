@@ -16,7 +16,7 @@ import * as fc from "fast-check"
 import { randomUUID } from "node:crypto"
 import { Audit } from "../../src/audit/Audit.ts"
 import { HubIdempotency } from "../../src/HubIdempotency.ts"
-import { storeRefusal } from "../../src/http/ErrorObjects.ts"
+import { storeRefusal } from "../../src/http/Handlers.ts"
 import { execute } from "../harness/RepeatedRows.ts"
 
 type Core = Layer.Success<typeof hubCoreLayer>

@@ -5,7 +5,7 @@ import type { Task } from "@corral/domain/task/Task"
 import { draft } from "@corral/domain/run/RunEvent"
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { notify } from "../../src/store/Notice.ts"
+import { notify } from "../../src/store/Notices.ts"
 import { HubClient } from "@corral/testing/hub/HubClient"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import {

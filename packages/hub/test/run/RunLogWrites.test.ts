@@ -14,7 +14,7 @@ import { SqlClient } from "effect/sql"
 import { Statements } from "../harness/Statements.ts"
 import type { PushedRun } from "../../src/run/PushedRun.ts"
 import { lockedKnown, lockRuns, storeKnown } from "../../src/run/RunLogWrites.ts"
-import { PlannedSql } from "../../src/store/PlannedSql.ts"
+import { PlannedSql } from "../../src/store/Database.ts"
 
 interface PlanNode {
   readonly "Node Type": string

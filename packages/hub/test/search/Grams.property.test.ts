@@ -2,15 +2,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { tries } from "@corral/testing/time/Effort"
-import { searchExcerptOf } from "../../src/search/SearchDocumentRow.ts"
 import {
-  foldText,
   foldedWords,
+  foldText,
   gramsOfText,
   gramsOfWord,
   searchableText,
+  searchExcerptOf,
   unfoldedIndex
-} from "../../src/search/FoldedText.ts"
+} from "../../src/search/SearchDocument.ts"
 
 const Piece = Schema.Literals([
   "a",

@@ -6,7 +6,7 @@ import { createServer as createHttps } from "node:https"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { providerFetch } from "../../src/signin/ProviderFetch.ts"
+import { providerFetch } from "../../src/signin/IdentityProvider.ts"
 
 /** Says what it was sent; other paths answer in other ways. */
 const answer = (request: IncomingMessage, response: ServerResponse): void => {

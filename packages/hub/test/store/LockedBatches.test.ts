@@ -118,7 +118,7 @@ describe("A batch of rows that another program holds", { timeout: 120_000 }, () 
     })
   })
 
-  it("holds up no message to an idle run: IdleRuns", async () => {
+  it("holds up no message to an idle run: LiveInputs", async () => {
     const idle = async () => {
       const { edge, talk, world } = await connected()
       await talk.send("Work")

@@ -3,9 +3,8 @@ import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { PgClient, PgConnection } from "@effect/sql-pg"
 import { Effect, Queue } from "effect"
 import { SqlClient } from "effect/sql"
-import { announced, channels, notify } from "../../src/store/Notice.ts"
+import { announced, channels, Notices, notify } from "../../src/store/Notices.ts"
 import { Statements } from "../harness/Statements.ts"
-import { Notices } from "../../src/store/Notices.ts"
 import { HUB_APPLICATION, watchOtherHubs } from "../../src/store/OtherHubs.ts"
 
 describe("Notices", { timeout: 30_000 }, () => {

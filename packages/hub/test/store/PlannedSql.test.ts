@@ -2,7 +2,7 @@ import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { PlannedSql } from "../../src/store/PlannedSql.ts"
+import { PlannedSql } from "../../src/store/Database.ts"
 
 describe("PlannedSql", { timeout: 60_000 }, () => {
   const hub = new HubInProcess()

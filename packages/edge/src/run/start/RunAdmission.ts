@@ -4,7 +4,6 @@
  *
  * Returns everything that the start needs. Creates nothing when it refuses.
  */
-import { namesSameAgent } from "@corral/domain/offer/Offer"
 import type { AgentId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import {
   type InvalidAgentId,
@@ -15,6 +14,7 @@ import {
   SchemaValidationFailed,
   type WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
+import { namesSameAgent } from "@corral/domain/offer/Offer"
 import { uncountedLimits, uncountedMessage } from "@corral/domain/run/Budget"
 import { closesNetwork } from "@corral/domain/run/Confinement"
 import { continuationRefusal } from "@corral/domain/run/Continuation"
