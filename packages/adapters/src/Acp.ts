@@ -16,7 +16,6 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
   const {
     actsUnasked = false,
     args,
-    attachmentArgs,
     command,
     continuation,
     countsTokens = false,
@@ -34,6 +33,7 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
     projectSettings,
     signIn,
     trustArgs = [],
+    withAttachments,
     withoutProject
   } = agent
   return {
@@ -61,11 +61,12 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
         args: [
           ...args,
           ...(ignored ? [] : trustArgs),
-          ...(folder === undefined ? [] : (attachmentArgs?.(folder) ?? []))
+          ...(folder === undefined ? [] : (withAttachments?.args?.(folder) ?? []))
         ],
         env: {
           ...env,
           ...(isReadOnlyMode(mode) ? envByMode?.readOnly : envByMode?.ask),
+          ...(folder === undefined ? {} : withAttachments?.env?.(folder, isReadOnlyMode(mode))),
           ...(ignored ? withoutProject?.env?.(start) : {})
         },
         settingsFiles: ignored ? (withoutProject?.settingsFiles ?? []) : [],

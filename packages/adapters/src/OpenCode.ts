@@ -21,12 +21,12 @@ const program: ProgramInfo = { label: "OpenCode", signIn }
  * Configuration without formatters and language servers, which OpenCode finds in the project's `node_modules`. Other project settings cannot
  * be disabled, so the Edge does not start OpenCode in a project that has some.
  */
-const withoutTools = {
+export const withoutTools = {
   OPENCODE_CONFIG_CONTENT: JSON.stringify({ formatter: false, lsp: false })
 }
 
-/** Conversations are in one database. */
-const openCodeContinuation: Continuation = {
+/** Conversations are in one database, for both ways to drive OpenCode. */
+export const openCodeContinuation: Continuation = {
   store: "~/.local/share/opencode",
   model: "any",
   mode: "any",

@@ -204,7 +204,12 @@ describe("a call that our cancel stopped", () => {
       output._tag === "Event" && output.event.type === "run.tool.result" ? [output.event.payload.status] : []
     )
   const opened = [
-    [acpAgents.gemini, modes("default", "default", "plan"), "Command cancelled by user."]
+    [acpAgents.gemini, modes("default", "default", "plan"), "Command cancelled by user."],
+    [
+      acpAgents.opencode,
+      modes("build", "build", "plan"),
+      "(no output)\n\n<shell_metadata>\nUser aborted the command\n</shell_metadata>"
+    ]
   ] as const
   const over = (talk: Talk, text: string) => {
     const call = { toolCallId: "c", kind: "execute", title: "sleep 300" }
@@ -309,11 +314,11 @@ describe("Acp handshake", () => {
     const configOptions = [
       {
         id: "mode",
-        currentValue: "default",
-        options: [{ value: "default" }, { name: "More", options: [{ value: "plan" }] }]
+        currentValue: "build",
+        options: [{ value: "build" }, { name: "More", options: [{ value: "plan" }] }]
       }
     ]
-    assert.deepInclude(inMode(acpAgents.gemini, "plan", { configOptions })[0], {
+    assert.deepInclude(inMode(acpAgents.opencode, "plan", { configOptions })[0], {
       method: "session/set_config_option",
       params: { sessionId: "s", configId: "mode", value: "plan" }
     })
@@ -817,6 +822,17 @@ describe("Acp table", () => {
         assert.notMatch([...args, ...Object.values(env ?? {})].join(" "), /yolo|bypass|dangerous|auto-?edit/i)
       }
     }
+  })
+
+  it("OpenCode asks for everything but reading, and is not offered more than reading in a plan", () => {
+    const permissionOf = (mode: RunMode) => {
+      const { env } = makeAcp(acpAgents.opencode).command({ ...start, mode })
+      return JSON.parse(env?.["OPENCODE_PERMISSION"] ?? "null")
+    }
+    const lists = { todowrite: "allow", todoread: "allow", task: "deny" }
+    const reading = { read: "allow", glob: "allow", grep: "allow", list: "allow", ...lists }
+    assert.deepStrictEqual(permissionOf("full_access"), { "*": "ask", ...reading })
+    assert.deepStrictEqual(permissionOf("read_only"), { "*": "deny", ...reading })
   })
 })
 

@@ -2,7 +2,6 @@ import type { InputResponse } from "@corral/domain/run/RuntimeAdapter"
 import { invariantFindings } from "@corral/conformance/Invariants"
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import type { AcpAgent } from "../src/acp/AcpAgent.ts"
 import { acpAgents } from "../src/acp/AcpAgents.ts"
 import { modes, options, permissionRequest, plain, Talk } from "./AcpTalk.ts"
 
@@ -383,11 +382,10 @@ describe("Acp plan", () => {
 })
 
 describe("Acp to-do tool", () => {
-  const titled: AcpAgent = { ...plain, toolName: "title" }
   const todo = { toolCallId: "c", title: "todowrite", kind: "other", rawInput: {} }
 
   it("asks no person", () => {
-    const talk = new Talk(titled).open()
+    const talk = new Talk(acpAgents.opencode).open(modes("build", "build", "plan"))
     talk.send(permissionRequest(todo))
     assert.isEmpty(talk.requests)
     assert.deepStrictEqual(talk.last?.result, { outcome: { outcome: "selected", optionId: "once" } })
@@ -395,14 +393,14 @@ describe("Acp to-do tool", () => {
 
   it("asks as any other tool if it names a file or a command", () => {
     for (const rawInput of [{ file_path: "/workspace/a" }, { command: "touch a" }]) {
-      const talk = new Talk(titled).open()
+      const talk = new Talk(acpAgents.opencode).open(modes("build", "build", "plan"))
       talk.send(permissionRequest({ ...todo, rawInput }))
       assert.lengthOf(talk.requests, 1)
     }
   })
 
   it("lists its steps where the agent sends no plan", () => {
-    const talk = new Talk(titled).open()
+    const talk = new Talk(acpAgents.opencode).open(modes("build", "build", "plan"))
     const todos = [
       { content: "First", status: "in_progress" },
       { content: "Second", status: "pending" }

@@ -26,6 +26,12 @@ export interface ByMode<A> {
   readonly readOnly?: A | undefined
 }
 
+/** Arguments and environment that let an agent read a folder. The environment replaces variables of the mode. */
+interface FolderAccess {
+  readonly args?: (folder: string) => ReadonlyArray<string>
+  readonly env?: (folder: string, isReadOnly: boolean) => Readonly<Record<string, string>>
+}
+
 /** An agent. Patterns are tested on text of the agent, so they must be linear or capped. */
 export interface AcpAgent {
   /** Id of the adapter. */
@@ -53,8 +59,8 @@ export interface AcpAgent {
   /** More arguments if project settings are enabled. */
   readonly trustArgs?: ReadonlyArray<string> | undefined
   readonly envByMode?: ByMode<Readonly<Record<string, string>>> | undefined
-  /** Arguments that let the agent read the folder of attachments, without which it refuses or requests permission as for a command. */
-  readonly attachmentArgs?: ((folder: string) => ReadonlyArray<string>) | undefined
+  /** What lets the agent read the folder of attachments, without which it refuses or requests permission as for a command. */
+  readonly withAttachments?: FolderAccess | undefined
   /**
    * Ids of the agent's modes. `#plan` is any id that ends with it. An agent that does not offer the mode receives no prompt. Without `ask`
    * it stays in its start mode. Without `readOnly` it uses `ask`.

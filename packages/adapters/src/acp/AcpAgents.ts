@@ -6,6 +6,7 @@
 import { capped } from "@corral/domain/text/CappedPattern"
 import { readInstructions } from "../ClaudeCode.ts"
 import { movedToBackground } from "../Gemini.ts"
+import { openCodeContinuation, withoutTools } from "../OpenCode.ts"
 import {
   claudeNetwork,
   codexNetwork,
@@ -13,6 +14,7 @@ import {
   geminiNetwork,
   grokNetwork,
   kimiNetwork,
+  openCodeNetwork,
   qwenNetwork
 } from "../ModelHosts.ts"
 import {
@@ -23,6 +25,7 @@ import {
   gooseProject,
   grokProject,
   kimiProject,
+  openCodeProject,
   qwenProject
 } from "../ProjectFiles.ts"
 import {
@@ -32,6 +35,7 @@ import {
   geminiFolders,
   grokFolders,
   kimiFolders,
+  openCodeFolders,
   qwenFolders
 } from "../StateFolders.ts"
 import { qwenContinuation, untrustedFolderSettings } from "../Qwen.ts"
@@ -53,12 +57,58 @@ const MODELS = [
   "OLLAMA_*"
 ]
 
+/** Without sub-agents: over this protocol their permission requests are not sent, and the run would wait. */
+const opencodeAsks = {
+  "*": "ask",
+  read: "allow",
+  glob: "allow",
+  grep: "allow",
+  list: "allow",
+  todowrite: "allow",
+  todoread: "allow",
+  task: "deny"
+}
+const opencodeReads = { ...opencodeAsks, "*": "deny" }
+/** A write there still requests the permission to write. */
+const opencodePermissions = (folder: string, isReadOnly: boolean): string =>
+  JSON.stringify({
+    ...(isReadOnly ? opencodeReads : opencodeAsks),
+    external_directory: { "*": isReadOnly ? "deny" : "ask", [`${folder}/*`]: "allow" }
+  })
+
 /** Extension by which the agents of this family report background work, and sub-agents with their texts. */
 const taskReports = {
   jetbrains: { air: { version: 1, capabilities: ["asyncTasks", "nativeSubagentSessions"] } }
 }
 
 export const acpAgents = {
+  opencode: {
+    id: "opencode-acp",
+    label: "OpenCode (ACP)",
+    command: "opencode",
+    args: ["acp"],
+    install: "Install OpenCode: npm install -g opencode-ai",
+    signIn: "Run `opencode auth login`.",
+    passEnv: ["OPENCODE_*", ...MODELS, ...PROXY],
+    env: { OPENCODE_DISABLE_AUTOUPDATE: "1" },
+    projectSettings: openCodeProject,
+    folders: openCodeFolders,
+    network: openCodeNetwork,
+    withoutProject: { env: () => withoutTools },
+    // Without this it never requests permissions. Its plan mode still runs commands, so the model is not offered them.
+    envByMode: {
+      ask: { OPENCODE_PERMISSION: JSON.stringify(opencodeAsks) },
+      readOnly: { OPENCODE_PERMISSION: JSON.stringify(opencodeReads) }
+    },
+    withAttachments: {
+      env: (folder, isReadOnly) => ({ OPENCODE_PERMISSION: opencodePermissions(folder, isReadOnly) })
+    },
+    modes: { ask: "build", readOnly: "plan" },
+    toolName: "title",
+    cancelsInWords: /^User aborted the command$/m,
+    continuation: openCodeContinuation,
+    images: "native"
+  },
   gemini: {
     id: "gemini-acp",
     label: "Gemini CLI (ACP)",
@@ -71,7 +121,7 @@ export const acpAgents = {
     folders: geminiFolders,
     network: geminiNetwork,
     trustArgs: ["--skip-trust"],
-    attachmentArgs: (folder) => ["--include-directories", folder],
+    withAttachments: { args: (folder) => ["--include-directories", folder] },
     // Over ACP it also works in an untrusted folder. The variable overrides the user's settings and the Edge's environment.
     withoutProject: { env: () => ({ GEMINI_CLI_TRUST_WORKSPACE: "false" }) },
     modes: { ask: "default", readOnly: "plan" },

@@ -102,10 +102,11 @@ export const chooseStart = (places: ReadonlyArray<WorkPlace>, wish: StartWish): 
     places[0]
   const agents = agentsOn(place?.target)
   const available = agents.filter(({ available: isAvailable }) => isAvailable)
-  const agent = findAgent(available, wish.agentId) ?? usualAgent(available)
+  const wished = findAgent(available, wish.agentId)
+  const agent = wished ?? usualAgent(available)
   const modes = startModes(place?.workspace.offered, agent)
   const mode = modes.find((each) => each === wish.mode) ?? usualMode(modes)
-  const model = agent !== undefined && agent === findAgent(available, wish.agentId) ? wish.model : undefined
+  const model = wished === undefined ? undefined : wish.model
   return { place, agents, agent, modes, mode, model }
 }
 

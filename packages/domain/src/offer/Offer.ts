@@ -40,10 +40,7 @@ export const usualMode = (modes: ReadonlyArray<RunMode>): RunMode | undefined =>
  * Adapters that Corral no longer has, each with the adapter that runs the same program and continues its conversations. For ever: agents of
  * sessions, settings, grants and old runs name them.
  */
-export const replacedAdapters: ReadonlyMap<string, string> = new Map([
-  ["codex-exec", "codex"],
-  ["opencode-acp", "opencode"]
-])
+export const replacedAdapters: ReadonlyMap<string, string> = new Map([["codex-exec", "codex"]])
 
 /** The id that an agent has now. */
 export const currentAgentId = <Id extends string>(id: Id): Id =>
@@ -60,7 +57,7 @@ export const idsOfAgent = <Id extends string>(id: Id): readonly [Id, ...Readonly
 export const namesSameAgent = (a: string, b: string): boolean => currentAgentId(a) === currentAgentId(b)
 
 /** The offered agent with an id. An Edge of an earlier version still offers an adapter that later ones have replaced. */
-export const findAgent = <A extends Pick<Agent, "id">>(
+export const findAgent = <A extends { readonly id: string }>(
   agents: ReadonlyArray<A> | undefined,
   id: string | undefined
 ): A | undefined =>

@@ -98,8 +98,8 @@ const table: ReadonlyArray<readonly [agentId: string, mode: RunMode, scenario: s
   ["copilot", "full_access", "crash"],
   ["pi", "full_access", "file-write"],
   ["pi", "full_access", "api-error-400"],
-  ["copilot-acp", "ask", "approval-allowed"],
-  ["copilot-acp", "ask", "api-error-400"],
+  ["opencode-acp", "ask", "approval-allowed"],
+  ["opencode-acp", "ask", "api-error-400"],
   ["gemini-acp", "ask", "approval-allowed"],
   ["claude-agent-acp", "ask", "file-edit"]
 ]

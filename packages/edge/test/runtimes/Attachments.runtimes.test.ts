@@ -28,7 +28,7 @@ interface Subject {
   readonly place: Installed
 }
 
-const agents = ["claude-code", "codex", "gemini", "gemini-acp", "opencode"]
+const agents = ["claude-code", "codex", "gemini", "gemini-acp", "opencode", "opencode-acp"]
 const report: Array<string> = []
 afterAll(() => console.log(report.join("\n")))
 

@@ -32,8 +32,8 @@ const report: Array<string> = []
 afterAll(() => console.log(report.join("\n")))
 
 /** Programs whose command connects, and programs whose own tool does. */
-const byCommand = ["claude-code", "codex", "opencode", "qwen", "copilot-acp"]
-const byTool = ["claude-code", "opencode"]
+const byCommand = ["claude-code", "codex", "opencode-acp", "qwen", "copilot-acp"]
+const byTool = ["claude-code", "opencode-acp"]
 
 /** Claude Code shows this tool to its model only after a search, and asks its own service about the host first. */
 const settings: Readonly<Record<string, object>> = {

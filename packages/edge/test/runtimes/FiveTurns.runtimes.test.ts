@@ -16,7 +16,7 @@ import { install } from "./Installation.ts"
 import { programs } from "./Programs.ts"
 import { promptFor } from "./Script.ts"
 
-const talking = ["claude-code", "codex", "opencode", "gemini-acp"]
+const talking = ["claude-code", "codex", "opencode-acp", "gemini-acp"]
 const places = []
 for (const program of programs)
   if (program.agents.some(({ id }) => talking.includes(id))) places.push(await install(program))

@@ -18,7 +18,7 @@ import { promptFor } from "./Script.ts"
 import { Stage, type StageOptions } from "./Stage.ts"
 
 /** Not started at all where the files exist: they cannot be told to leave them out. */
-const refused = new Set(["opencode", "gemini", "codex-acp", "copilot-acp", "kimi-acp", "pi"])
+const refused = new Set(["opencode", "opencode-acp", "gemini", "codex-acp", "copilot-acp", "kimi-acp", "pi"])
 /** Decides by its own record of trusted folders, which no flag changes: the grant alone enables nothing. */
 const trustsByItself = new Set(["kimi-acp"])
 /** Those that know rules of the project by which something is denied. */

@@ -18,7 +18,7 @@ import { Stage } from "./Stage.ts"
 const variables: Readonly<Record<string, string>> = {
   "claude-code": "ANTHROPIC_API_KEY",
   codex: "OPENAI_API_KEY",
-  opencode: "OPENAI_API_KEY",
+  "opencode-acp": "OPENAI_API_KEY",
   "gemini-acp": "GEMINI_API_KEY",
   qwen: "OPENAI_API_KEY"
 }

@@ -153,7 +153,8 @@ export const programs: ReadonlyArray<Program> = [
     version: "1.18.33",
     command: "opencode",
     needsScripts: true,
-    agents: [{ id: "opencode" }],
+    agents: [{ id: "opencode-acp" }],
+    alsoAs: ["opencode"],
     alone: (prompt) => ["run", "--auto", prompt],
     settle: ({ home, key, models }) => {
       // Before plugins are loaded it installs packages next to the settings, and would try for minutes without a network.
@@ -315,6 +316,7 @@ export const otherModels: Readonly<Record<string, string>> = {
   "claude-code": "claude-opus-4-1",
   codex: "other-model",
   opencode: "fake/other-model",
+  "opencode-acp": "fake/other-model",
   gemini: "gemini-2.5-pro",
   pi: "fake/other-model",
   qwen: "other-model"

@@ -210,9 +210,13 @@ const recorderOf = (
   )
 }
 
-/** What admission gave, without asking again. */
-const admittedAgain = Effect.fnUntraced(function* (
-  { runtimes }: RunServices,
+/**
+ * What admission gave, without asking again. Fails if another adapter started the program: the one that replaced it reads other lines.
+ *
+ * @internal
+ */
+export const admittedAgain = Effect.fnUntraced(function* (
+  { runtimes }: Pick<RunServices, "runtimes">,
   run: Run,
   { adapter: reader, command, start }: RunStartState
 ): Effect.fn.Return<AdmittedRun, NotAdopted> {
