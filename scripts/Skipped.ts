@@ -86,6 +86,12 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/confinement/ConfinedState.soak.test.ts":
     "bubblewrap is not installed, or does not work here",
   "packages/edge/test/confinement/HostileKeys.test.ts": "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/confinement/HostileLayers.test.ts":
+    "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/contract/Layers.test.ts": "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/e2e/LayerCrash.test.ts": "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/e2e/Layers.soak.test.ts": "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/layer/Layers.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/confinement/HostilePrograms.test.ts":
     "bubblewrap is not installed, or does not work here",
   "packages/edge/test/confinement/ConfiguredFiles.test.ts":

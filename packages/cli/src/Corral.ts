@@ -9,6 +9,7 @@ import { artifactsCommand } from "./commands/artifacts.ts"
 import { attachCommand, runCommand } from "./commands/run.ts"
 import { auditCommand } from "./commands/audit.ts"
 import { cancelCommand, finishCommand, pauseCommand, unpauseCommand } from "./commands/liveRun.ts"
+import { acceptCommand, changesCommand, rejectCommand, undoCommand } from "./commands/changes.ts"
 import { chatCommand } from "./commands/chat.ts"
 import { makeCompletionsCommand } from "./commands/completions.ts"
 import { deviceCommand, devicesCommand } from "./commands/device.ts"
@@ -49,6 +50,10 @@ export const corral = Command.make("corral").pipe(
     unpauseCommand,
     cancelCommand,
     diffCommand,
+    changesCommand,
+    acceptCommand,
+    rejectCommand,
+    undoCommand,
     worktreeCommand,
     artifactsCommand,
     previewCommand,

@@ -39,12 +39,23 @@ export const edgePaths = {
   diffs: {
     diff: ["GET", "/v1/runs/:id/diff"]
   },
+  changes: {
+    get: ["GET", "/v1/runs/:id/changes"],
+    file: ["GET", "/v1/runs/:id/changes/files/:fileId"],
+    accept: ["POST", "/v1/runs/:id/changes/accept"],
+    reject: ["POST", "/v1/runs/:id/changes/reject"],
+    undo: ["POST", "/v1/runs/:id/changes/undo"]
+  },
   worktrees: {
     list: ["GET", "/v1/worktrees"],
     get: ["GET", "/v1/runs/:id/worktree"],
     commits: ["GET", "/v1/runs/:id/worktree/commits"],
     restoreRepository: ["POST", "/v1/runs/:id/repository/restore"],
     remove: ["DELETE", "/v1/runs/:id/worktree"]
+  },
+  layers: {
+    list: ["GET", "/v1/layers"],
+    remove: ["DELETE", "/v1/runs/:id/layer"]
   },
   artifacts: {
     list: ["GET", "/v1/runs/:id/artifacts"],

@@ -125,6 +125,18 @@ export const hubPaths = {
     get: ["GET", "/client/inputs/:id"],
     answer: ["POST", "/client/inputs/:id/answer"]
   },
+  changeSets: {
+    list: ["GET", "/client/changes"],
+    get: ["GET", "/client/runs/:id/changes"],
+    file: ["GET", "/client/runs/:id/changes/files/:fileId"],
+    accept: ["POST", "/client/runs/:id/changes/accept"],
+    reject: ["POST", "/client/runs/:id/changes/reject"],
+    undo: ["POST", "/client/runs/:id/changes/undo"],
+    ofSession: ["GET", "/client/sessions/:id/changes"],
+    acceptInSession: ["POST", "/client/sessions/:id/changes/accept"],
+    rejectInSession: ["POST", "/client/sessions/:id/changes/reject"],
+    undoInSession: ["POST", "/client/sessions/:id/changes/undo"]
+  },
   news: {
     follow: ["GET", "/client/news", "events"]
   },

@@ -82,6 +82,9 @@ describe("the founding contract", () => {
     decided.push(
       ["budget_exceeded", "402"],
       ["changes_unknown", "409"],
+      ["changes_outdated", "409"],
+      ["merge_conflict", "409"],
+      ["run_active", "409"],
       ["input_already_resolved", "409"],
       ["input_expired", "410"],
       ["work_unfinished", "504"]
@@ -149,11 +152,13 @@ describe("the founding contract", () => {
 
   it("session item", () => {
     const { types, required } = fields(SessionItem)
-    const { unread, ...documented } = types
+    const { openChanges, unread, ...documented } = types
     assert.deepStrictEqual(documented, documentedTypes("Session item"))
     assert.deepStrictEqual(sorted(required), sorted(Object.keys(documented)))
     // The second round of decisions adds a read position per person and session.
     assert.strictEqual(unread, "integer")
+    // The third adds change sets.
+    assert.strictEqual(openChanges, "integer")
   })
 
   it("create-run request", () => {

@@ -11,6 +11,8 @@ import { Effect, Layer } from "effect"
 import { Artifacts } from "./artifact/Artifacts.ts"
 import { Attachments } from "./attachment/Attachments.ts"
 import { Grants } from "./approval/Grants.ts"
+import { Changes } from "./change/Changes.ts"
+import { ChangeSources, LayerSources } from "./change/ChangeSource.ts"
 import * as Discovery from "./Discovery.ts"
 import { EdgeConfig } from "./config/EdgeConfig.ts"
 import { Confinement } from "./confinement/Confinement.ts"
@@ -35,6 +37,7 @@ import { EdgeIdentity } from "./run/recovery/Recovery.ts"
 import { RunSupervisor } from "./run/RunSupervisor.ts"
 import * as IntegrityCheck from "./log/StoreExamination.ts"
 import { RawOutputs } from "./raw/RawOutputs.ts"
+import { Layers } from "./layer/Layers.ts"
 import { Retention } from "./retention/Retention.ts"
 import { Presets } from "./runtime/Presets.ts"
 import { Runtimes } from "./runtime/Runtimes.ts"
@@ -47,13 +50,14 @@ import { Workspaces } from "./workspace/Workspaces.ts"
 import { Worktrees } from "./workspace/Worktrees.ts"
 
 /**
- * Deletes artifacts, attachments, snapshots, worktrees, grants and raw output of a run together with its log, old caches and databases, and the
+ * Deletes artifacts, attachments, snapshots, worktrees, layers, grants and raw output of a run together with its log, old caches and databases, and the
  * grants of a preset whose id gets another meaning.
  */
 const forgetting = Layer.effectDiscard(
   Effect.gen(function* () {
     const artifacts = yield* Artifacts
     const attachments = yield* Attachments
+    const changes = yield* Changes
     const grants = yield* Grants
     const presets = yield* Presets
     const retention = yield* Retention
@@ -64,6 +68,10 @@ const forgetting = Layer.effectDiscard(
     retention.onForget(artifacts.forgetRun)
     retention.onForget(snapshots.forget)
     retention.onForget(worktrees.forget)
+    const layers = yield* Layers
+    retention.onForget(layers.forget)
+    // What is undecided in a layer stays until the layer is removed.
+    retention.onForget((runId) => (layers.has(runId) ? Effect.void : changes.forget(runId)))
     retention.onForget(grants.forgetRun)
     retention.onForget(attachments.forgetRun)
     retention.onForget((yield* RawOutputs).forgetRun)
@@ -104,6 +112,11 @@ export type EdgeServices =
   | Workspaces
   | Worktrees
 
+const layerSources = Layer.effect(
+  LayerSources,
+  Effect.map(Layers, ({ sourceOf }) => ({ sourceOf }))
+)
+
 /**
  * Services that runs need, without a server.
  *
@@ -115,6 +128,8 @@ export const edgeCoreServices = Layer.mergeAll(
   forgetting,
   IntegrityCheck.integrityCheckLayer
 ).pipe(
+  // Before a run starts: it reverses decisions that were not finished.
+  Layer.provideMerge(Changes.layer.pipe(Layer.provide(Layer.provide(ChangeSources.layer, layerSources)))),
   Layer.provideMerge([
     Layer.unwrap(Effect.map(EdgeConfig, Artifacts.layer)),
     Attachments.layer,
@@ -124,9 +139,9 @@ export const edgeCoreServices = Layer.mergeAll(
     RawOutputs.layer(),
     Retention.layer,
     Runtimes.layer,
-    Snapshots.layer,
     Workspaces.layer,
-    Worktrees.layer.pipe(Layer.provide(isolatedGitLayer))
+    Worktrees.layer.pipe(Layer.provide(isolatedGitLayer)),
+    Layers.layer.pipe(Layer.provide(isolatedGitLayer), Layer.provideMerge(Snapshots.layer))
   ]),
   // In parallel: the store waits for a thread and looks for processes, containment and confinement wait for a process.
   Layer.provideMerge([

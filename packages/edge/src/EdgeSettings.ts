@@ -86,10 +86,10 @@ export const edgeSettings = {
   }),
   workspaces: setting({
     name: "CORRAL_EDGE_WORKSPACES",
-    doc: 'Allowlisted folders, JSON: `[{"id": "api", "path": "/absolute/path", "grants": ["full_access"]}]`. `grants` is optional: `full_access`, `project_settings`, `confined`, and rules that [security](security.md#grants) describes.',
+    doc: 'Allowlisted folders, JSON: `[{"id": "api", "path": "/absolute/path", "grants": ["full_access"]}]`. `grants` is optional: `full_access`, `project_settings`, `confined`, and rules that [security](security.md#grants) describes. `isolation` is optional: `none`, `worktree`, `overlay` or `copy-unconfined` for runs that name none ([layers](edge.md#layers)).',
     schema: json(
       WorkspaceEntries,
-      'a JSON array of {id, path, grants?} with absolute paths and different ids, each grant "full_access", "project_settings", "confined" or a rule'
+      'a JSON array of {id, path, grants?} with absolute paths and different ids, each grant "full_access", "project_settings", "confined" or a rule, and isolation? "none", "worktree", "overlay" or "copy-unconfined"'
     ),
     default: edgeDefaults.workspaces
   }),

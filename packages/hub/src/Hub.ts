@@ -12,6 +12,7 @@ import { Audit } from "./audit/Audit.ts"
 import { AuditTrail } from "./audit/AuditTrail.ts"
 import { HubAuthority } from "./authority/HubAuthority.ts"
 import { ChatBindings, ChatBindingUpdates } from "./chat/ChatBindings.ts"
+import { ChangeSets } from "./change/ChangeSets.ts"
 import { ChatLinks } from "./chat/ChatLinks.ts"
 import { ReadPositions } from "./conversation/ReadPositions.ts"
 import { SessionExport } from "./conversation/SessionExport.ts"
@@ -73,6 +74,7 @@ const runServices = ArtifactContents.layer.pipe(
   Layer.provideMerge(EdgeRouter.layer),
   Layer.provideMerge(
     Layer.mergeAll(
+      ChangeSets.layer,
       Commands.layer,
       RunLog.layer,
       RunRequesters.layer,

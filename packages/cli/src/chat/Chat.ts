@@ -38,6 +38,7 @@ export type ChatWork =
   | { readonly kind: "withdraw"; readonly id: string }
   | { readonly kind: "continue" }
   | { readonly kind: "diff"; readonly run: RunId }
+  | { readonly kind: "changes" | "accept" | "reject" | "undo"; readonly run: RunId; readonly named: string }
   | { readonly kind: "agent"; readonly name: string }
   | { readonly kind: "attach"; readonly path: string }
   | { readonly kind: "new" }
@@ -277,7 +278,17 @@ export class Chat {
       case "continue":
         return this.continueQueue()
       case "diff":
-        return this.diff()
+        return this.ofTurn((run) => ({ kind: "diff", run }))
+      case "accept":
+      case "reject":
+        if (argument === "") {
+          this.view.notice(`Name what you ${name}: /${name} all, a path, or the id of a hunk.`, "yellow")
+          return []
+        }
+        return this.ofTurn((run) => ({ kind: name, run, named: argument }))
+      case "changes":
+      case "undo":
+        return this.ofTurn((run) => ({ kind: name, run, named: argument }))
       case "retry":
         return this.retry()
       case "withdraw":
@@ -328,9 +339,10 @@ export class Chat {
     return []
   }
 
-  private diff(): ReadonlyArray<ChatWork> {
+  /** Work about the last turn. */
+  private ofTurn(work: (run: RunId) => ChatWork): ReadonlyArray<ChatWork> {
     const run = this.view.latestRun ?? this.view.activeRuns.at(-1)
-    if (run !== undefined) return [{ kind: "diff", run }]
+    if (run !== undefined) return [work(run)]
     this.view.notice("No turn in this chat yet.")
     return []
   }

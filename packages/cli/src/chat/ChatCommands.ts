@@ -19,6 +19,10 @@ export const chatCommands = {
   unpause: "/unpause: let them continue",
   continue: "/continue: send the messages that are held after a stop or an error",
   diff: "/diff: changes of the last turn",
+  changes: "/changes [FILE]: changes of the last turn that are not decided, or the hunks of a file",
+  accept: "/accept all|FILE|ID: write these changes into the workspace",
+  reject: "/reject all|FILE|ID: take these changes out; the agent hears of it",
+  undo: "/undo: reverse the last decision, or what the last turn wrote",
   retry: "/retry: send messages again that were not sent or not delivered",
   withdraw: "/withdraw: take back the last queued message",
   quit: "/quit: leave; so does Ctrl-C twice"

@@ -6,9 +6,11 @@
 import { Effect, FiberSet, Semaphore } from "effect"
 import { openFile } from "../attachment/LocalFile.ts"
 import type { CommandFailed } from "../CommandFailed.ts"
+import { decidedLine, decideNamed, namedRows } from "../run/ChangeParts.ts"
 import { patchText } from "../run/PatchText.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 import { wrapIndented } from "../terminal/Rows.ts"
+import { type Row } from "../terminal/Rows.ts"
 import type { Chat, ChatWork } from "./Chat.ts"
 import type { ChatThread } from "./ChatThread.ts"
 
@@ -95,6 +97,14 @@ export class ChatRequests {
         return this.call(thread.continueQueue)
       case "diff":
         return this.call(thread.server.diff(work.run), (diff) => this.showDiff(diff))
+      case "changes":
+        return this.call(namedRows(thread.server, work.run, work.named), (rows) => this.showRows(rows))
+      case "accept":
+      case "reject":
+      case "undo":
+        return this.call(decideNamed(thread.server, work.run, work.kind, work.named), (decided) =>
+          view.notice(decidedLine(decided))
+        )
       case "attach":
         return this.attach(work.path)
       case "agent":
@@ -147,10 +157,14 @@ export class ChatRequests {
   }
 
   private showDiff(diff: Parameters<typeof patchText>[0]): void {
+    const lines = patchText(diff)
+    if (lines.length === 0) return this.chat.view.notice("The turn changed no files.")
+    this.showRows(lines)
+  }
+
+  private showRows(lines: ReadonlyArray<Row>): void {
     const { view } = this.chat
     const { columns, invocation } = this.options
-    const lines = patchText(diff)
-    if (lines.length === 0) return view.notice("The turn changed no files.")
     const shown = lines.slice(0, MAX_DIFF_LINES)
     view.show(shown.flatMap((line) => wrapIndented(line, columns(), [], [{ text: "  " }], "anywhere")))
     if (lines.length > shown.length)

@@ -4,7 +4,7 @@
  */
 import { After } from "@corral/domain/http/EventStream"
 import { AgentId, type RunId, WorkspaceId } from "@corral/domain/identity/Ids"
-import { RunMode } from "@corral/domain/run/Run"
+import { Isolation, RunMode } from "@corral/domain/run/Run"
 import { Effect, Queue } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitCodes, exitWith, refused } from "../CommandFailed.ts"
@@ -86,6 +86,12 @@ const flags = {
     Flag.optional
   ),
   model: Flag.String("model").pipe(Flag.withDescription("Model of the agent"), Flag.optional),
+  isolation: Flag.Literals("isolation", Isolation.literals).pipe(
+    Flag.withDescription(
+      "Where the agent writes: the workspace, a git worktree, or a layer that you accept from. Default: that of the workspace or of the resumed run"
+    ),
+    Flag.optional
+  ),
   ...limitFlags,
   background: Flag.String("background").pipe(
     Flag.withDescription("Longest time that work can continue in the background after a turn, such as 10m"),

@@ -5,6 +5,7 @@
 import type {
   ConfigReadiness,
   ConfinementReadiness,
+  LayerReadiness,
   EdgeReadiness,
   GitFound,
   HealthProblem,
@@ -130,6 +131,8 @@ export interface Diagnosis {
   readonly containment: string
   /** Absent for an Edge of an earlier version. */
   readonly confinement?: ConfinementReadiness | undefined
+  /** Absent for an Edge of an earlier version, and without a running Edge. */
+  readonly layers?: LayerReadiness | undefined
   readonly agents: ReadonlyArray<AgentStatus>
   readonly runners: ReadonlyArray<RunnerStatus>
   /** Sentences about configured adapters that do not work. */
@@ -145,6 +148,7 @@ type MachineStatus = Pick<
   | "disk"
   | "containment"
   | "confinement"
+  | "layers"
   | "agents"
   | "runners"
   | "adapterProblems"
@@ -224,6 +228,7 @@ const inspectRunningEdge = Effect.fnUntraced(function* (choice: EdgeChoice) {
     disk: diskStatus(health.disk),
     containment: edge.containment,
     confinement: health.confinement,
+    layers: health.layers,
     agents: items.map((agent) => agentStatus(agent, runtimes)),
     runners: runners.map(runnerStatus),
     adapterProblems: edge.problems.flatMap(({ message, part }) => (part === "adapters" ? [message] : []))

@@ -2,7 +2,12 @@
  * Texts of `corral doctor`, `corral doctor --upgrade` and `corral hub doctor`: one line per finding, with a mark before it and a hint after it,
  * and a heading per part of the database.
  */
-import type { ConfinementReadiness, HealthProblem, LinkReadiness } from "@corral/domain/http/Health"
+import type {
+  ConfinementReadiness,
+  HealthProblem,
+  LayerReadiness,
+  LinkReadiness
+} from "@corral/domain/http/Health"
 import { isReady } from "@corral/domain/offer/Offer"
 import type { HolderFound } from "@corral/edge/holder/HolderControl"
 import type { DatabaseFinding } from "@corral/hub/inspection/Findings"
@@ -139,9 +144,25 @@ const confinementLine = (style: ReportStyle, confinement: ConfinementReadiness):
   return `${setting === "required" ? mark(false) : optional} Confinement ${limits}.${hint([problem, remedy].join(" ").trimEnd())}`
 }
 
+const meansTexts: Readonly<Record<LayerReadiness["means"], string>> = {
+  overlayfs: "overlays",
+  reflink: "copies that share blocks",
+  copy: "copies"
+}
+
+const layerLine = ({ hint, mark, optional }: ReportStyle, layers: LayerReadiness): string => {
+  const { enforced, hint: remedy, means, problem } = layers
+  if (!enforced)
+    return `${optional} Layers off.${hint("Isolation in layers needs runs that bubblewrap confines.")}`
+  const text = `Layers by ${meansTexts[means]}`
+  return problem === undefined
+    ? `${mark(true)} ${text}`
+    : `${optional} ${text}.${hint([problem, remedy].join(" ").trimEnd())}`
+}
+
 const machineLines = (style: ReportStyle, diagnosis: Diagnosis): Lines => {
   const { hint, mark, optional } = style
-  const { config, confinement, containment, disk, git, home } = diagnosis
+  const { config, confinement, containment, disk, git, home, layers } = diagnosis
   return [
     `${mark(home.files.every((file) => file.ok))} Home ${home.path}`,
     ...home.files.map((file) => `    ${file.mode} ${file.name}${file.ok ? "" : hint(file.hint)}`),
@@ -153,6 +174,7 @@ const machineLines = (style: ReportStyle, diagnosis: Diagnosis): Lines => {
     `${git.found ? mark(true) : optional} git${git.version === undefined ? "" : ` ${git.version}`}${git.found ? "" : hint("not on PATH")}`,
     `${mark(true)} Containment ${containment}`,
     ...(confinement === undefined ? [] : [confinementLine(style, confinement)]),
+    ...(layers === undefined ? [] : [layerLine(style, layers)]),
     ...(config?.problem === undefined ? [] : [`${mark(false)} Configuration${hint(config.problem)}`]),
     ...diagnosis.adapterProblems.map((problem) => `${mark(false)} Adapter${hint(problem)}`)
   ]

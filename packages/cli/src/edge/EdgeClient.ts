@@ -5,6 +5,7 @@ import { effectCalls } from "@corral/client/effect/EffectCalls"
 import { type CorralError, errorOfResponse } from "@corral/client/http/CorralError"
 import { EdgeAgents, EdgePresets } from "@corral/domain/edge-api/Agents"
 import { EdgeArtifacts } from "@corral/domain/edge-api/Artifacts"
+import { EdgeChanges } from "@corral/domain/edge-api/Changes"
 import { EdgeDiffs } from "@corral/domain/edge-api/Diffs"
 import { EdgeApi, EdgeHubLink } from "@corral/domain/edge-api/EdgeApi"
 import { EdgeInputs } from "@corral/domain/edge-api/Inputs"
@@ -30,6 +31,7 @@ class UsedApi extends HttpApi.make("edge")
     EdgeWorkspaces,
     EdgeRuns,
     EdgeDiffs,
+    EdgeChanges,
     EdgeArtifacts,
     EdgePreviews,
     EdgePermissions,

@@ -9,6 +9,7 @@ import { HubApprovals } from "@corral/domain/hub-api/Approvals"
 import { HubConversations, HubSessions } from "@corral/domain/hub-api/Sessions"
 import { HubAudit } from "@corral/domain/hub-api/AuditTrail"
 import { HubAuth, HubSignIn } from "@corral/domain/hub-api/Auth"
+import { HubChanges } from "@corral/domain/hub-api/Changes"
 import { HubDeviceRegistration, HubDevices } from "@corral/domain/hub-api/Devices"
 import { HubInputs } from "@corral/domain/hub-api/Inputs"
 import { HubPreferences } from "@corral/domain/hub-api/Preferences"
@@ -34,6 +35,7 @@ class UsedApi extends HttpApi.make("hub")
     HubConversations,
     HubApprovals,
     HubInputs,
+    HubChanges,
     HubAudit
   )
   .annotateMerge(HubApi.annotations) {}

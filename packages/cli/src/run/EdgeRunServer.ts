@@ -1,6 +1,6 @@
 /** Run server of the local Edge. */
 import type { CreateRun } from "@corral/domain/run/Run"
-import { type RunServer, isHubStatus, textRequest } from "./RunServer.ts"
+import { type RunServer, isHubStatus, sendChangesDecision, textRequest } from "./RunServer.ts"
 import { Effect, Option, Schedule, Stream } from "effect"
 import { randomUUID } from "node:crypto"
 import { refused } from "../CommandFailed.ts"
@@ -76,6 +76,10 @@ export const edgeRunServer = Effect.fn("EdgeRunServer.open")(function* (choice: 
       return yield* calls.inputs.answer({ headers, payload: { runId, inputId: id, ...answer } })
     }),
     diff: (id) => readAllPages((query) => calls.diffs.diff({ params: { id }, query })),
+    changes: (id) => readAllPages((query) => calls.changes.get({ params: { id }, query })),
+    changedFile: (id, fileId) =>
+      readAllPages((query) => calls.changes.file({ params: { id, fileId }, query })),
+    decideChanges: (id, decision) => sendChangesDecision(calls.changes, id, decision),
     artifacts: (id) =>
       Effect.map(
         readAllPages((query) => calls.artifacts.list({ params: { id }, query })),

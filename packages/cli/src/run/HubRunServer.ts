@@ -19,6 +19,7 @@ import { withProgress } from "../terminal/Progress.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 import { type RunServer, type StartRun, textRequest } from "./RunServer.ts"
 import { selectByName } from "./IdArguments.ts"
+import { sendChangesDecision } from "./RunServer.ts"
 
 /** The answer, with each plain text of a secret question sealed. */
 const sealAnswer = (request: InputRequest, answer: InputAnswer): Effect.Effect<InputAnswer, CommandFailed> =>
@@ -125,6 +126,14 @@ const runCalls = (calls: HubApiClient) =>
     resume: (id) => calls.runs.resume({ params: { id } })
   }) satisfies Pick<RunServer, "send" | "finish" | "cancel" | "pause" | "resume">
 
+/** Changes of a run, and decisions about them. */
+const changeCalls = (calls: HubApiClient): Pick<RunServer, "changedFile" | "changes" | "decideChanges"> => ({
+  changes: (id) => readAllPages((query) => calls.changeSets.get({ params: { id }, query })),
+  changedFile: (id, fileId) =>
+    readAllPages((query) => calls.changeSets.file({ params: { id, fileId }, query })),
+  decideChanges: (id, decision) => sendChangesDecision(calls.changeSets, id, decision)
+})
+
 /** Questions, and answers to them. */
 const inputCalls = (
   calls: HubApiClient,
@@ -201,6 +210,7 @@ export const hubRunServer = Effect.fn("HubRunServer.open")(function* (choice: Ru
       calls.approvals.decide({ params: { id }, headers: { "idempotency-key": randomUUID() }, payload }),
     ...inputCalls(calls, projectFilter),
     diff: (id) => readAllPages((query) => calls.runs.diff({ params: { id }, query })),
+    ...changeCalls(calls),
     artifacts: (id) =>
       readAllPages((query) => calls.runs.artifacts({ params: { id }, query })).pipe(
         Effect.map(({ items }) => items)

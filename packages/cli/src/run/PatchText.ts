@@ -3,7 +3,9 @@ import type { Diff, FileDiff } from "@corral/domain/edge-api/Diff"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 import type { Row } from "../terminal/Rows.ts"
 
-const tintOf = (line: string) => (line.startsWith("+") ? "green" : line.startsWith("-") ? "red" : undefined)
+/** Colour of a line of a patch. */
+export const tintOf = (line: string) =>
+  line.startsWith("+") ? "green" : line.startsWith("-") ? "red" : undefined
 
 /** Lines of one file, so that other programs can read them. */
 export const filePatch = (file: FileDiff): ReadonlyArray<Row> => {

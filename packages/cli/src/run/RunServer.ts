@@ -4,9 +4,21 @@
  * Commands depend on this interface only. `SelectRunServer.ts` chooses the implementation.
  */
 import type { Approval, DecideApproval } from "@corral/domain/approval/Approval"
+import type {
+  AcceptChanges,
+  DecidedChanges,
+  RejectChanges,
+  UndoChanges
+} from "@corral/domain/edge-api/ChangeSet"
 import type { Diff } from "@corral/domain/edge-api/Diff"
 import type { HubApproval, HubInput, HubRun, HubRunStatus } from "@corral/domain/hub-api/HubRun"
-import type { ApprovalId, ArtifactId, InputRequestId, RunId } from "@corral/domain/identity/Ids"
+import type {
+  ApprovalId,
+  ArtifactId,
+  ChangedFileId,
+  InputRequestId,
+  RunId
+} from "@corral/domain/identity/Ids"
 import type { InputAnswer, InputRequest } from "@corral/domain/input/InputRequest"
 import type { Artifact } from "@corral/domain/run/Artifact"
 import type { CreateRun, Run } from "@corral/domain/run/Run"
@@ -14,6 +26,7 @@ import { isTerminal } from "@corral/domain/run/RunEnd"
 import type { Effect, Stream } from "effect"
 import { randomUUID } from "node:crypto"
 import type { CommandFailed } from "../CommandFailed.ts"
+import type { ChangedFileHunks, ChangeList } from "./ChangeParts.ts"
 import type { StreamEndpoint } from "./EventTail.ts"
 
 /** Whether only a Hub has this state. */
@@ -36,6 +49,7 @@ export interface StartRun extends Pick<
   | "mode"
   | "input"
   | "model"
+  | "isolation"
   | "budget"
   | "timeoutMs"
   | "backgroundMs"
@@ -52,6 +66,42 @@ export interface StartRun extends Pick<
 }
 
 export type DecisionRequest = Omit<DecideApproval, "runId" | "approvalId">
+
+/** A decision about a change set. */
+export type ChangesDecision =
+  | { readonly kind: "accept"; readonly payload: AcceptChanges }
+  | { readonly kind: "reject"; readonly payload: RejectChanges }
+  | { readonly kind: "undo"; readonly payload: UndoChanges }
+
+interface DecisionOf<Payload> {
+  readonly params: { readonly id: RunId }
+  readonly headers: { readonly "idempotency-key": string }
+  readonly payload: Payload
+}
+
+/** Calls that decide about changes, the same at an Edge and at a Hub. */
+interface ChangesCalls {
+  readonly accept: (request: DecisionOf<AcceptChanges>) => ServerCall<DecidedChanges>
+  readonly reject: (request: DecisionOf<RejectChanges>) => ServerCall<DecidedChanges>
+  readonly undo: (request: DecisionOf<UndoChanges>) => ServerCall<DecidedChanges>
+}
+
+/** Sends a decision with a key of its request only. */
+export const sendChangesDecision = (
+  calls: ChangesCalls,
+  id: RunId,
+  decision: ChangesDecision
+): ServerCall<DecidedChanges> => {
+  const request = { params: { id }, headers: { "idempotency-key": randomUUID() } }
+  switch (decision.kind) {
+    case "accept":
+      return calls.accept({ ...request, payload: decision.payload })
+    case "reject":
+      return calls.reject({ ...request, payload: decision.payload })
+    case "undo":
+      return calls.undo({ ...request, payload: decision.payload })
+  }
+}
 
 export interface RunListQuery {
   readonly state?: HubRunStatus
@@ -101,6 +151,11 @@ export interface RunServer {
   readonly answer: (id: InputRequestId, answer: InputAnswer) => ServerCall<InputRequest | HubInput>
   /** All pages. */
   readonly diff: (id: RunId) => ServerCall<Omit<Diff, "nextCursor" | "requestId">>
+  /** Undecided files of the run's change set. All pages. */
+  readonly changes: (id: RunId) => ServerCall<ChangeList>
+  /** Undecided hunks of a file. All pages. */
+  readonly changedFile: (id: RunId, fileId: ChangedFileId) => ServerCall<ChangedFileHunks>
+  readonly decideChanges: (id: RunId, decision: ChangesDecision) => ServerCall<DecidedChanges>
   readonly artifacts: (id: RunId) => ServerCall<ReadonlyArray<Artifact>>
   readonly content: (run: RunId, id: ArtifactId) => ServerCall<Stream.Stream<Uint8Array, CommandFailed>>
 }

@@ -73,6 +73,8 @@ const explainMissingIn = (server: RunServer): RunServer => {
     input: (id) => missingQuestion(id)(server.input(id)),
     answer: (id, answer) => missingQuestion(id)(explainResolved(server.answer(id, answer))),
     diff: (id) => explainUnknownChanges(missingOrForbidden(id)(server.diff(id))),
+    changes: (id) => explainUnknownChanges(missingOrForbidden(id)(server.changes(id))),
+    changedFile: (id, fileId) => explainUnknownChanges(server.changedFile(id, fileId)),
     artifacts: (id) => missingOrForbidden(id)(server.artifacts(id)),
     content: (run, id) =>
       explainMissing(

@@ -6,7 +6,7 @@ import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { AgentId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { namesSameAgent } from "@corral/domain/offer/Offer"
 import { hasSameLimits, limitsOfTurn } from "@corral/domain/run/Budget"
-import type { Run, RunMode } from "@corral/domain/run/Run"
+import type { Isolation, Run, RunMode } from "@corral/domain/run/Run"
 import { Effect, Option } from "effect"
 import { CommandFailed, refused } from "../CommandFailed.ts"
 import { durationMs } from "@corral/domain/run/LimitText"
@@ -47,6 +47,7 @@ export interface StartRequest extends StartServerChoice, LimitFlags {
   readonly workspace: Option.Option<WorkspaceId>
   readonly mode: Option.Option<RunMode>
   readonly model: Option.Option<string>
+  readonly isolation?: Option.Option<Isolation>
   /** Durations, as typed. */
   readonly background: Option.Option<string>
   readonly inputTtl: Option.Option<string>
@@ -167,7 +168,7 @@ const startNewRun = Effect.fnUntraced(function* (
   earlier: EarlierRun | undefined
 ): Effect.fn.Return<StartedRun, CommandFailed> {
   const { server } = selected
-  const { mode, model, prompt, queue, target } = request
+  const { isolation = Option.none(), mode, model, prompt, queue, target } = request
   const choices = yield* Effect.cached(server.choices)
   const agent = yield* onlyChoice(
     "agent",
@@ -191,6 +192,7 @@ const startNewRun = Effect.fnUntraced(function* (
     input: { text: prompt.join(" ") },
     queue,
     ...Option.match(model, { onNone: () => ({}), onSome: (value) => ({ model: value }) }),
+    ...Option.match(isolation, { onNone: () => ({}), onSome: (value) => ({ isolation: value }) }),
     ...(device === undefined ? {} : { target: device }),
     ...limitsOfFlags(request),
     ...durationOf("backgroundMs", request.background),

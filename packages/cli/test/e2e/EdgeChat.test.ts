@@ -2,7 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Run } from "@corral/domain/run/Run"
 import { hasTerminals } from "@corral/testing/process/TerminalProgram"
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Corral } from "./Corral.ts"
 
@@ -73,6 +73,30 @@ describe.skipIf(!hasTerminals)("corral chat with an Edge alone", { timeout: 60_0
     chat.enter("/use 1\\")
     chat.enter("/say not limited")
     await chat.shows(/^not limited$/m)
+    chat.enter("/quit")
+    assert.strictEqual(await chat.ended, 0, chat.screen)
+  })
+
+  it("lists the changes of a turn, and undoes them", async () => {
+    const chat = corral.inTerminal(100, "chat", "--agent", "scripted", "--mode", "auto_edit")
+    await chat.shows(/^ready · /m)
+    chat.enter("/undo")
+    await chat.shows(/^No turn in this chat yet\.$/m)
+    chat.enter("//write undone.txt some text\\")
+    chat.enter("/say written")
+    await chat.shows(/^written$/m)
+    await chat.shows(/^ready · /m)
+    chat.enter("/changes")
+    await chat.shows(/added {5}\+1 -0 {2}undone\.txt/)
+    chat.enter("/changes undone.txt")
+    await chat.shows(/\+some text/)
+    chat.enter("/accept")
+    await chat.shows(/Name what you accept: \/accept all, a path, or the id of a hunk\./)
+    chat.enter("/accept all")
+    await chat.shows(/can be undone only/)
+    chat.enter("/undo")
+    await chat.shows(/Undone: 1 file, \+1 -0\./)
+    assert.isFalse(existsSync(join(corral.home, "sample", "undone.txt")))
     chat.enter("/quit")
     assert.strictEqual(await chat.ended, 0, chat.screen)
   })

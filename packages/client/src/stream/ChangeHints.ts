@@ -1,8 +1,8 @@
 /**
- * Change feed of a Hub, across lost connections: hints about devices, approvals, questions, tasks, runs and messages that the caller can see, and about
- * the caller's preferences.
+ * Change feed of a Hub, across lost connections: hints about devices, approvals, questions, change sets, tasks, runs and messages that the caller can
+ * see, and about the caller's preferences.
  *
- * Each connection starts with the current state of devices and with pending approvals and questions. Changes of tasks, runs and messages during a lost connection are
+ * Each connection starts with the current state of devices and with pending approvals and questions and open change sets. Changes of tasks, runs and messages during a lost connection are
  * not sent: read what is shown again when `onConnection` reports `live`.
  */
 import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
@@ -13,6 +13,7 @@ const kinds: { readonly [K in ChangeHint["kind"]]: true } = {
   device: true,
   approval: true,
   input: true,
+  changes: true,
   task: true,
   run: true,
   message: true,

@@ -27,7 +27,7 @@ const rowsOf = (data: unknown): ReadonlyArray<Row> => {
   return "items" in data && Array.isArray(data.items) ? data.items : [data]
 }
 
-/** Whether a row is the resource in the same state, or its run that waits for it. */
+/** Whether a row is the resource in the same state, or its run that waits for it. A set has more than its state. */
 const isSameState = (row: Row, hint: ChangeHint): boolean => {
   switch (hint.kind) {
     case "device":
@@ -60,6 +60,7 @@ const groupsByKind: { readonly [K in ChangeHint["kind"]]: ReadonlyArray<string> 
   device: ["devices"],
   approval: ["approvals", "runs"],
   input: ["inputs", "runs"],
+  changes: ["changeSets", "runs", "sessions"],
   task: ["tasks"],
   run: ["runs", "sessions"],
   message: ["sessions"],

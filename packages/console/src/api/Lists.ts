@@ -1,5 +1,6 @@
 /** Paged lists of the Hub. */
 import { type QueryKey, useInfiniteQuery } from "@tanstack/react-query"
+import { useRef } from "react"
 
 export interface HubPage<A> {
   readonly items: ReadonlyArray<A>
@@ -48,4 +49,12 @@ export const useList = <A>(
     more: query.hasNextPage ? () => void query.fetchNextPage() : undefined,
     again: () => void query.refetch()
   }
+}
+
+/** The same array while its items are the same. */
+export const useSameItems = <A>(items: ReadonlyArray<A>): ReadonlyArray<A> => {
+  const last = useRef(items)
+  const isEqual = items.length === last.current.length && items.every((item, at) => item === last.current[at])
+  if (!isEqual) last.current = items
+  return last.current
 }

@@ -1,8 +1,8 @@
 /**
- * What waits: pending approvals, questions and plans that the user's role can answer, and the open questions of some runs. The count leaves out
- * what waits for others.
+ * What waits: pending approvals, questions, plans and changes that the user's role can decide, and the open questions of some runs. The count
+ * leaves out what waits for others.
  */
-import type { HubApproval, HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
+import type { HubApproval, HubChangeSet, HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { queryOptions, useQueries, useQuery } from "@tanstack/react-query"
 import { useMemo } from "react"
@@ -86,31 +86,53 @@ export const pendingCountQuery = queryOptions({
   queryFn: ({ signal }) => hubApi.approvals.list({ query: { state: "pending", limit: COUNTED }, signal })
 })
 
-export interface Pending {
+/** Change sets about which a person can decide now. */
+export const openChangesQuery = queryOptions({
+  queryKey: ["changeSets", "waiting"],
+  queryFn: ({ signal }) => hubApi.changeSets.list({ query: { state: "open", limit: COUNTED }, signal })
+})
+
+/** Requests that block an agent. */
+export interface PendingRequests {
   readonly approvals: ReadonlyArray<HubApproval>
   readonly inputs: ReadonlyArray<HubInput>
 }
 
-/** The part of what waits that the user can answer. Pure. */
-export const pendingFor = ({ mayDecide, mayWork }: Rights, { approvals, inputs }: Pending): Pending => ({
+interface Pending extends PendingRequests {
+  readonly changes: ReadonlyArray<HubChangeSet>
+}
+
+/** The requests that the user can answer. Pure. */
+export const pendingFor = (
+  { mayDecide, mayWork }: Rights,
+  { approvals, inputs }: PendingRequests
+): PendingRequests => ({
   approvals: approvals.filter(({ projectId }) => mayDecide(projectId)),
   inputs: inputs.filter(({ kind, projectId }) => (kind === "plan" ? mayDecide : mayWork)(projectId))
 })
 
 const none: ReadonlyArray<HubApproval> = []
+const noChanges: ReadonlyArray<HubChangeSet> = []
 
 /** Empty while they load. */
 export const usePending = (): Pending => {
   const rights = useRights()
   const approvals = useQuery(pendingCountQuery).data?.items ?? none
   const inputs = usePendingInputs()
-  return useMemo(() => pendingFor(rights, { approvals, inputs }), [approvals, inputs, rights])
+  const changes = useQuery(openChangesQuery).data?.items ?? noChanges
+  return useMemo(
+    () => ({
+      ...pendingFor(rights, { approvals, inputs }),
+      changes: changes.filter(({ projectId }) => rights.mayDecide(projectId))
+    }),
+    [approvals, changes, inputs, rights]
+  )
 }
 
 /** Number of what waits. Zero while it is unknown. */
 export const usePendingCount = (): number => {
-  const { approvals, inputs } = usePending()
-  return approvals.length + inputs.length
+  const { approvals, changes, inputs } = usePending()
+  return approvals.length + inputs.length + changes.length
 }
 
 /** Runs that wait for the user. The lists of what waits can be newer than the runs. */

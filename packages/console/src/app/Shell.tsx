@@ -89,11 +89,11 @@ const PendingAnnouncement = () => {
   const messages = useMessages(appMessages)
   const { pathname } = useLocation()
   const runs = useLatestRuns()
-  const { approvals, inputs } = usePending()
+  const { approvals, changes, inputs } = usePending()
   const open = pathname.split("/")[2] ?? ""
   const isOpen = (runId: string): boolean =>
     open !== "" && (runId === open || runs.find(({ id }) => id === runId)?.sessionId === open)
-  const elsewhere = [...approvals, ...inputs].filter(({ runId }) => !isOpen(runId)).length
+  const elsewhere = [...approvals, ...inputs, ...changes].filter(({ runId }) => !isOpen(runId)).length
   return (
     <span className="hidden" role="status">
       {elsewhere > 0 ? messages.waiting(elsewhere) : ""}

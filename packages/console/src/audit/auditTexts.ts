@@ -92,6 +92,9 @@ const zhTheProject: SubjectText = ({ project, resource }) => {
   return name === undefined ? sentence`项目` : sentence`项目 ${name}`
 }
 
+const theChanges: SubjectText = (subject) => sentence`changes of a run${inProject(subject)}`
+const zhChanges: SubjectText = (subject) => sentence`${zhInProject(subject)}运行更改`
+
 /** Chinese text has a space next to a name only. */
 const zhGap = (part: Sentence[number] | undefined): string =>
   part === undefined || typeof part === "string" ? "" : " "
@@ -187,6 +190,9 @@ const en: AuditTexts = {
       (subject) => sentence`events of a run that is not its own${inProject(subject)}`
     ],
     "approval.decide": ["decided", "decide", ({ resource }) => sentence`${resource ?? "an approval"}`],
+    "changes.accept": ["accepted", "accept", theChanges],
+    "changes.reject": ["rejected", "reject", theChanges],
+    "changes.undo": ["undid", "undo", theChanges],
     "device.join": ["created", "create", () => sentence`a join token for a device`],
     "device.register": ["registered", "register", the("device", "a device")],
     "device.manage": ["changed", "change", the("device", "a device")],
@@ -299,6 +305,9 @@ const zh: AuditTexts = {
     "run.input": ["发送了消息到", "发送消息到", zhThe("运行")],
     "run.push": ["推送了", "推送", (subject) => sentence`${zhInProject(subject)}不属于自己的运行事件`],
     "approval.decide": ["处理了", "处理", ({ resource }) => sentence`${resource ?? "一项审批"}`],
+    "changes.accept": ["接受了", "接受", zhChanges],
+    "changes.reject": ["拒绝了", "拒绝", zhChanges],
+    "changes.undo": ["撤销了", "撤销", zhChanges],
     "device.join": ["创建了设备加入令牌", "创建设备加入令牌"],
     "device.register": ["注册了", "注册", zhThe("设备")],
     "device.manage": ["更改了", "更改", zhThe("设备")],

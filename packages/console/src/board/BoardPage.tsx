@@ -51,6 +51,7 @@ const useLine = ({ approval, input, item: { run, status } }: BoardCardProps): st
   const textOf = useErrorSentence()
   if (approval !== undefined) return approval.request.command ?? approval.request.title
   if (input !== undefined && status === "needsYou") return input.title
+  if (status === "changes" && run.changes !== undefined) return messages.filesToDecide(run.changes.fileCount)
   if (status === "background" && run.outstanding !== undefined) return run.outstanding.titles.join(", ")
   if (run.state === "queued") return messages.waitsFor(target?.name ?? "")
   if (status === "offline") return offline

@@ -1,7 +1,8 @@
 /**
  * Columns of the board: the state of a run decides its column. Pure.
  *
- * A session shows its runs in progress, or its newest run. An ended run is to review while its session has unread messages.
+ * A session shows its runs in progress, or its newest run. An ended run is to review while its session has unread messages, or its changes wait
+ * for the user.
  */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { DeviceId, RunId, SessionId } from "@corral/domain/identity/Ids"
@@ -38,7 +39,7 @@ const MAX_DONE = 12
 const columnOf = ({ run: { state }, session, status }: BoardItem): BoardColumn => {
   if (status === "needsOthers") return "waiting"
   if (isInProgress(state)) return status === "needsYou" || status === "waiting" ? status : "working"
-  return (session?.unread ?? 0) > 0 ? "toReview" : "done"
+  return status === "changes" || (session?.unread ?? 0) > 0 ? "toReview" : "done"
 }
 
 /** Runs in progress, and the newest run of each session without one, newest first. */

@@ -9,6 +9,7 @@ export const boardMessages = bilingual(
     allProjects: "All projects",
     waitsFor: (device: string) => (device === "" ? "Waiting for its device" : `Waiting for ${device}`),
     changes: (added: number, removed: number) => `${added} lines added, ${removed} removed`,
+    filesToDecide: (n: number) => (n === 1 ? "1 file to decide" : `${n} files to decide`),
     risks: { low: "Low risk", medium: "Medium risk", high: "High risk" },
     columns: {
       waiting: "Waiting",
@@ -32,6 +33,7 @@ export const boardMessages = bilingual(
     allProjects: "全部项目",
     waitsFor: (device: string) => (device === "" ? "等待设备" : `等待 ${device}`),
     changes: (added: number, removed: number) => `新增 ${added} 行，删除 ${removed} 行`,
+    filesToDecide: (n: number) => `${n} 个文件待决定`,
     risks: { low: "低风险", medium: "中风险", high: "高风险" },
     columns: {
       waiting: "等待中",

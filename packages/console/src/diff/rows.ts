@@ -12,8 +12,8 @@ export interface DiffSide {
 }
 
 export type DiffEntry =
-  /** Lines of the new file, or of the old one if nothing is left of them. */
-  | { readonly kind: "hunk"; readonly from: number; readonly to: number }
+  /** Lines of the new file, or of the old one if nothing is left of them. `at`: index of the hunk. */
+  | { readonly kind: "hunk"; readonly from: number; readonly to: number; readonly at: number }
   | {
       readonly kind: "line"
       readonly old: number | undefined
@@ -34,9 +34,9 @@ type HunkPart =
       readonly added: ReadonlyArray<DiffSide>
     }
 
-const headOf = ({ newLines, newStart, oldLines, oldStart }: DiffHunk): DiffEntry => {
+const headOf = ({ newLines, newStart, oldLines, oldStart }: DiffHunk, at: number): DiffEntry => {
   const [from, count] = newLines > 0 ? [newStart, newLines] : [oldStart, oldLines]
-  return { kind: "hunk", from, to: from + Math.max(0, count - 1) }
+  return { kind: "hunk", from, to: from + Math.max(0, count - 1), at }
 }
 
 const walk = (
@@ -107,7 +107,7 @@ const split = (part: HunkPart): ReadonlyArray<DiffEntry> => {
 }
 
 export const rowsOf = (hunks: ReadonlyArray<DiffHunk>, layout: Layout): ReadonlyArray<DiffEntry> =>
-  hunks.flatMap((hunk) => [
-    headOf(hunk),
+  hunks.flatMap((hunk, at) => [
+    headOf(hunk, at),
     ...partsOf(hunk).flatMap<DiffEntry>(layout === "unified" ? unified : split)
   ])

@@ -1,4 +1,5 @@
 /** Composer of a new session, with its project, workspace, agent, mode and model: sending creates the session with its agent, and opens it. */
+import type { Isolation } from "@corral/domain/run/Run"
 import { Menu } from "@base-ui/react/menu"
 import { type Ref, useState } from "react"
 import { useCurrentUser } from "../api/CurrentUser.ts"
@@ -52,6 +53,8 @@ const PlaceChip = ({ choice: { pick, place, places }, onSettings, settings }: Ho
   const { states } = useMessages(uiMessages)
   if (place === undefined) return null
   const { target, workspace } = place
+  const isolation = settings.isolation ?? workspace.offered?.isolation ?? "none"
+  const choose = (chosen: Isolation) => onSettings({ ...settings, isolation: chosen })
   const detailOf = (each: WorkPlace): string =>
     isUsable(each) ? states[each.target.state] : messages.goneWorkspace
   return (
@@ -75,24 +78,35 @@ const PlaceChip = ({ choice: { pick, place, places }, onSettings, settings }: Ho
           if (chosen !== undefined) pick({ targetId: chosen.target.id, workspace: chosen.workspace.id })
         }}
       />
+      <Menu.Separator className="menu-line" />
       {workspace.offered?.git === true && (
-        <>
-          <Menu.Separator className="menu-line" />
-          <Menu.CheckboxItem
-            className="menu-item"
-            checked={settings.isIsolated}
-            onCheckedChange={(isIsolated) => onSettings({ ...settings, isIsolated })}
-          >
-            <span className="menu-mark" aria-hidden="true">
-              {settings.isIsolated ? "✓" : ""}
-            </span>
-            {messages.worktree}
-          </Menu.CheckboxItem>
-        </>
+        <IsolationItem of="worktree" chosen={isolation} onChoose={choose} text={messages.worktree} />
       )}
+      <IsolationItem of="overlay" chosen={isolation} onChoose={choose} text={messages.layer} />
     </ChipMenu>
   )
 }
+
+interface IsolationItemProps {
+  readonly of: Isolation
+  readonly chosen: Isolation
+  readonly onChoose: (isolation: Isolation) => void
+  readonly text: string
+}
+
+/** One isolation; unchecked, the agent writes into the workspace. */
+const IsolationItem = ({ chosen, of, onChoose, text }: IsolationItemProps) => (
+  <Menu.CheckboxItem
+    className="menu-item"
+    checked={chosen === of}
+    onCheckedChange={(isChecked) => onChoose(isChecked ? of : "none")}
+  >
+    <span className="menu-mark" aria-hidden="true">
+      {chosen === of ? "✓" : ""}
+    </span>
+    {text}
+  </Menu.CheckboxItem>
+)
 
 const AgentChip = ({ choice: { agent, agents, pick, place } }: ChoiceProps) => {
   const messages = useMessages(homeMessages)
@@ -192,7 +206,7 @@ export const HomeComposer = ({ choice, fieldRef }: HomeComposerProps) => {
   const messages = useMessages(composerMessages)
   const draft = Draft.of(`${useCurrentUser().user.id}.home`)
   useStoredDraft(draft)
-  const [chosen, setSettings] = useState<StartSettings>({ isIsolated: false, limits: {} })
+  const [chosen, setSettings] = useState<StartSettings>({ limits: {} })
   const settings = { ...chosen, limits: limitsFor(choice.agent, chosen.limits) }
   const start = useStartSession(draft, choice, settings)
   const [hint, maySend] = useStartHint(choice)

@@ -8,7 +8,13 @@ import { useQuery } from "@tanstack/react-query"
 import { Link, Navigate } from "@tanstack/react-router"
 import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react"
 import { latestRunsQuery } from "../api/LatestRuns.ts"
-import { pendingCountQuery, pendingInputsQuery, usePending, useWaitingRuns } from "../api/Pending.ts"
+import {
+  openChangesQuery,
+  pendingCountQuery,
+  pendingInputsQuery,
+  usePending,
+  useWaitingRuns
+} from "../api/Pending.ts"
 import {
   targetsQuery,
   useAgentName,
@@ -231,17 +237,18 @@ const MAX_SHOWN = 20
 
 const Overview = ({ runs }: { readonly runs: ReadonlyArray<HubRun> }) => {
   const messages = useMessages(homeMessages)
-  const { approvals, inputs } = usePending()
+  const { approvals, changes, inputs } = usePending()
   const since = useLastVisit()
   const waiting = useWaitingRuns()
-  const { finished, working } = homeRows(runs, { since, waiting })
+  const withRow = new Set([...waiting, ...changes.map(({ runId }) => runId)])
+  const { finished, working } = homeRows(runs, { since, waiting: withRow })
   return (
     <>
-      <NeedsDecision pending={approvals} inputs={inputs} runs={runs} />
+      <NeedsDecision pending={approvals} inputs={inputs} changes={changes} runs={runs} />
       <WorkRows label={messages.working} runs={working.slice(0, MAX_SHOWN)} />
       <WorkRows label={messages.finished} runs={finished.slice(0, MAX_SHOWN)} />
       <p className="home-more">
-        {waiting.size + working.length + finished.length === 0 && (
+        {waiting.size + changes.length + working.length + finished.length === 0 && (
           <span className="quiet">{messages.quiet} </span>
         )}
         <Link to="/runs">{messages.allRuns}</Link>
@@ -280,7 +287,8 @@ export const HomePage = ({ isStart, search }: HomePageProps) => {
   const targets = useQuery({ ...targetsQuery(), refetchInterval: isNew ? SETUP_INTERVAL_MS : false })
   const field = useRef<HTMLTextAreaElement>(null)
   const inputs = useQuery(pendingInputsQuery)
-  const isReady = useOnceTrue(!pending.isLoading && !inputs.isLoading && !runs.isLoading && !choice.isLoading)
+  const changes = useQuery(openChangesQuery)
+  const isReady = useOnceTrue([pending, inputs, changes, runs, choice].every(({ isLoading }) => !isLoading))
   useFieldFocus(field, isStart && isReady)
   const title = isStart ? messages.startTitle : messages.title
   // Without a workspace nothing can be sent: what to do about it comes first.

@@ -1,9 +1,9 @@
 /**
- * Approvals, questions and plans that wait for the user, oldest first. A question is answered in its thread. Low and medium risk can be decided here; high risk is decided where the whole action is shown.
+ * Approvals, questions and plans that wait for the user, oldest first, and below them changes, which block no agent. A question is answered in its thread. Low and medium risk can be decided here; high risk is decided where the whole action is shown.
  *
  * Guarantees: a decided row keeps its place while the page is open, so that no other row moves under the pointer.
  */
-import type { HubApproval, HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
+import type { HubApproval, HubChangeSet, HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
 import { useState } from "react"
 import { oldestFirst } from "../api/Pending.ts"
 import { useAgentName, useCanDecide, useTargetName } from "../api/ProjectsAndTargets.ts"
@@ -11,6 +11,7 @@ import { leaveForText } from "../keys/TextKey.ts"
 import { DecisionNote, useDecide } from "../approval/Decision.tsx"
 import { approvalMessages } from "../approval/messages.ts"
 import { InputRow } from "./OpenQuestions.tsx"
+import { ChangesRow } from "./ChangesRow.tsx"
 import { isVisibleLine, visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Time } from "../ui/Time.tsx"
@@ -103,19 +104,20 @@ const Row = (props: RowProps) => {
 interface Props {
   readonly pending: ReadonlyArray<HubApproval>
   readonly inputs: ReadonlyArray<HubInput>
+  readonly changes: ReadonlyArray<HubChangeSet>
   /** Runs that may have a session. */
   readonly runs: ReadonlyArray<HubRun>
 }
 
-export const NeedsDecision = ({ inputs, pending, runs }: Props) => {
+export const NeedsDecision = ({ changes, inputs, pending, runs }: Props) => {
   const messages = useMessages(homeMessages)
   const [decided, setDecided] = useState<ReadonlyArray<HubApproval>>([])
   const decidedIds = new Set(decided.map(({ id }) => id))
   const approvals = [...pending.filter(({ id }) => !decidedIds.has(id)), ...decided]
   const rows = oldestFirst<HubApproval | HubInput>([...approvals, ...inputs])
-  const waiting = pending.length + inputs.length
+  const waiting = pending.length + inputs.length + changes.length
   const sessionOf = (runId: HubRun["id"]) => runs.find(({ id }) => id === runId)?.sessionId
-  if (rows.length === 0) return null
+  if (rows.length + changes.length === 0) return null
   return (
     <section aria-label={messages.needsYou}>
       <h2>
@@ -137,6 +139,9 @@ export const NeedsDecision = ({ inputs, pending, runs }: Props) => {
             <InputRow key={row.id} input={row} sessionId={sessionOf(row.runId)} />
           )
         )}
+        {changes.map((set) => (
+          <ChangesRow key={set.id} set={set} />
+        ))}
       </ul>
     </section>
   )

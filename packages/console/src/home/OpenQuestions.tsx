@@ -1,8 +1,9 @@
-/** All open questions and plans as rows. Nothing where there are none. */
+/** All open questions and plans as rows, and changes that wait. Nothing where there are none. */
 import type { HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
 import { useLatestRuns } from "../api/LatestRuns.ts"
 import { usePendingInputs } from "../api/Pending.ts"
 import { useAgentName, useTargetName } from "../api/ProjectsAndTargets.ts"
+import { OpenChanges } from "./ChangesRow.tsx"
 import { inputMessages } from "../input/messages.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { useWorkTitle, WorkLink } from "../runs/RunRows.tsx"
@@ -49,7 +50,7 @@ export const InputRow = ({ input, sessionId }: Props) => {
   )
 }
 
-export const OpenQuestions = () => {
+const Questions = () => {
   const messages = useMessages(inputMessages)
   const inputs = usePendingInputs()
   const runs = useLatestRuns()
@@ -68,3 +69,10 @@ export const OpenQuestions = () => {
     </section>
   )
 }
+
+export const OpenQuestions = () => (
+  <>
+    <Questions />
+    <OpenChanges />
+  </>
+)

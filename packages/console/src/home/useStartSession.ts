@@ -4,6 +4,7 @@
  * Guarantees: a retry after a failure continues with the session and the agent that exist.
  */
 import { newIdempotencyKey } from "@corral/client/http/Transport"
+import type { Isolation } from "@corral/domain/run/Run"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
@@ -71,14 +72,14 @@ export class StartKeys {
 }
 
 export interface StartSettings {
-  /** Whether the agent works in its own git worktree. */
-  readonly isIsolated: boolean
+  /** Where the agent writes, if a user chose it. Otherwise the workspace's own setting counts. */
+  readonly isolation?: Isolation | undefined
   /** Limits of each turn of the agent. */
   readonly limits: TurnLimits
 }
 
 /** Request of the second step, `undefined` while something is missing. */
-const agentRequest = ({ agent, mode, model, place }: StartChoice, { isIsolated, limits }: StartSettings) =>
+const agentRequest = ({ agent, mode, model, place }: StartChoice, { isolation, limits }: StartSettings) =>
   place === undefined || agent === undefined || mode === undefined
     ? undefined
     : {
@@ -88,7 +89,10 @@ const agentRequest = ({ agent, mode, model, place }: StartChoice, { isIsolated, 
         mode,
         ...(model === undefined ? {} : { model }),
         ...limits,
-        ...(isIsolated && place.workspace.offered?.git === true ? { isolation: "worktree" as const } : {})
+        // A worktree needs a repository, which the workspace chosen last may lack.
+        ...(isolation === undefined || (isolation === "worktree" && place.workspace.offered?.git !== true)
+          ? {}
+          : { isolation })
       }
 
 export const useStartSession = (draft: Draft, choice: StartChoice, settings: StartSettings) => {

@@ -63,6 +63,15 @@ export const keysMessages = bilingual<{
           ["Comment on the line", "c"],
           ["Send all comments", "Ctrl Shift Enter"]
         ]
+      ],
+      [
+        "Changes to decide",
+        [
+          ["Show more lines around", "e"],
+          ["Go to Accept", "a"],
+          ["Go to Reject", "d"],
+          ["Confirm, as the next key", "Enter"]
+        ]
       ]
     ]
   },
@@ -116,6 +125,15 @@ export const keysMessages = bilingual<{
           ["将文件标记为已看", "v"],
           ["评论该行", "c"],
           ["发送全部评论", "Ctrl Shift Enter"]
+        ]
+      ],
+      [
+        "待决定的更改",
+        [
+          ["显示更多上下文", "e"],
+          ["转到“接受”", "a"],
+          ["转到“拒绝”", "d"],
+          ["随后确认", "Enter"]
         ]
       ]
     ]

@@ -1,5 +1,9 @@
-/** Settings of a project: name, visibility, policies and deletion. Policies say who decides approvals, and which chats receive answers. */
+/**
+ * Settings of a project: name, visibility, policies and deletion. Policies say who decides approvals, which chats receive answers, and where
+ * runs write by default.
+ */
 import type { Approvers, ChatAnswers, Project, UpdateProject } from "@corral/domain/project/Project"
+import type { Isolation } from "@corral/domain/run/Run"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
 import { hubApi } from "../api/Hub.ts"
@@ -33,14 +37,18 @@ export const ProjectFields = ({ project }: { readonly project?: Project }) => {
 
 const approvers: ReadonlyArray<Approvers> = ["member", "admin", "owner"]
 const chatAnswers: ReadonlyArray<ChatAnswers> = ["none", "direct", "all"]
+/** Where a run writes. `unset`: the project says nothing, and the workspace decides. */
+const UNSET = "unset"
+const isolations: ReadonlyArray<Isolation> = ["none", "worktree"]
 
 /** The policies that a form with these fields has. */
-const policiesIn = (form: FormData): Pick<UpdateProject, "approvals" | "chats"> => ({
+const policiesIn = (form: FormData): Pick<UpdateProject, "approvals" | "chats" | "runs"> => ({
   approvals: {
     approvers: approvers.find((each) => each === textIn(form, "approvers")) ?? "member",
     ownRequests: form.has("ownRequests")
   },
-  chats: { answers: chatAnswers.find((each) => each === textIn(form, "chatAnswers")) ?? "direct" }
+  chats: { answers: chatAnswers.find((each) => each === textIn(form, "chatAnswers")) ?? "direct" },
+  runs: { isolation: isolations.find((each) => each === textIn(form, "isolation")) ?? null }
 })
 
 interface ChoiceProps<A extends string> extends FieldInput {
@@ -60,7 +68,7 @@ const Choice = <A extends string>({ choices, labels, name, value, ...field }: Ch
   </select>
 )
 
-/** Form fields of a project's policies: who decides approvals, and which chats receive answers. */
+/** Form fields of a project's policies: who decides approvals, which chats receive answers, and where runs write. */
 const PolicyFields = ({ project }: { readonly project: Project }) => {
   const messages = useMessages(projectMessages)
   return (
@@ -83,6 +91,14 @@ const PolicyFields = ({ project }: { readonly project: Project }) => {
           value={project.chats.answers}
           choices={chatAnswers}
           labels={messages.chatAnswers}
+        />
+      </Field>
+      <Field label={messages.isolation} hint={messages.isolationHint}>
+        <Choice
+          name="isolation"
+          value={project.runs?.isolation ?? UNSET}
+          choices={[UNSET, ...isolations]}
+          labels={messages.isolations}
         />
       </Field>
     </>

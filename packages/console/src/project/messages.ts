@@ -63,6 +63,14 @@ export const projectMessages = bilingual(
       direct: "Direct chats of the user who wrote",
       all: "Direct chats and groups"
     },
+    isolation: "Where agents write by default",
+    isolationHint: "For new sessions that choose nothing else. A session keeps what it began with.",
+    isolations: {
+      unset: "As the workspace says",
+      none: "Directly into the workspace",
+      worktree: "Into a separate git worktree, until you accept",
+      overlay: "Into a layer over the workspace, until you accept"
+    },
     remove: "Delete project",
     removeTitle: (name: string) => `Delete ${name}?`,
     removeText:
@@ -123,6 +131,14 @@ export const projectMessages = bilingual(
     ownRequests: "用户可以处理自己启动的运行的审批",
     chatPolicy: "哪些聊天会收到智能体的回复",
     chatAnswers: { none: "都不发送", direct: "仅发起者的私聊", all: "私聊和群聊" },
+    isolation: "智能体默认写入的位置",
+    isolationHint: "用于未另作选择的新会话。会话会沿用开始时的选择。",
+    isolations: {
+      unset: "由工作区决定",
+      none: "直接写入工作区",
+      worktree: "写入独立的 git 工作树，待您接受",
+      overlay: "写入工作区之上的一层，待您接受"
+    },
     remove: "删除项目",
     removeTitle: (name: string) => `要删除 ${name} 吗？`,
     removeText: "项目的会话、运行和工作区关联将被删除，审计日志会保留。此操作无法撤销。",

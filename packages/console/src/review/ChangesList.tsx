@@ -11,6 +11,14 @@ import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { CommentEditor, CommentView } from "./CommentView.tsx"
 import {
+  ApartHead,
+  DecideButtons,
+  FileBadges,
+  HunkHead,
+  LoadingLines,
+  type PartDecisions
+} from "./DecisionParts.tsx"
+import {
   type DiffSideName,
   type LineComment,
   type LineRef,
@@ -36,15 +44,16 @@ interface FileHeadProps {
   readonly comments: number
   readonly onToggle: () => void
   readonly onViewed: () => void
+  readonly decisions: PartDecisions | undefined
 }
 
 /** Head of a changed file: a button that folds it, its counts, and its mark as viewed. */
-const FileHead = ({ comments, file: { diff }, isOpen, isViewed, onToggle, onViewed }: FileHeadProps) => {
+const FileHead = ({ comments, decisions, file, isOpen, isViewed, onToggle, onViewed }: FileHeadProps) => {
   const messages = useMessages(reviewMessages)
-  const { additions, deletions, fromPath, path, status } = diff
+  const { additions, deletions, fromPath, path, status } = file.diff
   const cut = path.lastIndexOf("/") + 1
   return (
-    <div className="file-head">
+    <div className={decisions?.pendingOf({ file }) === undefined ? "file-head" : "file-head hunk-deciding"}>
       <button
         type="button"
         className="file-fold"
@@ -87,6 +96,10 @@ const FileHead = ({ comments, file: { diff }, isOpen, isViewed, onToggle, onView
         />
         {messages.viewed}
       </label>
+      {decisions !== undefined && (
+        <DecideButtons part={{ file }} name={visibleLine(path, 400)} decisions={decisions} />
+      )}
+      {decisions !== undefined && <FileBadges file={file} decisions={decisions} />}
     </div>
   )
 }
@@ -169,6 +182,8 @@ interface ChangesListProps {
   readonly selection: LineSelection | undefined
   readonly handlers: object
   readonly mayComment: boolean
+  /** Of a change set. */
+  readonly decisions?: PartDecisions | undefined
   readonly onAdd: (text: string, isLast: boolean) => void
   readonly onCancel: () => void
   readonly onRemove: (comment: LineComment) => void
@@ -201,6 +216,7 @@ interface ItemProps extends Omit<ChangesListProps, "list" | "selection" | "handl
 }
 
 const ChangesItem = ({
+  decisions,
   item,
   marked,
   mayComment,
@@ -219,6 +235,7 @@ const ChangesItem = ({
       return (
         <FileHead
           file={file}
+          decisions={decisions}
           isOpen={view.isOpen(file)}
           isViewed={view.isViewed(file)}
           comments={view.comments.filter(({ comment }) => comment.path === file.diff.path).length}
@@ -238,6 +255,10 @@ const ChangesItem = ({
           )}
         </p>
       )
+    case "loading":
+      return decisions === undefined ? null : <LoadingLines file={item.file} decisions={decisions} />
+    case "apart":
+      return <ApartHead />
     case "lost":
       return <p className="changes-note">{messages.lostFiles}</p>
     case "comment": {
@@ -257,6 +278,8 @@ const ChangesItem = ({
         />
       )
     case "row":
+      if (item.row.kind === "hunk" && decisions !== undefined)
+        return <HunkHead file={item.file} row={item.row} decisions={decisions} />
       return (
         <LineItem
           file={item.file}

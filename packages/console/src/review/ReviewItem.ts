@@ -16,6 +16,10 @@ export type ReviewItem = { readonly key: string } & (
   | { readonly kind: "file"; readonly file: ReviewFile }
   | { readonly kind: "note"; readonly file: ReviewFile; readonly note: FileNote }
   | { readonly kind: "row"; readonly file: ReviewFile; readonly row: DiffEntry }
+  /** Where lines are not loaded. */
+  | { readonly kind: "loading"; readonly file: ReviewFile }
+  /** Above the files that are not part of `all`. */
+  | { readonly kind: "apart" }
   | { readonly kind: "comment"; readonly placed: PlacedComment }
   | { readonly kind: "draft"; readonly draft: LineComment }
   /** Above comments on files that are no longer among the changes. */
@@ -52,15 +56,22 @@ const rowItems = (file: ReviewFile, layout: Layout): ReadonlyArray<ReviewItem> =
   cached.set(file, layouts)
   const found = layouts.get(layout)
   if (found !== undefined) return found
-  const items = rowsOf(file.diff.hunks, layout).map((row, at): ReviewItem => ({
-    kind: "row",
-    key: `row ${at} ${file.diff.path}`,
-    file,
-    row
-  }))
+  let isFolded = false
+  const items = rowsOf(file.diff.hunks, layout).flatMap((row, at): ReadonlyArray<ReviewItem> => {
+    const id = row.kind === "hunk" ? file.parts?.hunkIds[row.at] : undefined
+    if (row.kind === "hunk") isFolded = id !== undefined && file.parts?.folded.has(id) === true
+    else if (isFolded) return []
+    // The head of a hunk is the same item while others are decided. Hunks of a file that is decided as a whole have one id.
+    const isHunk = id !== undefined && file.parts?.changed.whole === undefined
+    const key = isHunk ? hunkKey(id) : `row ${at} ${file.diff.path}`
+    return [{ kind: "row", key, file, row }]
+  })
   layouts.set(layout, items)
   return items
 }
+
+/** Key of a hunk's head. */
+const hunkKey = (id: string): string => `hunk ${id}`
 
 const endsAt = (row: DiffEntry, { to }: LineSpan): boolean =>
   isSameLine(lineOfRow(row, "new"), to) || isSameLine(lineOfRow(row, "old"), to)
@@ -95,6 +106,7 @@ const fileItems = (
   const comments = all.filter(({ comment }) => comment.path === path)
   const above = [head, ...comments.filter(({ span }) => span === undefined).map(itemOf)]
   if (!isOpen(file)) return isLarge(file.diff) ? [...above, note("large")] : above
+  if (file.parts?.isLoaded === false) return [...above, { kind: "loading", key: `loading ${path}`, file }]
   const about = noteOf(file.diff)
   return [
     ...above,
@@ -119,6 +131,12 @@ export const reviewItems = (
   return [
     ...(lost.length === 0 ? [] : [{ kind: "lost", key: "lost" } as const]),
     ...lost.map(itemOf),
-    ...files.flatMap((file) => fileItems(file, state, itemOf))
+    ...files.flatMap((file, at) => {
+      const isApart = ({ parts }: ReviewFile) => parts?.changed.apart !== undefined
+      const before = files[at - 1]
+      const isFirst = isApart(file) && (before === undefined || !isApart(before))
+      const items = fileItems(file, state, itemOf)
+      return isFirst ? [{ kind: "apart", key: "apart" } as const, ...items] : items
+    })
   ]
 }

@@ -19,6 +19,7 @@ import { ListMore } from "../ui/ListMore.tsx"
 import { Time } from "../ui/Time.tsx"
 import { ArtifactLink } from "./ArtifactLink.tsx"
 import { ChangesTab } from "./ChangesTab.tsx"
+import { ChangeSetTab, hasChangeSet } from "./ChangeSetTab.tsx"
 import { FilesTab } from "./FilesTab.tsx"
 import { LogTab } from "./LogTab.tsx"
 import { type PanelTab, isPanelTab, panelTabs } from "./PanelTab.ts"
@@ -155,6 +156,7 @@ export const ReviewPanel = (props: ReviewPanelProps) => {
   }
   const scope = runs.length > 1 ? <TurnMenu run={run} runs={runs} onRun={selectRun} /> : undefined
   const parts = { run, scope }
+  const Changes = hasChangeSet(run) ? ChangeSetTab : ChangesTab
   return (
     <section className={isWide ? "review review-wide" : "review"} aria-label={messages.panel}>
       <Tabs.Root
@@ -175,7 +177,7 @@ export const ReviewPanel = (props: ReviewPanelProps) => {
           </button>
         </div>
         <Tabs.Panel value="changes" className="review-body">
-          <ChangesTab key={run.id} {...parts} runs={runs} onRun={selectRun} onComments={onComments} />
+          <Changes key={run.id} {...parts} runs={runs} onRun={selectRun} onComments={onComments} />
         </Tabs.Panel>
         <Tabs.Panel value="files" className="review-body">
           <FilesTab key={run.id} {...parts} />

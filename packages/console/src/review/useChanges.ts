@@ -7,11 +7,14 @@ import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useInfiniteQuery } from "@tanstack/react-query"
 import { useEffect, useMemo } from "react"
 import { hubApi } from "../api/Hub.ts"
+import type { FileParts } from "./setFiles.ts"
 
 export interface ReviewFile {
   readonly diff: FileDiff
   /** Identifies the content, for marks of viewed files. */
   readonly hash: string
+  /** Of a file in a change set. */
+  readonly parts?: FileParts
 }
 
 /** A page has up to 200 files: the Edge compares the whole workspace for each page. */

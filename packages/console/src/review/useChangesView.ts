@@ -89,8 +89,12 @@ export const useChangesView = (
   const { isOpen, setAllOpen, setOpen } = useOpenFiles(files, isViewed, draft?.path)
   const byPath = useMemo(() => new Map(files.map((file) => [file.diff.path, file])), [files])
   const placed = useMemo(() => {
-    const place = (comment: LineComment): PlacedComment =>
-      placedComment(comment, byPath.get(comment.path)?.diff, isComplete)
+    const place = (comment: LineComment): PlacedComment => {
+      const file = byPath.get(comment.path)
+      // Lines that are not loaded may be there.
+      const isOpen = file?.parts?.isLoaded === false
+      return placedComment(comment, isOpen ? undefined : file?.diff, isComplete && !isOpen)
+    }
     return {
       comments: review.comments.map(place),
       draft: draft?.id === NEW_COMMENT ? [place(draft)] : []

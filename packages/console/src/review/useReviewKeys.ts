@@ -1,6 +1,6 @@
 /**
  * Keys of a review: j and k for lines, with Shift for a range, n and p for files, v for viewed, c for a comment, and Ctrl or Cmd with Shift and
- * Enter to send all. They work while the focus is in the changes, but not in a field.
+ * Enter to send all; of a change set also e for more lines. They work while the focus is in the changes, but not in a field.
  */
 import type { KeyboardEvent } from "react"
 import { type LineRef, lineOfRow } from "./LineComment.ts"
@@ -18,13 +18,18 @@ interface Options {
   readonly onViewed: (file: ReviewFile) => void
   readonly onComment: (selection: LineSelection) => void
   readonly onSend: () => void
+  /** Shows more lines around the changes of a file. */
+  readonly onWiden?: ((file: ReviewFile) => void) | undefined
 }
+
+/** Letters of a review. None decides. */
+export const REVIEW_LETTERS: ReadonlySet<string> = new Set(["j", "J", "k", "K", "n", "p", "v", "c", "e"])
 
 const lineOf = (item: ReviewItem | undefined): LineRef | undefined =>
   item?.kind === "row" ? lineOfRow(item.row) : undefined
 
 const pathOf = (item: ReviewItem | undefined): string | undefined => {
-  if (item === undefined || item.kind === "lost") return undefined
+  if (item === undefined || item.kind === "lost" || item.kind === "apart") return undefined
   if (item.kind === "comment") return item.placed.comment.path
   return item.kind === "draft" ? item.draft.path : item.file.diff.path
 }
@@ -34,7 +39,7 @@ const isField = (target: EventTarget): boolean =>
   target.closest("input:not([type=checkbox]), textarea, select, [role=menu]") !== null
 
 export const useReviewKeys = (options: Options) => {
-  const { fileOf, items, list, onComment, onSend, onViewed, selection, setSelection } = options
+  const { fileOf, items, list, onComment, onSend, onViewed, onWiden, selection, setSelection } = options
   const here = list.places.get(list.active ?? "")
   const current = here === undefined ? undefined : items[here]
 
@@ -74,7 +79,12 @@ export const useReviewKeys = (options: Options) => {
     else if (current?.kind === "row" && line !== undefined)
       onComment({ file: current.file, anchor: line, head: line })
   }
+  const widen = (): void => {
+    const file = fileOf(pathOf(current) ?? "")
+    if (file !== undefined) onWiden?.(file)
+  }
   const actions: Readonly<Record<string, () => void>> = {
+    e: widen,
     j: () => moveLine(1, false),
     J: () => moveLine(1, true),
     k: () => moveLine(-1, false),

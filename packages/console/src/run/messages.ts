@@ -13,6 +13,7 @@ export const runMessages = bilingual(
     runs: "Runs",
     diff: "Changes",
     worktree: "in a separate worktree",
+    layer: "in a layer",
     confinement: (kind: ConfinementKind) => {
       if (kind === "none") return "not confined"
       return kind === "landlock" ? "files confined by landlock, the network is open" : `confined by ${kind}`
@@ -109,6 +110,7 @@ export const runMessages = bilingual(
     runs: "运行",
     diff: "更改",
     worktree: "在独立的工作树中",
+    layer: "在叠加层中",
     confinement: (kind: ConfinementKind) => {
       if (kind === "none") return "未受系统限制"
       return kind === "landlock" ? "文件由 landlock 限制，网络未限制" : `由 ${kind} 限制`

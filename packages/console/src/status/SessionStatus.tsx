@@ -22,6 +22,7 @@ const workStatuses = [
   "paused",
   "offline",
   "waiting",
+  "changes",
   "failed",
   "stopped",
   "idle"
@@ -30,7 +31,7 @@ export type WorkStatus = (typeof workStatuses)[number]
 
 export type RunFacts = Pick<
   HubRun,
-  "id" | "state" | "paused" | "projectId" | "targetId" | "createdAt" | "pendingApprovals" | "turn"
+  "id" | "state" | "paused" | "projectId" | "targetId" | "createdAt" | "pendingApprovals" | "turn" | "changes"
 > & {
   readonly sessionId?: SessionId
 }
@@ -66,14 +67,22 @@ const isForUser = (
   { mayDecide, mayWork }: Rights
 ): boolean => (state === "waiting_input" ? mayWork : mayDecide)(projectId)
 
+/** Whether the changes of an ended run wait for the user. */
+const hasOpenChanges = (
+  { changes, projectId, state }: Pick<RunFacts, "changes" | "projectId" | "state">,
+  { mayDecide }: Rights
+): boolean =>
+  !isInProgress(state) && changes?.state === "open" && changes.direct !== true && mayDecide(projectId)
+
 export const runStatus = (
-  run: Pick<RunFacts, "id" | "state" | "paused" | "projectId" | "targetId" | "turn">,
+  run: Pick<RunFacts, "id" | "state" | "paused" | "projectId" | "targetId" | "turn" | "changes">,
   { offline, rights, waiting }: StatusContext
 ): WorkStatus => {
   const { id, paused, state, targetId, turn } = run
   if (isInProgress(state) && waiting.has(id)) return "needsYou"
   const status = statusByState[state]
   if (status === "needsYou") return isForUser(run, rights) ? status : "needsOthers"
+  if (hasOpenChanges(run, rights)) return "changes"
   if (status !== "working") return status
   if (offline.has(targetId)) return "offline"
   if (paused === true) return "paused"
@@ -99,8 +108,11 @@ export const sessionStatuses = (
     if (isInProgress(state) && isStronger(status, found.get(sessionId) ?? "idle"))
       found.set(sessionId, status)
   }
-  for (const [sessionId, { state }] of newest)
-    if (state === "failed" && !found.has(sessionId)) found.set(sessionId, "failed")
+  for (const [sessionId, run] of newest) {
+    if (found.has(sessionId)) continue
+    const status = runStatus(run, context)
+    if (status === "failed" || status === "changes") found.set(sessionId, status)
+  }
   return found
 }
 
@@ -124,6 +136,7 @@ const statusMessages = bilingual(
       paused: "Paused",
       offline: "Device offline",
       waiting: "Waiting",
+      changes: "Changes to decide",
       failed: "Failed",
       stopped: "Stopped",
       idle: "Done"
@@ -138,6 +151,7 @@ const statusMessages = bilingual(
       paused: "已暂停",
       offline: "设备离线",
       waiting: "等待中",
+      changes: "有更改待决定",
       failed: "失败",
       stopped: "已停止",
       idle: "已完成"
@@ -153,6 +167,7 @@ const shapes: { readonly [S in WorkStatus]: string } = {
   paused: "▮▮",
   offline: "⊘",
   waiting: "○",
+  changes: "±",
   failed: "✕",
   stopped: "■",
   idle: "✓"

@@ -47,6 +47,7 @@ const RunDetails = ({ run }: { readonly run: HubRun }) => {
     ui.modes[mode],
     ...(model === undefined ? [] : [visibleLine(model, 80)]),
     ...(isolation === "worktree" ? [messages.worktree] : []),
+    ...(isolation === "overlay" ? [messages.layer] : []),
     ...(confinement === undefined
       ? []
       : [

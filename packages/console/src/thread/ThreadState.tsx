@@ -1,7 +1,7 @@
 /** State of a thread by shape and word, with a clock while an agent works. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useEffect, useState } from "react"
-import { type Pending, pendingFor } from "../api/Pending.ts"
+import { pendingFor, type PendingRequests } from "../api/Pending.ts"
 import { useRights } from "../api/ProjectsAndTargets.ts"
 import { formatDuration } from "../text/Duration.ts"
 import { useLanguage, useMessages } from "../text/Language.tsx"
@@ -66,7 +66,7 @@ export const heardStatus = (status: ThreadStatus, isOffline: boolean): ThreadSta
   (status === "working" || status === "background" || status === "paused") && isOffline ? "offline" : status
 
 /** A reader who can answer nothing of what waits is not needed. */
-export const usePersonalStatus = (status: ThreadStatus, pending: Pending): ThreadStatus => {
+export const usePersonalStatus = (status: ThreadStatus, pending: PendingRequests): ThreadStatus => {
   const { approvals, inputs } = pendingFor(useRights(), pending)
   return status === "waiting" && approvals.length + inputs.length === 0 ? "others" : status
 }

@@ -9,7 +9,9 @@ import { runtimeRemedyOf } from "@corral/domain/run/RuntimeRemedy"
 import { RunView } from "@corral/domain/run/RunView"
 import type { DeliveryContext } from "@corral/domain/session/Message"
 import { useQuery } from "@tanstack/react-query"
+import { lazy, Suspense, useState } from "react"
 import { hubApi } from "../api/Hub.ts"
+import { useCanDecide } from "../api/ProjectsAndTargets.ts"
 import { UserName } from "../approval/ApprovalOutcome.tsx"
 import { limitTexts } from "../composer/TurnLimits.tsx"
 import { markdownMessages } from "../markdown/messages.ts"
@@ -154,6 +156,39 @@ const Usage = ({ usage }: { readonly usage: NonNullable<HubRun["usage"]> }) => {
   )
 }
 
+const UndoDialog = lazy(async () => ({ default: (await import("../review/UndoDialog.tsx")).UndoDialog }))
+
+/** What waits of the changes of the turn, and a button that undoes what it wrote, or the newest decision. */
+const TurnChanges = ({ onChanges, run }: { readonly run: HubRun; readonly onChanges: () => void }) => {
+  const messages = useMessages(threadMessages)
+  const mayDecide = useCanDecide(run.projectId)
+  const [isOpen, setOpen] = useState(false)
+  const { changes } = run
+  // A later turn of the set has its newest state.
+  if (changes === undefined || changes.runId !== run.id || changes.state === "empty") return null
+  const isDirect = changes.direct === true
+  if (isDirect && changes.fileCount === 0) return null
+  return (
+    <>
+      {changes.state === "open" && (
+        <button type="button" className="foot-button foot-waiting" onClick={onChanges}>
+          {messages.filesToDecide(changes.fileCount)}
+        </button>
+      )}
+      {changes.state === "decided" && mayDecide && (
+        <button type="button" className="foot-button" onClick={() => setOpen(true)}>
+          {isDirect ? messages.undoTurn : messages.undoDecision}
+        </button>
+      )}
+      {isOpen && (
+        <Suspense fallback={null}>
+          <UndoDialog run={run} onClose={() => setOpen(false)} />
+        </Suspense>
+      )}
+    </>
+  )
+}
+
 const marks = { completed: "✓", failed: "✕", cancelled: "■" } as const
 
 /** Footer of an ended turn: how it ended, changed files, duration, tokens, cost, the use of its budget, and what its agent knew of the conversation. */
@@ -194,6 +229,7 @@ export const TurnFooter = ({ answer, context, diff, onChanges, run }: Props) => 
           )}
         </button>
       )}
+      {run !== undefined && <TurnChanges run={run} onChanges={onChanges} />}
       {duration !== undefined && <span>{formatDuration(duration, language)}</span>}
       {run?.usage !== undefined && <Usage usage={run.usage} />}
       {run?.budget !== undefined &&

@@ -89,6 +89,10 @@ export const threadMessages = bilingual(
       ...some(others, "other action", "other actions")
     ],
     files: (n: number) => (n === 1 ? "1 file changed" : `${n} files changed`),
+    filesToDecide: (n: number) =>
+      n === 1 ? "1 file to decide" : `${n.toLocaleString("en")} files to decide`,
+    undoTurn: "Undo this turn…",
+    undoDecision: "Undo the decision…",
     showChanges: "View changes",
     tokens: (n: string) => `${n} tokens`,
     transcript: "Continued from a transcript",
@@ -253,6 +257,9 @@ export const threadMessages = bilingual(
       ...someZh(others, "其他操作")
     ],
     files: (n: number) => `更改了 ${n} 个文件`,
+    filesToDecide: (n: number) => `${n.toLocaleString("en")} 个文件待决定`,
+    undoTurn: "撤销本轮…",
+    undoDecision: "撤销决定…",
     showChanges: "查看更改",
     tokens: (n: string) => `${n} 个 token`,
     transcript: "由对话记录继续",

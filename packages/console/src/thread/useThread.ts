@@ -6,7 +6,7 @@ import type { Session } from "@corral/domain/session/Session"
 import { useQuery } from "@tanstack/react-query"
 import { useMemo, useRef } from "react"
 import { hubApi } from "../api/Hub.ts"
-import { useList } from "../api/Lists.ts"
+import { useList, useSameItems } from "../api/Lists.ts"
 import { usePendingApprovalsOf, usePendingInputsOf } from "../api/Pending.ts"
 import { isEnded } from "./FollowedWork.tsx"
 import { type ThreadStatus, usePersonalStatus } from "./ThreadState.tsx"
@@ -112,13 +112,6 @@ export const useThread = (session: Session): ThreadData => {
     isLoadingMore: list.isLoadingMore,
     more: list.more
   }
-}
-
-const useSameItems = (items: ReadonlyArray<Message>): ReadonlyArray<Message> => {
-  const last = useRef(items)
-  const isEqual = items.length === last.current.length && items.every((item, at) => item === last.current[at])
-  if (!isEqual) last.current = items
-  return last.current
 }
 
 const activeStatus = (running: ReadonlyArray<HubRun>): ThreadStatus => {

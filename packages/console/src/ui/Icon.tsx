@@ -55,6 +55,7 @@ import {
   Trash2,
   TriangleAlert,
   Undo2,
+  UnfoldVertical,
   WifiOff,
   X
 } from "lucide-react"
@@ -115,6 +116,7 @@ const drawings = {
   undo: Undo2,
   unfold: ChevronRight,
   warning: TriangleAlert,
+  widen: UnfoldVertical,
   write: FilePen
 } as const satisfies Record<string, LucideIcon>
 

@@ -23,6 +23,9 @@ export const chineseByCode: { readonly [C in ErrorSentenceCode]: string } = {
   approval_already_resolved: "该请求已有人处理。",
   input_already_resolved: "该问题已不再等待回答。",
   changes_unknown: "无法确定此次运行的更改。",
+  changes_outdated: "这些更改与您看到的已不一致，请重新加载。",
+  merge_conflict: "工作区的同一位置已有其他更改。",
+  run_active: "仍有运行在处理这些更改，请等待其结束。",
   idempotency_conflict: "该幂等键已用于另一个请求。",
   idempotency_in_flight: "使用该幂等键的请求仍在处理中。",
   approval_expired: "该请求已过期。",
@@ -44,6 +47,24 @@ export const chineseByCode: { readonly [C in ErrorSentenceCode]: string } = {
 }
 
 export const chineseByMessage: ReadonlyMap<string, string> = new Map([
+  // Decisions about changes.
+  ["This file has no undecided changes.", "此文件没有待决定的更改。"],
+  [
+    "The run wrote into the workspace itself. Its changes can be undone only.",
+    "此次运行直接写入了工作区，其更改只能撤销。"
+  ],
+  ["This change set has no such decision.", "这些更改没有此项决定。"],
+  ["The Edge can't write now: its disk may be full.", "Edge 暂时无法写入，磁盘可能已满。"],
+  ["The Edge may not write these files.", "Edge 没有写入这些文件的权限。"],
+  ["An earlier decision could not be finished. Restart the Edge.", "之前的一项决定未能完成，请重启 Edge。"],
+  [
+    "Some files could not be compared. Name the files that you decide.",
+    "部分文件未能比较，请逐个选择要决定的文件。"
+  ],
+  [
+    "The Edge of this device is too old to decide about changes from here. Update it.",
+    "此设备上的 Edge 版本过旧，无法在此决定更改，请升级。"
+  ],
   // Preferences.
   ["Your preferences were changed in the meantime.", "您的偏好设置已在其他地方更改。"],
   ["These preferences are too large.", "偏好设置的内容过大。"],
@@ -90,6 +111,35 @@ export const chineseByMessage: ReadonlyMap<string, string> = new Map([
     "该工作树中有别处没有的内容，未删除任何内容。"
   ],
   ["The worktree could not be removed. Nothing in it is lost.", "无法删除该工作树，其中的内容没有丢失。"],
+  // Layers.
+  [
+    "The Edge of this device is too old for layers. Update it.",
+    "此设备的 Edge 版本过旧，不支持叠加层，请更新。"
+  ],
+  ["This run has no layer.", "此次运行没有叠加层。"],
+  ["A run is using the layer.", "该叠加层正被一次运行使用。"],
+  ["The layer was removed.", "该叠加层已删除。"],
+  ["The layer could not be removed.", "无法删除该叠加层。"],
+  [
+    "The layer has changes that were neither accepted nor rejected. Nothing was removed.",
+    "该叠加层中有尚未接受或拒绝的更改，未删除任何内容。"
+  ],
+  [
+    "The disk with the Edge's files has too little free space for a layer. Free 256 MiB.",
+    "Edge 文件所在的磁盘空间不足，无法创建叠加层，请至少腾出 256 MiB。"
+  ],
+  [
+    "A run with full access is not confined, so it cannot be kept in a layer. Choose another mode or another isolation.",
+    "拥有完全权限的运行不受限制，无法置于叠加层中。请选择其他模式或其他隔离方式。"
+  ],
+  [
+    "This Edge cannot keep a run in a layer: it does not confine runs with bubblewrap. Choose another isolation.",
+    "此 Edge 未使用 bubblewrap 限制运行，无法将运行置于叠加层中。请选择其他隔离方式。"
+  ],
+  [
+    "The files of this run are in its layer, which can't be previewed as a folder. Serve them from the run, and preview its port.",
+    "此次运行的文件位于叠加层中，无法作为文件夹预览。请在运行中提供这些文件，再预览其端口。"
+  ],
   ["This run changed nothing in the repository.", "此次运行没有更改仓库。"],
   ["The diff is too large to be sent.", "更改过大，无法发送。"],
   ["The answer is too large to be sent.", "回答过大，无法发送。"],

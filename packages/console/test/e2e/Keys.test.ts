@@ -1,5 +1,5 @@
 /** Every key of the list of keys, in a real browser: a key without a case here fails. */
-import { assert, beforeAll, describe, it } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
 import type { Locator, Page } from "playwright-core"
@@ -7,9 +7,11 @@ import { makeSession } from "@corral/testing/hub/People"
 import type { Joined } from "@corral/testing/stack/Joined"
 import { until } from "@corral/testing/time/Until"
 import { keysMessages } from "../../src/keys/messages.ts"
+import { hoursFile, openChanges } from "../harness/ChangeScenes.ts"
 import { type ConsoleBrowser, hasChromium } from "../harness/ConsoleBrowser.ts"
 import { withJoinedConsole } from "../harness/JoinedConsole.ts"
 import { pressesOf } from "../harness/keyPresses.ts"
+import { ScriptedHub } from "../harness/ScriptedHub.ts"
 import { sendMessage, sessionWithAgent, turnWith } from "../harness/SessionFixtures.ts"
 
 /** What a combination must do. `press` presses it. */
@@ -22,6 +24,8 @@ describe.skipIf(!hasChromium)("every listed key", { timeout: 90_000 }, () => {
   let browser: ConsoleBrowser
   let token: string
   let older: Session
+  let hub: ScriptedHub | undefined
+  afterAll(() => hub?.close())
   withJoinedConsole((opened) => ({ joined, browser, token } = opened))
   beforeAll(async () => {
     older = await makeSession(joined.owner, { id: joined.projectId }, "Older")
@@ -170,6 +174,23 @@ describe.skipIf(!hasChromium)("every listed key", { timeout: 90_000 }, () => {
     }
   }
 
+  const inDecisions = (page: Page): KeyCases => ({
+    e: (press) => pressUntil(press, page.getByText("/** Opening hours of the shop. */")),
+    a: async (press) => {
+      await press()
+      await page.locator("[data-key=a]:focus").waitFor()
+    },
+    d: async (press) => {
+      await page.keyboard.press("Escape")
+      await press()
+      await page.locator("[data-key=d]:focus").waitFor()
+    },
+    Enter: async (press) => {
+      await press()
+      await page.getByText("Rejected 1 file").first().waitFor()
+    }
+  })
+
   /** The page on which the keys of a group work, and their cases. */
   const groups: Readonly<Record<string, () => Promise<readonly [page: Page, cases: KeyCases]>>> = {
     Everywhere: async () => {
@@ -210,6 +231,15 @@ describe.skipIf(!hasChromium)("every listed key", { timeout: 90_000 }, () => {
       await page.locator(`.file-fold[data-path="a.ts"]`).waitFor()
       await page.getByRole("group", { name: "Changed lines" }).focus()
       return [page, inChanges(page)]
+    },
+    "Changes to decide": async () => {
+      hub = await ScriptedHub.open()
+      openChanges(hub, [hoursFile])
+      const page = await browser.page(hub.url, "sign-in", `${hub.thread}?panel=changes`)
+      await page.getByText("Lines 4–9").waitFor()
+      await page.getByRole("group", { name: "Changed lines" }).focus()
+      await page.keyboard.press("n")
+      return [page, inDecisions(page)]
     }
   }
 

@@ -391,7 +391,7 @@ describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
     await page.getByRole("article", { name: "Comment on line 3" }).waitFor()
 
     // An earlier turn, and back.
-    await page.getByRole("button", { name: "This turn" }).click()
+    await page.getByRole("button", { name: "This turn", exact: true }).click()
     await page.getByRole("menuitemradio", { name: /First/ }).click()
     await line(page, "line 2, added: two").waitFor()
     assert.strictEqual(await page.getByRole("article", { name: /^Comment on/ }).count(), 0)

@@ -13,6 +13,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net"
 import { extname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import type { ScriptedChanges } from "./ScriptedChanges.ts"
 
 const pages = fileURLToPath(new URL("../../../../dist/hub/console", import.meta.url))
 const types: Readonly<Record<string, string>> = {
@@ -93,6 +94,10 @@ export class ScriptedHub {
   readonly queued: Array<string> = []
   /** Agents besides the one of the run. */
   readonly team: Array<Teammate> = []
+  /** Change set of the run. */
+  changes: ScriptedChanges | undefined
+  /** The reader's role in the project, and its policy for decisions. */
+  access: { readonly role: string; readonly ownRequests: boolean } = { role: "owner", ownRequests: true }
   private readonly runs: Array<ScriptedRun> = []
   private readonly inputs: Array<HubInput> = []
   private readonly streams = new Set<{
@@ -131,6 +136,8 @@ export class ScriptedHub {
     this.received.length = 0
     this.queued.length = 0
     this.team.length = 0
+    this.changes = undefined
+    this.access = { role: "owner", ownRequests: true }
     const run = { id: id("run", this.runs.length + 1), mode, prompt, events: [] }
     this.runs.push(run)
     const created = { workspace: "shop", mode, input: { text: prompt } } as never
@@ -159,6 +166,26 @@ export class ScriptedHub {
       for (const { response, runId } of this.streams)
         if (runId === undefined) response.write(`data: ${JSON.stringify(hint)}\n\n`)
     }
+  }
+
+  /** Says that the changes of the run are others now. */
+  hintChanges(): void {
+    const { changes, current } = this
+    if (changes === undefined) return
+    const { id: runId } = current
+    const hint = {
+      kind: "changes",
+      id: `chs_${runId.slice(4)}`,
+      runId,
+      projectId: ids.project,
+      state: changes.state
+    }
+    for (const open of this.streams)
+      if (open.runId === undefined) open.response.write(`data: ${JSON.stringify(hint)}\n\n`)
+  }
+
+  private get factsOfChanges() {
+    return { runId: this.current.id, sessionId: ids.session, user: ids.user }
   }
 
   /** Resolves an open question as the Edge would. */
@@ -220,7 +247,25 @@ export class ScriptedHub {
       turn: turns.at(-1)?.type === "run.turn.ended" ? "idle" : "active",
       createdAt: at(),
       updatedAt: at(events.length),
+      ...this.changesOfRun(),
       ...(state === "completed" ? { endedAt: at(events.length), resultText: "Done." } : {})
+    }
+  }
+
+  private changesOfRun(): object {
+    const { changes } = this
+    if (changes === undefined) return {}
+    const { direct, fileCount, state } = changes
+    const { id: runId } = this.current
+    return {
+      ...(direct ? {} : { isolation: "worktree" }),
+      changes: {
+        id: `chs_${runId.slice(4)}`,
+        runId,
+        state,
+        fileCount,
+        ...(direct ? { direct } : {})
+      }
     }
   }
 
@@ -369,9 +414,9 @@ export class ScriptedHub {
       id: ids.project,
       name: "Shop",
       visibility: "private",
-      approvals: { approvers: "member", ownRequests: true },
+      approvals: { approvers: "member", ownRequests: this.access.ownRequests },
       chats: { answers: "direct" },
-      role: "owner",
+      role: this.access.role,
       createdAt: at(),
       updatedAt: at()
     }
@@ -401,6 +446,11 @@ export class ScriptedHub {
       "/client/approvals": page(approvals),
       [`/client/runs/${this.current.id}`]: this.runResource(),
       [`/client/runs/${this.current.id}/events`]: { items: this.current.events, nextCursor: null },
+      "/client/changes": page(
+        this.changes?.state === "open" && !this.changes.live
+          ? [{ ...(this.changes.setOf(this.factsOfChanges) as object), ...placement }]
+          : []
+      ),
       "/client/inputs": page(inputs),
       [`/client/projects/${ids.project}/workspaces`]: page([{ targetId: ids.device, workspace: "shop" }])
     }
@@ -410,6 +460,14 @@ export class ScriptedHub {
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://hub")
     if (!pathname.startsWith("/client/")) return servePage(pathname, response)
+    const [isOfChanges, ofChanges = ""] = /^\/client\/runs\/[^/]+\/changes(?:\/(.+))?$/.exec(pathname) ?? []
+    if (isOfChanges !== undefined && this.changes !== undefined) {
+      if (request.method === "GET")
+        return sendJson(response, ...this.changes.read(pathname, searchParams, this.factsOfChanges))
+      const body = await bodyOf(request)
+      this.received.push({ path: pathname, body })
+      return sendJson(response, ...(await this.changes.decide(ofChanges, body, this.factsOfChanges)))
+    }
     if (request.method !== "GET") return this.change(pathname, await bodyOf(request), response)
     const artifact = this.artifacts.get(/artifacts\/([^/]+)\/content$/.exec(pathname)?.[1] ?? "")
     if (artifact !== undefined) {

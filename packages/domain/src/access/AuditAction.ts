@@ -26,6 +26,9 @@ export const auditActions = {
   "run.input": "send further input to a run",
   "run.push": "push events of a run that is not the device's; recorded when refused",
   "approval.decide": "decide an approval",
+  "changes.accept": "accept changes of a run",
+  "changes.reject": "reject changes of a run",
+  "changes.undo": "undo changes of a run, or a decision about them",
   // Devices.
   "device.join": "create a join token",
   "device.register": "register a device",

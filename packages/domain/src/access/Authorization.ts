@@ -87,6 +87,7 @@ export const authorityMatrix = {
   "run.finish": role("member"),
   "input.answer": role("member"),
   "approval.decide": role("member"),
+  "changes.decide": role("member"),
   "session.write": role("member"),
   "project.update": role("admin"),
   "member.manage": role("admin"),
@@ -151,19 +152,32 @@ export const roleRefusal = (
     ? undefined
     : new PermissionDenied()
 
-/** Reason why a user may not decide an approval under a policy; undefined if they may. `isOwn`: a message of the user reached the run. */
+/** What a user decides under the policy of a project, as its refusals name it. */
+const decided = {
+  "approval.decide": { all: "decide approvals", own: "decide the approval" },
+  "changes.decide": { all: "decide about changes", own: "decide about the changes" }
+} as const satisfies Partial<Record<RoleAction, object>>
+export type DecidingAction = keyof typeof decided
+
+/**
+ * Reason why a user may not decide an approval, or about changes, under a policy; undefined if they may. `isOwn`: a message of the user
+ * reached the run, or a run that made the changes.
+ */
 export const decisionRefusal = (
   { approvers, ownRequests }: ApprovalPolicy,
   memberRole: ProjectRole | undefined,
-  isOwn: boolean
+  isOwn: boolean,
+  action: DecidingAction = "approval.decide"
 ): PermissionDenied | undefined => {
-  const refusal = roleRefusal("approval.decide", memberRole)
+  const refusal = roleRefusal(action, memberRole)
   if (refusal !== undefined || memberRole === undefined) return refusal ?? new PermissionDenied()
   if (rank(memberRole) < rank(approvers))
     return new PermissionDenied({
-      message: `Only the role ${approvers} or a stronger one can decide approvals in this project.`
+      message: `Only the role ${approvers} or a stronger one can ${decided[action].all} in this project.`
     })
   return isOwn && !ownRequests
-    ? new PermissionDenied({ message: "You can't decide the approval of your own request in this project." })
+    ? new PermissionDenied({
+        message: `You can't ${decided[action].own} of your own request in this project.`
+      })
     : undefined
 }

@@ -3,7 +3,7 @@
  */
 import { Schema } from "effect"
 import { WorkspaceId } from "../identity/Ids.ts"
-import { RunMode } from "../run/Run.ts"
+import { Isolation, RunMode } from "../run/Run.ts"
 
 /** A folder on the allowlist of an Edge. */
 export const Workspace = Schema.Struct({
@@ -13,6 +13,8 @@ export const Workspace = Schema.Struct({
   /** Modes that the Edge's policy allows here. */
   modes: Schema.Array(RunMode),
   git: Schema.Boolean,
+  /** Isolation of runs that name none. Absent: `none`. */
+  isolation: Schema.optionalKey(Isolation),
   /** Whether the folder can be read now. */
   available: Schema.Boolean
 }).annotate({ identifier: "Workspace" })

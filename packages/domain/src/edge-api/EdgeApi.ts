@@ -9,12 +9,14 @@ import { EdgeNotReady, EdgeReadiness, LinkReadiness, Liveness } from "../http/He
 import { BearerAuthority, RequestIds, SchemaErrors } from "../http/RequestContext.ts"
 import { EdgeAgents, EdgePresets } from "./Agents.ts"
 import { EdgeArtifacts } from "./Artifacts.ts"
+import { EdgeChanges } from "./Changes.ts"
 import { EdgeDiffs } from "./Diffs.ts"
 import { EdgeInputs } from "./Inputs.ts"
 import { EdgeGrants, EdgePermissions } from "./Permissions.ts"
 import { EdgePreviews } from "./Previews.ts"
 import { EdgeRuns } from "./Runs.ts"
 import { EdgeFiles, EdgeWorkspaces } from "./Workspaces.ts"
+import { EdgeLayers } from "./Layers.ts"
 import { EdgeWorktrees } from "./Worktrees.ts"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 
@@ -52,7 +54,9 @@ export class EdgeApi extends HttpApi.make("edge")
     EdgeFiles,
     EdgeRuns,
     EdgeDiffs,
+    EdgeChanges,
     EdgeWorktrees,
+    EdgeLayers,
     EdgeArtifacts,
     EdgePreviews,
     EdgePermissions,

@@ -22,6 +22,9 @@ export const errorTable = {
   approval_already_resolved: { status: 409, message: "Someone has already decided this." },
   input_already_resolved: { status: 409, message: "This question is no longer open." },
   changes_unknown: { status: 409, message: "The changes of this run are unknown." },
+  changes_outdated: { status: 409, message: "These changes are no longer what you saw. Load them again." },
+  merge_conflict: { status: 409, message: "The workspace has other changes at the same place." },
+  run_active: { status: 409, message: "A run is still working on these changes. Wait until it has ended." },
   idempotency_conflict: { status: 409, message: "This idempotency key was used for another request." },
   idempotency_in_flight: {
     status: 409,

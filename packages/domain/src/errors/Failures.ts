@@ -52,6 +52,9 @@ export class RunNotCancellable extends failure("run_not_cancellable") {}
 export class ApprovalAlreadyResolved extends failure("approval_already_resolved") {}
 export class InputAlreadyResolved extends failure("input_already_resolved") {}
 export class ChangesUnknown extends failure("changes_unknown") {}
+export class ChangesOutdated extends failure("changes_outdated") {}
+export class MergeConflict extends failure("merge_conflict") {}
+export class RunActive extends failure("run_active") {}
 export class IdempotencyConflict extends failure("idempotency_conflict") {}
 export class IdempotencyInFlight extends failure("idempotency_in_flight") {}
 export class ApprovalExpired extends failure("approval_expired") {}

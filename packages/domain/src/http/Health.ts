@@ -8,6 +8,7 @@
 import { DeviceId } from "../identity/Ids.ts"
 import { ConfinementKind } from "../run/Confinement.ts"
 import { Schema } from "effect"
+import { LayerMeans } from "../run/Run.ts"
 
 /** `in development`: paths and fields can change. `contract shaped`: the shape of the events is settled, their vocabulary can grow. */
 export const LayerStatus = Schema.Literals(["in development", "contract shaped"])
@@ -129,6 +130,18 @@ export const ConfinementReadiness = Schema.Struct({
 export type ConfinementReadiness = typeof ConfinementReadiness.Type
 
 /**
+ * How this machine makes layers for runs with `isolation: "overlay"`. `enforced`: whether the operating system hides the workspace's folder from
+ * such runs. `problem`: why it does not, or why a better means does not work; `hint`: what to do.
+ */
+export const LayerReadiness = Schema.Struct({
+  means: LayerMeans,
+  enforced: Schema.Boolean,
+  problem: Schema.optionalKey(Schema.String),
+  hint: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "LayerReadiness" })
+export type LayerReadiness = typeof LayerReadiness.Type
+
+/**
  * State of the link to a Hub. `none`: the Edge has not joined a Hub. `connecting`: the Edge connects, or waits before the next attempt.
  * `refused`: the Edge does not connect until an operator has fixed `problem`. `since`: start of this state, ISO 8601.
  */
@@ -169,6 +182,7 @@ export const EdgeReadiness = Schema.Struct({
   workspaces: Schema.optionalKey(Schema.Struct({ count })),
   containment: Schema.optionalKey(Schema.Struct({ kind: ContainmentKind })),
   confinement: Schema.optionalKey(ConfinementReadiness),
+  layers: Schema.optionalKey(LayerReadiness),
   /** Free bytes on the disk with the Edge's files. */
   disk: Schema.optionalKey(Schema.Struct({ freeBytes: count })),
   git: Schema.optionalKey(GitFound),

@@ -1,6 +1,6 @@
 /**
  * Change feed: hints about all resources that the caller may see. A hint is the id and the current state of a changed device, approval, question,
- * task, run or message, without its content, or says that the reader's preferences have changed.
+ * change set, task, run or message, without its content, or says that the reader's preferences have changed.
  *
  * A reader that receives a hint reads the resource again. Later versions of the contract can add kinds, so readers ignore unknown kinds.
  */
@@ -8,8 +8,10 @@ import { KeyScope, RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { ApprovalState } from "../approval/Approval.ts"
 import { DeviceState } from "../device/Device.ts"
 import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
+import { ChangeSetState } from "../edge-api/ChangeSet.ts"
 import {
   ApprovalId,
+  ChangeSetId,
   DeviceId,
   InputRequestId,
   MessageId,
@@ -50,6 +52,14 @@ export const ChangeHint = Schema.Union([
     projectId: ProjectId,
     state: InputState
   }),
+  /** Changes of a run. `runId` is the newest run of the set. */
+  Schema.Struct({
+    kind: Schema.Literal("changes"),
+    id: ChangeSetId,
+    runId: RunId,
+    projectId: ProjectId,
+    state: ChangeSetState
+  }),
   Schema.Struct({ kind: Schema.Literal("task"), id: TaskId, projectId: ProjectId, state: TaskState }),
   Schema.Struct({ kind: Schema.Literal("run"), id: RunId, projectId: ProjectId, state: HubRunStatus }),
   Schema.Struct({
@@ -65,7 +75,7 @@ export const ChangeHint = Schema.Union([
 ]).annotate({ identifier: "HubNews" })
 export type ChangeHint = typeof ChangeHint.Type
 
-/** Largest number of devices, of pending approvals and of pending questions that a new reader receives. */
+/** Largest number of devices, of pending approvals, of pending questions and of open change sets that a new reader receives. */
 export const MAX_INITIAL_HINTS = 1_000
 
 /** Live change feed: hints about all resources that the caller may see. */
@@ -78,9 +88,9 @@ export class HubChangeFeed extends HttpApiGroup.make("news")
       .annotate(KeyScope, "read")
       .annotate(
         OpenApi.Description,
-        "Stream (`text/event-stream`) of hints about devices, approvals, questions, tasks, runs and messages that the caller may see. Each `data:` is " +
+        "Stream (`text/event-stream`) of hints about devices, approvals, questions, change sets, tasks, runs and messages that the caller may see. Each `data:` is " +
           "a hint as JSON, without the content of the resource. The stream starts with the current state of devices, with pending approvals and " +
-          "with pending questions, up to 1,000 each. Changes follow; of several waiting changes to one resource only the last is sent. A stream cannot be resumed: each " +
+          "questions, and with open change sets, up to 1,000 each. Changes follow; of several waiting changes to one resource only the last is sent. A stream cannot be resumed: each " +
           "connection starts with the current state. The stream ends if the sign-in ends, if the reader stalls for 30 s, or if changes may " +
           "have been missed."
       )

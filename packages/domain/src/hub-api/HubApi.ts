@@ -22,6 +22,7 @@ import { HubChatBindings, HubIntegrations } from "./Chat.ts"
 import { HubConversations, HubSessions } from "./Sessions.ts"
 import { HubDeviceRegistration, HubDevices, HubPresets } from "./Devices.ts"
 import { HubFiles } from "./Files.ts"
+import { HubChanges } from "./Changes.ts"
 import { HubInputs } from "./Inputs.ts"
 import { HubPreferences } from "./Preferences.ts"
 import { HubProjects } from "./Projects.ts"
@@ -72,6 +73,7 @@ export class HubApi extends HttpApi.make("hub")
     HubRuns,
     HubApprovals,
     HubInputs,
+    HubChanges,
     HubChangeFeed,
     HubIntegrations,
     HubChatBindings,

@@ -1,10 +1,11 @@
 /**
- * Runs and approvals as the Hub mirrors them: those of the Edge, with their project and target.
+ * Runs, approvals, questions and change sets as the Hub mirrors them: those of the Edge, with their project and target.
  */
 import { Schema } from "effect"
 import { Approval, DecideApproval } from "../approval/Approval.ts"
+import { ChangeSet, ChangeSetState } from "../edge-api/ChangeSet.ts"
 import { InputRequest } from "../input/InputRequest.ts"
-import { DeviceId, ProjectId, TaskId } from "../identity/Ids.ts"
+import { ChangeSetId, DeviceId, ProjectId, RunId, TaskId } from "../identity/Ids.ts"
 import { Run, RunStatus } from "../run/Run.ts"
 import { isStorableText } from "../text/Text.ts"
 
@@ -14,6 +15,26 @@ export type HubRunStatus = typeof HubRunStatus.Type
 
 const placement = { projectId: ProjectId, targetId: DeviceId }
 
+/** A change set with the project and target of its runs, as the Edge last reported it. */
+export const HubChangeSet = Schema.Struct({ ...ChangeSet.fields, ...placement }).annotate({
+  identifier: "HubChangeSet"
+})
+export type HubChangeSet = typeof HubChangeSet.Type
+
+/**
+ * The change set that a run worked in, without its content. `runId`: its newest run at the last report of the Edge, which follows the end of each run.
+ * `fileCount` counts undecided files.
+ */
+export const ChangesOfRun = Schema.Struct({
+  id: ChangeSetId,
+  runId: RunId,
+  state: ChangeSetState,
+  fileCount: Schema.Int,
+  /** Whether the files were written directly: there is nothing to accept. */
+  direct: Schema.optionalKey(Schema.Literal(true))
+}).annotate({ identifier: "ChangesOfRun" })
+export type ChangesOfRun = typeof ChangesOfRun.Type
+
 /** A run with its project, target and task. */
 export const HubRun = Schema.Struct({
   ...Run.fields,
@@ -21,6 +42,8 @@ export const HubRun = Schema.Struct({
   taskId: Schema.optionalKey(TaskId),
   /** Another run receives its message. Before that run has started, there is no `replacedBy`. */
   replaced: Schema.optionalKey(Schema.Literal(true)),
+  /** Absent if the Edge has reported none. */
+  changes: Schema.optionalKey(ChangesOfRun),
   state: HubRunStatus
 }).annotate({ identifier: "HubRun" })
 export type HubRun = typeof HubRun.Type

@@ -33,6 +33,20 @@ export const InputRequestId = id("inq").pipe(Schema.brand("InputRequestId"))
 export type InputRequestId = typeof InputRequestId.Type
 export const GrantId = id("gra").pipe(Schema.brand("GrantId"))
 export type GrantId = typeof GrantId.Type
+/** Id of a change set. That of a layer or a worktree has the characters of its owner's run id. */
+export const ChangeSetId = id("chs").pipe(Schema.brand("ChangeSetId"))
+export type ChangeSetId = typeof ChangeSetId.Type
+export const ChangeDecisionId = id("chd").pipe(Schema.brand("ChangeDecisionId"))
+export type ChangeDecisionId = typeof ChangeDecisionId.Type
+
+const hash = Schema.String.check(Schema.isPattern(/^[0-9a-f]{32}$/u, { expected: "32 hexadecimal digits" }))
+/** Hash of the bytes of a changed file's path. */
+export const ChangedFileId = hash.pipe(Schema.brand("ChangedFileId"))
+export type ChangedFileId = typeof ChangedFileId.Type
+/** Hash of the file's id, the removed and added lines with three lines of context, and the number among equal ones. */
+export const ChangeHunkId = hash.pipe(Schema.brand("ChangeHunkId"))
+export type ChangeHunkId = typeof ChangeHunkId.Type
+
 export const ArtifactId = id("art").pipe(Schema.brand("ArtifactId"))
 export type ArtifactId = typeof ArtifactId.Type
 /** Id of an uploaded file. */

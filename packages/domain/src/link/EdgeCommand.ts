@@ -3,11 +3,20 @@
  */
 import { Schema } from "effect"
 import { Approval, DecideApproval, DecisionOrigin } from "../approval/Approval.ts"
+import {
+  ChangedFile,
+  ChangedFileContent,
+  ChangeHunk,
+  ChangeSet,
+  DecidedChanges,
+  RejectChanges,
+  UndoChanges
+} from "../edge-api/ChangeSet.ts"
 import { Artifact } from "../run/Artifact.ts"
 import { AnswerInput, InputRequest } from "../input/InputRequest.ts"
 import { Diff } from "../edge-api/Diff.ts"
 import { MAX_LIMIT } from "../http/Page.ts"
-import { ArtifactId, MessageId, PreviewId, RunId, WorkspaceId } from "../identity/Ids.ts"
+import { ArtifactId, ChangedFileId, MessageId, PreviewId, RunId, WorkspaceId } from "../identity/Ids.ts"
 import { OpenedPreview } from "../device/Preview.ts"
 import { Preset, PresetChange } from "../run/Preset.ts"
 import { CreateRun, Run, RunFailure, RunInput } from "../run/Run.ts"
@@ -46,12 +55,27 @@ const attachments = Schema.optionalKey(CommandAttachments)
 /** Listed in an offer with the commands: runs of the Edge can have questions, further turns and work in the background. */
 export const INPUTS_FEATURE = "inputs"
 
+/** Listed in an offer with the commands: the Edge has the isolation `overlay`. */
+export const LAYERS_FEATURE = "layers"
+
 const answeredBy = { by: Schema.String, origin: Schema.optionalKey(DecisionOrigin) }
 
 const pause = Schema.Struct({ runId: RunId, by: Schema.String, reason: Schema.optionalKey(Schema.String) })
 
 /** Without a default, as a Hub sends it. */
-const FindLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_LIMIT }))
+const PageLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_LIMIT }))
+
+/** Where a page begins: `next` of the page before. Only the Edge gives it a meaning. */
+const PagePosition = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(700))
+
+const pageOfChanges = { after: Schema.optionalKey(PagePosition), limit: PageLimit }
+/** `next` is null on the last page. A page may be shorter than its limit. */
+const changesPage = <Item extends Schema.Top>(item: Item) => ({
+  items: Schema.Array(item),
+  next: Schema.NullOr(PagePosition)
+})
+
+const { file, sides, version } = ChangedFileContent.fields
 
 /** Payload and result of each command, by name. */
 export const edgeCommands = {
@@ -89,6 +113,33 @@ export const edgeCommands = {
   /** Ends the background work of an idle run. */
   FinishRun: { payload: Schema.Struct({ runId: RunId, by: Schema.String }), success: Run },
   ReadDiff: { payload: Schema.Struct({ runId: RunId }), success: Diff },
+  ReadChanges: {
+    payload: Schema.Struct({ runId: RunId, ...pageOfChanges }),
+    success: Schema.Struct({ set: ChangeSet, ...changesPage(ChangedFile) })
+  },
+  ReadChangedFile: {
+    payload: Schema.Struct({
+      runId: RunId,
+      fileId: ChangedFileId,
+      context: Schema.optionalKey(Schema.Int),
+      ...pageOfChanges
+    }),
+    success: Schema.Struct({ file, version, sides, ...changesPage(ChangeHunk) })
+  },
+  /** Accepts or rejects parts of the run's change set. Only a rejection has a comment. */
+  DecideChanges: {
+    payload: Schema.Struct({
+      runId: RunId,
+      kind: Schema.Literals(["accept", "reject"]),
+      request: RejectChanges,
+      ...answeredBy
+    }),
+    success: DecidedChanges
+  },
+  UndoChanges: {
+    payload: Schema.Struct({ runId: RunId, request: UndoChanges, ...answeredBy }),
+    success: DecidedChanges
+  },
   ListArtifacts: { payload: Schema.Struct({ runId: RunId }), success: Schema.Array(Artifact) },
   ReadArtifact: {
     /** The artifact must belong to the run. */
@@ -100,7 +151,7 @@ export const edgeCommands = {
   ListFiles: { payload: Schema.Struct(workspacePath), success: Schema.Array(FileEntry) },
   ReadFile: { payload: Schema.Struct(workspacePath), success: FilePreview },
   FindFiles: {
-    payload: Schema.Struct({ workspace: WorkspaceId, query: FileQuery, limit: FindLimit }),
+    payload: Schema.Struct({ workspace: WorkspaceId, query: FileQuery, limit: PageLimit }),
     success: FoundFiles
   },
   ListPresets: { payload: Schema.Struct({}), success: Schema.Array(Preset) },
@@ -145,6 +196,10 @@ export const EdgeCommand = Schema.Union([
   command("AnswerInput", edgeCommands.AnswerInput),
   command("FinishRun", edgeCommands.FinishRun),
   command("ReadDiff", edgeCommands.ReadDiff),
+  command("ReadChanges", edgeCommands.ReadChanges),
+  command("ReadChangedFile", edgeCommands.ReadChangedFile),
+  command("DecideChanges", edgeCommands.DecideChanges),
+  command("UndoChanges", edgeCommands.UndoChanges),
   command("ListArtifacts", edgeCommands.ListArtifacts),
   command("ReadArtifact", edgeCommands.ReadArtifact),
   command("OpenPreview", edgeCommands.OpenPreview),

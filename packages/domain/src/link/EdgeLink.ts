@@ -1,8 +1,8 @@
 /**
  * Link between an Edge and its Hub: one WebSocket that the Edge opens, with RPC as JSON frames.
  *
- * Order: `Hello` → sign the challenge → `Prove` → then `Commands` (a stream that stays open), `Heartbeat`, `PushEvents` and `CommandDone`,
- * each with the generation from `Prove`. A proof is valid for `ACCESS_SECONDS`. The Edge proves itself again on the same socket before it
+ * Order: `Hello` → sign the challenge → `Prove` → then `Commands` (a stream that stays open), `Heartbeat`, `PushEvents`, `PushChanges` and
+ * `CommandDone`, each with the generation from `Prove`. A proof is valid for `ACCESS_SECONDS`. The Edge proves itself again on the same socket before it
  * expires, and keeps its generation. A newer link of the same device has a higher generation and fences the older one: calls of the older
  * link fail with `conflict`. A broken link leaves no state: the Edge pushes again from the acknowledged `seq`, and the Hub sends unanswered
  * commands again.
@@ -12,7 +12,7 @@ import { Rpc, RpcGroup } from "effect/rpc"
 import { Agent } from "../run/Agent.ts"
 import { ByteOffset, CommandId, CommandOutcome, EdgeCommand } from "./EdgeCommand.ts"
 import { PublicKey } from "../device/Device.ts"
-import { AttachmentId, DeviceId, RunId } from "../identity/Ids.ts"
+import { AttachmentId, ChangeSetId, DeviceId, RunId } from "../identity/Ids.ts"
 import { Workspace } from "../device/Workspace.ts"
 
 /** Version of the protocol. */
@@ -82,6 +82,25 @@ export const EventBatch = Schema.Struct({
 })
 export type EventBatch = typeof EventBatch.Type
 
+/** Largest number of change sets in one push. */
+export const MAX_PUSH_CHANGE_SETS = 50
+/** A change set as it is now, as JSON text of a `ChangeSet`. Replaces what the Hub has; decisions are added by their ids. */
+export const PushedChanges = Schema.Struct({ id: ChangeSetId, set: Schema.String })
+export type PushedChanges = typeof PushedChanges.Type
+
+/**
+ * `refused`: `permission_denied` if the run or the set is not this device's, `schema_validation_failed` if the text is not the change set. The Edge does
+ * not push the set again until it changes.
+ */
+export const ChangesAck = Schema.Struct({
+  id: ChangeSetId,
+  refused: Schema.optionalKey(Schema.Literals(["permission_denied", "schema_validation_failed"]))
+})
+export type ChangesAck = typeof ChangesAck.Type
+
+/** Calls that were added after the first version of the link. A Hub names those that it accepts. */
+export const addedCalls = ["PushChanges"] as const
+
 /** Workspaces, agents and commands that an Edge offers now. Sent completely after a change. */
 export const Offer = Schema.Struct({
   version: Schema.String,
@@ -133,7 +152,13 @@ export class EdgeLink extends RpcGroup.make(
   Rpc.make("Prove", {
     /** `signature`: Ed25519 signature of `challengeText`, as base64url. */
     payload: { deviceId: DeviceId, challenge: Schema.String, signature: Schema.String, offer: Offer },
-    success: Schema.Struct({ generation, heartbeatSeconds: pause, accessSeconds: pause }),
+    success: Schema.Struct({
+      generation,
+      heartbeatSeconds: pause,
+      accessSeconds: pause,
+      /** Those of `addedCalls` that the Hub accepts. Earlier Hubs do not send the names. */
+      calls: Schema.optionalKey(Schema.Array(Schema.String))
+    }),
     error: LinkFailure
   }),
   Rpc.make("Rotate", {
@@ -170,6 +195,15 @@ export class EdgeLink extends RpcGroup.make(
   Rpc.make("PushEvents", {
     payload: { generation, batches: Schema.Array(EventBatch) },
     success: Schema.Array(PushAck),
+    error: LinkFailure
+  }),
+  Rpc.make("PushChanges", {
+    /** The sets are durable when the call succeeds. A repeated push has no further effect. */
+    payload: {
+      generation,
+      sets: Schema.Array(PushedChanges).check(Schema.isMaxLength(MAX_PUSH_CHANGE_SETS))
+    },
+    success: Schema.Array(ChangesAck),
     error: LinkFailure
   })
 ) {}

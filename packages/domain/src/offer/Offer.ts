@@ -17,20 +17,24 @@ export const usualAgent = <A extends Pick<Agent, "available" | "signedIn">>(
   agents: ReadonlyArray<A>
 ): A | undefined => agents.find(isReady) ?? agents.find(({ available }) => available)
 
-/** Without a worktree, an agent that does not ask runs in `ask` only to continue a run that was admitted. */
-export const needsWorktree = (
+/** Whether agents with this isolation write into the workspace itself, and so take turns there. */
+export const isShared = (isolation: CreateRun["isolation"] | null): boolean =>
+  isolation !== "worktree" && isolation !== "overlay"
+
+/** In the workspace itself, an agent that does not ask runs in `ask` only to continue a run that was admitted. */
+export const needsIsolation = (
   { capabilities }: Pick<Agent, "capabilities">,
   mode: RunMode,
   isolation?: CreateRun["isolation"]
-): boolean => mode === "ask" && !capabilities.approvals && isolation !== "worktree"
+): boolean => mode === "ask" && !capabilities.approvals && isShared(isolation)
 
 /** Modes in which the agent runs in the workspace, most restrictive first. */
 export const modesIn = (
-  { modes }: Pick<Workspace, "modes">,
+  { isolation: usual, modes }: Pick<Workspace, "isolation" | "modes">,
   agent: Pick<Agent, "capabilities" | "modes">,
-  isolation?: CreateRun["isolation"]
+  isolation: CreateRun["isolation"] = usual
 ): ReadonlyArray<RunMode> =>
-  modes.filter((mode) => agent.modes?.includes(mode) !== false && !needsWorktree(agent, mode, isolation))
+  modes.filter((mode) => agent.modes?.includes(mode) !== false && !needsIsolation(agent, mode, isolation))
 
 /** Default mode: `ask`, or the most restrictive one. */
 export const usualMode = (modes: ReadonlyArray<RunMode>): RunMode | undefined =>

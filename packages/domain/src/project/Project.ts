@@ -6,6 +6,7 @@ import { DeviceId, ProjectId, UserId, WorkspaceId } from "../identity/Ids.ts"
 import { RunDuration } from "../run/Budget.ts"
 import { CreateRun } from "../run/Run.ts"
 import { isStorableText, oneLine } from "../text/Text.ts"
+import { Isolation } from "../run/Run.ts"
 
 /** Role of a member, weakest first. A role includes the rights of the weaker ones. `Authorization` has the rights. */
 export const ProjectRole = Schema.Literals(["viewer", "member", "admin", "owner"])
@@ -47,10 +48,15 @@ export type ChatPolicy = typeof ChatPolicy.Type
 /** Default policy of a project. */
 export const defaultChats: ChatPolicy = { answers: "direct" }
 
-const { backgroundMs, inputTtlMs } = CreateRun.fields
+const { backgroundMs, inputTtlMs, isolation } = CreateRun.fields
 
-/** Limits of a project's runs that do not have others. Absent: the Edge's limit, and no expiry. */
-export const RunDefaults = Schema.Struct({ backgroundMs, inputTtlMs }).annotate({ identifier: "RunDefaults" })
+/**
+ * Limits and folder of a project's runs that do not have others. Absent: the Edge's limit, no expiry, and no isolation. A run that resumes
+ * another one uses that run's folder.
+ */
+export const RunDefaults = Schema.Struct({ backgroundMs, inputTtlMs, isolation }).annotate({
+  identifier: "RunDefaults"
+})
 export type RunDefaults = typeof RunDefaults.Type
 
 /** A project, as one caller sees it. Times are ISO 8601. */
@@ -91,11 +97,12 @@ export const UpdateProject = Schema.Struct({
     })
   ),
   chats: Schema.optionalKey(Schema.Struct({ answers: Schema.optionalKey(ChatAnswers) })),
-  /** `null` removes a limit. */
+  /** `null` removes a default. */
   runs: Schema.optionalKey(
     Schema.Struct({
       backgroundMs: Schema.optionalKey(Schema.NullOr(RunDuration)),
-      inputTtlMs: Schema.optionalKey(Schema.NullOr(RunDuration))
+      inputTtlMs: Schema.optionalKey(Schema.NullOr(RunDuration)),
+      isolation: Schema.optionalKey(Schema.NullOr(Isolation))
     })
   )
 }).annotate({ identifier: "UpdateProject" })

@@ -60,8 +60,26 @@ export const RunInput = Schema.Struct({
 })
 export type RunInput = typeof RunInput.Type
 
-/** Folder of a run: the workspace, or its own checkout next to it. A run that resumes another run uses the folder of that run. */
-export const Isolation = Schema.Literals(["none", "worktree"])
+/**
+ * Where a run writes: into the workspace, into its own checkout next to it, or into a layer over the workspace. A run that resumes another run
+ * writes where that run did.
+ */
+export const Isolation = Schema.Literals(["none", "worktree", "overlay"])
+export type Isolation = typeof Isolation.Type
+
+/** How a layer is made. `reflink`: a copy that shares blocks with the workspace. */
+export const LayerMeans = Schema.Literals(["overlayfs", "reflink", "copy"])
+export type LayerMeans = typeof LayerMeans.Type
+
+/** Layer of a run: what it writes stays there until a person accepts it. */
+export const RunLayer = Schema.Struct({
+  /** The run that owns the layer: this run, or the first one of the conversation. */
+  owner: RunId,
+  means: LayerMeans,
+  /** Whether the operating system hides the workspace's folder from the run. */
+  enforced: Schema.Boolean
+}).annotate({ identifier: "RunLayer" })
+export type RunLayer = typeof RunLayer.Type
 
 /** Body of POST /v1/runs: the four fields of the contract, and optional ones. */
 export const CreateRun = Schema.Struct({
@@ -120,6 +138,8 @@ export const Run = Schema.Struct({
   isolation: Schema.optionalKey(Isolation),
   /** The run that owns the worktree: this run, or the run that it resumes. */
   worktree: Schema.optionalKey(RunId),
+  /** Present if the run works in a layer. */
+  layer: Schema.optionalKey(RunLayer),
   /** Limits of the operating system. Absent if the Edge does not confine runs, and for runs of earlier versions. */
   confinement: Schema.optionalKey(RunConfinement),
   /** The run ends with its Edge although runs outlive it: the holder of runs could not be reached. */

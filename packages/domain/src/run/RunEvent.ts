@@ -23,6 +23,8 @@ import { ProjectSettingsReport } from "./ProjectSettings.ts"
 import { protectedChangesFields, repositoryChangedFields } from "./ProtectedChange.ts"
 import { RunFailure, RunInput, RunMode, Usage } from "./Run.ts"
 import { Step, WorkEnd, WorkKind } from "./Work.ts"
+import { RunLayer } from "./Run.ts"
+import { EarlierDecision } from "../changes/EarlierDecision.ts"
 import { unknownChangesFields } from "../changes/UnknownChanges.ts"
 import { LeftOut, WorktreeStart } from "./Worktree.ts"
 
@@ -62,10 +64,13 @@ export const payloads = {
     input: RunInput,
     resume: Schema.optionalKey(RunId),
     worktree: Schema.optionalKey(WorktreeStart),
+    layer: Schema.optionalKey(RunLayer),
     /** Limits of the operating system. Absent if the Edge does not confine runs. */
     confinement: Schema.optionalKey(RunConfinement),
     /** The run ends with its Edge although runs outlive it: the holder of runs could not be reached. */
-    endsWithEdge: Schema.optionalKey(Schema.Literal(true))
+    endsWithEdge: Schema.optionalKey(Schema.Literal(true)),
+    /** Decisions about changes since the run that is resumed, oldest first. Absent if there are none. */
+    decided: Schema.optionalKey(Schema.Array(EarlierDecision))
   },
   "run.started": {
     runtimeSessionId: optionalText,

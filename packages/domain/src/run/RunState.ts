@@ -11,6 +11,7 @@ import { addProtectedChanges, type ProtectedChanges } from "./ProtectedChange.ts
 import type { Rejection } from "./Rejection.ts"
 import type { Outstanding, RunFailure, RunStatus, Usage } from "./Run.ts"
 import { isTerminal, type LiveStatus, type TerminalType } from "./RunEnd.ts"
+import type { RunLayer } from "./Run.ts"
 import type { DraftOf, EventDraft, PayloadOf } from "./RunEvent.ts"
 import type { Outcome } from "./RuntimeAdapter.ts"
 import type { UnknownChanges } from "../changes/UnknownChanges.ts"
@@ -57,6 +58,7 @@ export interface RunState {
   readonly model?: string | undefined
   /** The run whose worktree the run works in. */
   readonly worktree?: RunId | undefined
+  readonly layer?: RunLayer | undefined
   readonly confinement?: RunConfinement | undefined
   /** Whether the run ends with its Edge although runs outlive it. */
   readonly endsWithEdge?: true | undefined
@@ -87,6 +89,7 @@ export interface RunSummary {
   readonly resultText?: string
   readonly error?: RunFailure
   readonly worktree?: RunId
+  readonly layer?: RunLayer
   readonly confinement?: RunConfinement
   readonly endsWithEdge?: true
   readonly protectedChanges?: ProtectedChanges
@@ -133,6 +136,7 @@ export const runSummaryOf = (state: RunState): RunSummary => {
     confinement,
     endsWithEdge,
     error,
+    layer,
     model,
     paused,
     protectedChanges,
@@ -148,6 +152,7 @@ export const runSummaryOf = (state: RunState): RunSummary => {
     ...(resultText === undefined ? {} : { resultText }),
     ...(error === undefined ? {} : { error }),
     ...(worktree === undefined ? {} : { worktree }),
+    ...(layer === undefined ? {} : { layer }),
     ...(confinement === undefined ? {} : { confinement }),
     ...(endsWithEdge === undefined ? {} : { endsWithEdge }),
     ...(protectedChanges === undefined ? {} : { protectedChanges }),
@@ -307,12 +312,13 @@ const end = (state: RunState, event: DraftOf<TerminalType>): Accepted | Refused 
 
 const create = (
   state: RunState,
-  { confinement, endsWithEdge, worktree }: PayloadOf<"run.created">
+  { confinement, endsWithEdge, layer, worktree }: PayloadOf<"run.created">
 ): Accepted =>
   accepted({
     ...state,
     status: "created",
     ...(worktree === undefined ? {} : { worktree: worktree.runId }),
+    ...(layer === undefined ? {} : { layer }),
     ...(confinement === undefined ? {} : { confinement }),
     ...(endsWithEdge === undefined ? {} : { endsWithEdge })
   })

@@ -18,7 +18,9 @@ export const SessionItem = Schema.Struct({
   state: SessionState,
   updatedAt: Schema.String,
   /** Messages of others after the caller's read position, up to 100. Absent in the response to a new session. */
-  unread: Schema.optionalKey(Schema.Int)
+  unread: Schema.optionalKey(Schema.Int),
+  /** Change sets of the session with something undecided. Absent if there are none. */
+  openChanges: Schema.optionalKey(Schema.Int)
 }).annotate({ identifier: "SessionItem" })
 export type SessionItem = typeof SessionItem.Type
 

@@ -38,12 +38,14 @@ describe("Authorization", () => {
         for (const held of ProjectRole.literals)
           for (const isOwn of [true, false]) {
             const may = strength(held) >= strength(approvers) && (ownRequests || !isOwn)
-            const refusal = decisionRefusal({ approvers, ownRequests }, held, isOwn)
-            assert.strictEqual(
-              refusal === undefined,
-              may,
-              `${held} of ${approvers}, own: ${isOwn}, ${ownRequests}`
-            )
+            for (const action of ["approval.decide", "changes.decide"] as const) {
+              const refusal = decisionRefusal({ approvers, ownRequests }, held, isOwn, action)
+              assert.strictEqual(
+                refusal === undefined,
+                may,
+                `${action} by ${held} of ${approvers}, own: ${isOwn}, ${ownRequests}`
+              )
+            }
           }
     const withoutRole = decisionRefusal({ approvers: "member", ownRequests: true }, undefined, false)
     assert.instanceOf(withoutRole, PermissionDenied)

@@ -31,7 +31,8 @@ const hub = (log: Array<unknown>) =>
     PushEvents: ({ batches }) =>
       Effect.succeed(
         batches.map(({ runId, firstSeq, events }) => ({ runId, seq: firstSeq + events.length - 1 }))
-      )
+      ),
+    PushChanges: ({ sets }) => Effect.succeed(sets.map(({ id }) => ({ id })))
   })
 
 const offer = { version: "0.1.0", workspaces: [], agents: [] }

@@ -6,7 +6,7 @@ import {
   isReady,
   modesIn,
   namesSameAgent,
-  needsWorktree,
+  needsIsolation,
   replacedAdapters,
   usualAgent,
   usualMode
@@ -56,11 +56,14 @@ describe("Offer", () => {
     assert.deepStrictEqual(modesIn({ modes: [] }, asksFirst), [])
   })
 
-  it("offers ask for an agent that does not ask only in a worktree", () => {
+  it("offers ask for an agent that does not ask only in a worktree or a layer", () => {
     assert.notInclude(modesIn({ modes: all }, neverAsks), "ask")
     assert.include(modesIn({ modes: all }, neverAsks, "worktree"), "ask")
-    for (const mode of all) assert.strictEqual(needsWorktree(neverAsks, mode), mode === "ask")
-    for (const mode of all) assert.isFalse(needsWorktree(asksFirst, mode))
+    assert.include(modesIn({ modes: all }, neverAsks, "overlay"), "ask")
+    assert.include(modesIn({ modes: all, isolation: "overlay" }, neverAsks), "ask")
+    assert.notInclude(modesIn({ modes: all, isolation: "overlay" }, neverAsks, "none"), "ask")
+    for (const mode of all) assert.strictEqual(needsIsolation(neverAsks, mode), mode === "ask")
+    for (const mode of all) assert.isFalse(needsIsolation(asksFirst, mode))
   })
 
   it("chooses ask, or the most restrictive mode", () => {

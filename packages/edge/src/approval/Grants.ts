@@ -45,7 +45,7 @@ export class Grants extends Context.Service<
      * The run may read `attachmentFolder`.
      */
     readonly forRun: (
-      run: Pick<Run, "workspace" | "agentId" | "sessionId" | "mode" | "confinement">,
+      run: Pick<Run, "workspace" | "agentId" | "sessionId" | "mode" | "confinement" | "layer">,
       root: string,
       ofAgent?: ReadonlyArray<ConfiguredGrant>,
       attachmentFolder?: string
@@ -97,6 +97,7 @@ export class Grants extends Context.Service<
             attachmentFolder,
             place: workspacePathsAt(root),
             configured: configuredFor(run.workspace, ofAgent),
+            isLayered: run.layer?.enforced,
             hasConfinedGrant:
               run.confinement?.kind === "bubblewrap"
                 ? () => workspaces().byId.get(run.workspace)?.grants?.includes("confined") === true

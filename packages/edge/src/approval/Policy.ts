@@ -10,13 +10,14 @@ import type { Need } from "./Needs.ts"
 
 /**
  * Reason for an allowed action: grants by their ids, earlier decisions of the run by their approvals, `confined` for the workspace's grant of
- * that name, `program` for the embedding program.
+ * that name, `layer` for a write that reaches the workspace only once a person accepts it, `program` for the embedding program.
  */
 type AllowedBy =
   | "policy:mode"
   | "policy:attachments"
   | "policy:workspace"
   | "policy:confined"
+  | "policy:layer"
   | "policy:program"
   | `policy:remembered:${string}`
 
@@ -53,14 +54,17 @@ export const editsOnly = (
   files.length <= MAX_FILES &&
   files.every((file) => isOrdinary(file))
 
-/** `needs` must all be covered; `undefined` if a grant cannot cover the request. `isOrdinary`: files that a mode allows to write. */
+/** `needs` must all be covered; `undefined` if a grant cannot cover the request. `isOrdinary`: files that a mode allows to write. `isLayered`: whether writes stay in a layer. */
 export const decideByPolicy = (
   mode: RunMode,
   request: ApprovalRequest,
   needs: ReadonlyArray<Need> | undefined,
   { configured, remembered }: WorkspaceGrants,
-  isOrdinary: (path: string) => boolean
+  isOrdinary: (path: string) => boolean,
+  isLayered = false
 ): PolicyVerdict => {
+  const asks = mode === "ask" || mode === "auto_edit"
+  if (isLayered && asks && editsOnly(request, isOrdinary)) return { _tag: "Allow", by: "policy:layer" }
   switch (mode) {
     case "read_only":
     case "plan":

@@ -119,6 +119,8 @@ export interface RunPolicyOptions {
   readonly put: (grant: Grant) => Write
   /** Whether the kernel confines the run and its workspace has the grant `confined` now. */
   readonly hasConfinedGrant?: (() => boolean) | undefined
+  /** Whether the run writes into a layer that the kernel enforces. */
+  readonly isLayered?: boolean | undefined
   /** Policy of the embedding program, after this one. */
   readonly program?: ProgramPolicy | undefined
 }
@@ -203,11 +205,11 @@ export class RunPolicy {
     const grants = last?.grants ?? this.newGrants()
     this.last = undefined
     const isOrdinary = (file: string) => editAnswer(grants.look.targetOf(file)).answer === "allow"
-    const { attachmentFolder, program, run } = this.options
+    const { attachmentFolder, isLayered, program, run } = this.options
     const ownVerdict: PolicyVerdict =
       isWhole && attachmentFolder !== undefined && readsOnlyIn(attachmentFolder, request)
         ? { _tag: "Allow", by: "policy:attachments" }
-        : decideByPolicy(run.mode, request, needs, grants, isOrdinary)
+        : decideByPolicy(run.mode, request, needs, grants, isOrdinary, isLayered)
     const isGranted =
       ownVerdict._tag === "Ask" && isWhole && run.mode === "ask" && this.options.hasConfinedGrant?.() === true
     const verdict: PolicyVerdict =

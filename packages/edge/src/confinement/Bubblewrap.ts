@@ -75,9 +75,19 @@ export const bubblewrapArguments = ({
   ...args
 ]
 
-/** The arguments of a command with bubblewrap among them, with one more flag. */
-export const withFlag = (args: ReadonlyArray<string>, flag: string): ReadonlyArray<string> =>
-  args.toSpliced(args.indexOf(FIRST_FLAG), 0, flag)
+/** The arguments of a command with bubblewrap among them, with further flags. */
+export const withFlags = (
+  args: ReadonlyArray<string>,
+  ...flags: ReadonlyArray<string>
+): ReadonlyArray<string> => args.toSpliced(args.indexOf(FIRST_FLAG), 0, ...flags)
+
+/** The program has the ids of the Edge's user, also if bubblewrap is root in another namespace. */
+const ownIds = (): ReadonlyArray<string> => [
+  "--uid",
+  String(process.getuid?.() ?? 0),
+  "--gid",
+  String(process.getgid?.() ?? 0)
+]
 
 // Command that installs packages on this machine, by the package manager that it has. Package names are the same in all of them.
 
@@ -202,7 +212,7 @@ const bubblewrapOf = ({ bridge, program }: BubblewrapPrograms): ConfinementMeans
     file: program,
     args: ["--die-with-parent", ...bubblewrapArguments({ ...command, cwd: "/", mounts })]
   }),
-  confine: Effect.fnUntraced(function* ({ command, mounts, network }) {
+  confine: Effect.fnUntraced(function* ({ around, command, mounts, network }) {
     const { environmentOf, granted, relay } = yield* openNetwork(network)
     const bridged = bridgedCommand(
       bridge,
@@ -213,11 +223,11 @@ const bubblewrapOf = ({ bridge, program }: BubblewrapPrograms): ConfinementMeans
       command
     )
     const filter = yield* openCallFilter(network.folder)
-    const filtered = filteredCommand(
-      program,
-      filter,
-      bubblewrapArguments({ cwd: command.cwd, ...bridged, mounts })
-    )
+    const args = bubblewrapArguments({ cwd: command.cwd, ...bridged, mounts })
+    const filtered =
+      around === undefined
+        ? filteredCommand(program, filter, args)
+        : around(filteredCommand(program, filter, withFlags(args, ...ownIds())))
     const env = { ...environmentOf(command.env, NETWORK_FOLDER), ...bridgeVariables(network.declared) }
     return {
       command: { ...command, ...filtered, env, isConfined: true, control: relay.attach },

@@ -30,7 +30,8 @@ import type { ConfinedCommand, ConfinementMeans } from "./Means.ts"
 import { type MeansFound, chooseMeans, namedProxyProblem } from "./MeansChoice.ts"
 import type { Mount } from "./Mount.ts"
 import { RuntimeStates, type StateUser } from "./RuntimeStates.ts"
-import { type ConfinedFiles, mountsOfRun } from "./RunMounts.ts"
+import { exposedPath, layeredMounts } from "./LayeredMounts.ts"
+import { type ConfinedFiles, mountsOfRun, type RunFolders } from "./RunMounts.ts"
 import { coverSpecialFiles, LargeFolders, type SpecialFileSearches } from "./SpecialFileCovers.ts"
 import { SpecialFiles } from "./SpecialFiles.ts"
 import { toolMounts } from "./ProgramFolders.ts"
@@ -219,6 +220,13 @@ class ConfinedRuns {
       const state = yield* states.open(this.stateUser(run, unconfined))
       const command = { ...unconfined, env: { ...unconfined.env, ...state.env } }
       const folders = { network: network.folder, copies, caches, state: state.mounts }
+      if (run.layer !== undefined) {
+        const { around, mounts } = yield* Effect.scoped(this.layered(run, run.layer, command, folders))
+        return yield* this.listed(
+          run,
+          yield* means.confine({ command, mounts: [...mounts, ...git.mounts], network, around })
+        )
+      }
       const mounts = yield* Effect.try({
         try: () => [...mountsOfRun(system, config, run, command, folders), ...git.mounts],
         catch: messageOf
@@ -237,6 +245,36 @@ class ConfinedRuns {
         report: user.report
       })
       return yield* this.listed(run, yield* means.confine({ command, mounts: covered, network }))
+    }
+  )
+
+  /** Sockets and pipes of the workspace's folder lead to no program through a layer, so they are not covered. */
+  private readonly layered = Effect.fnUntraced(
+    { self: this },
+    function* (
+      run: ConfinedRun,
+      layer: NonNullable<ConfinedRun["layer"]>,
+      command: SubprocessSpec,
+      folders: RunFolders
+    ) {
+      const { config, searches, system } = this
+      const files = yield* layer
+      const { workspace } = run
+      const mounts = yield* Effect.try({
+        try: () => {
+          const all = mountsOfRun(system, config, run, command, folders, files)
+          const exposed = exposedPath(all, workspace)
+          if (exposed !== undefined) throw new Error(`its workspace is visible at ${exposed}, too`)
+          return layeredMounts(all, workspace, files.source)
+        },
+        catch: messageOf
+      })
+      const { temporary } = command
+      const { report } = run.user
+      return {
+        around: files.around,
+        mounts: yield* coverSpecialFiles(searches, { workspace, mounts, system, temporary, report })
+      }
     }
   )
 

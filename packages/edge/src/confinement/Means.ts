@@ -24,6 +24,8 @@ export interface ConfinementRequest {
   readonly mounts: ReadonlyArray<Mount>
   /** What the run reaches, and its folder, which does not exist. A means without limits for the network does not open it. */
   readonly network: RunNetworkOptions
+  /** Starts the confined command where its mounts find a layer. It is root there, which the program does not see. */
+  readonly around?: ((command: IsolatedCommand) => IsolatedCommand) | undefined
 }
 
 /** A confined command. */

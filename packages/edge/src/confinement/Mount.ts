@@ -4,9 +4,16 @@
  * Guarantees: a mount comes after the mounts that contain it, and a path is mounted once. The last mount of a path counts.
  */
 
+/** What is at `source`, or at the same path, outside of the run. */
+export interface BindMount {
+  readonly kind: "read" | "write"
+  readonly path: string
+  readonly source?: string | undefined
+}
+
 /** `hidden` covers a folder, `hidden_file` a file, that another mount would show. `folder` and `link` exist in the run only. */
 export type Mount =
-  | { readonly kind: "read" | "write"; readonly path: string; readonly source?: string | undefined }
+  | BindMount
   | { readonly kind: "folder" | "hidden" | "hidden_file"; readonly path: string }
   | { readonly kind: "link"; readonly path: string; readonly target: string }
 

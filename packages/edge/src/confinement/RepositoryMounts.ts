@@ -9,11 +9,12 @@
  */
 import { makeFolder } from "@corral/service/MakeFolder"
 import { readFileSync, realpathSync, writeFileSync } from "node:fs"
-import { basename, dirname, join, resolve } from "node:path"
+import { basename, dirname, join, relative, resolve } from "node:path"
 import { statOf } from "./FileLook.ts"
+import type { LayerRepositoryFiles } from "../layer/LayerRepository.ts"
 import type { IsolatedFolders } from "../workspace/GitIsolation.ts"
 import type { ObjectFolder } from "../workspace/WorkspaceRepository.ts"
-import type { Mount } from "./Mount.ts"
+import type { BindMount, Mount } from "./Mount.ts"
 
 const isFolder = (path: string): boolean => statOf(path)?.isDirectory() === true
 const isMissing = (path: string): boolean => statOf(path) === undefined
@@ -30,7 +31,7 @@ const existing = (folder: string, names: ReadonlyArray<string>): ReadonlyArray<s
  * Mounts of the objects of a repository that a run may write. The run adds no folder with further objects, because later runs read those folders.
  * `undefined` if a part is not a real folder or file. An empty list of folders is the same as none.
  */
-const writableObjects = (folder: string): ReadonlyArray<Mount> | undefined => {
+const writableObjects = (folder: string): ReadonlyArray<BindMount> | undefined => {
   const objects = join(folder, "objects")
   const info = join(objects, "info")
   const alternates = join(info, "alternates")
@@ -47,8 +48,8 @@ const writableObjects = (folder: string): ReadonlyArray<Mount> | undefined => {
 }
 
 /** Mounts of a repository that a run may write. `part`: the part of a linked worktree. */
-const writable = (folder: string, part?: string): ReadonlyArray<Mount> => {
-  const readOnly: ReadonlyArray<Mount> = [{ kind: "read", path: folder }]
+const writable = (folder: string, part?: string): ReadonlyArray<BindMount> => {
+  const readOnly: ReadonlyArray<BindMount> = [{ kind: "read", path: folder }]
   const hooks = join(folder, "hooks")
   if (isMissing(hooks)) makeFolder(hooks, 0o755)
   // Repositories of submodules have hooks and settings of their own.
@@ -109,6 +110,28 @@ export const runRepositoryMounts = (
   ...objectMounts(objects),
   ...(isWritable ? writable(repository) : [{ kind: "read", path: repository } as const])
 ]
+
+/**
+ * Mounts of the repository of a run in a layer, at the place of the workspace's. The objects of that are at other paths. Without a separate one,
+ * the run sees a repository outside the workspace as it is, read-only.
+ */
+export const layerRepositoryMounts = (
+  root: string,
+  repository: LayerRepositoryFiles | undefined,
+  isWritable: boolean
+): ReadonlyArray<Mount> => {
+  if (repository === undefined) return repositoryMounts(root, false)
+  const { folder, objects } = repository
+  const mounts = isWritable ? writable(folder) : [{ kind: "read", path: folder } as const]
+  return [
+    ...mounts.map((mount): Mount => ({
+      ...mount,
+      path: join(root, ".git", relative(folder, mount.path)),
+      source: mount.path
+    })),
+    ...objects.map(({ path, real }): Mount => ({ kind: "read", path, source: real }))
+  ]
+}
 
 /** Mounts of the repository of the folder `root`, a real path; none if it is not the root of one. */
 export const repositoryMounts = (root: string, isWritable: boolean): ReadonlyArray<Mount> => {

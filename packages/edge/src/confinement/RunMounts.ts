@@ -4,10 +4,12 @@
  */
 import type { RunMode } from "@corral/domain/run/Run"
 import type { RuntimeFolders } from "@corral/domain/run/RuntimeFolders"
+import type { Effect, Scope } from "effect"
 import { existsSync, lstatSync } from "node:fs"
-import { join } from "node:path"
+import { join, relative } from "node:path"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
+import type { LayerFiles } from "../layer/LayerFiles.ts"
 import type { IsolatedFolders } from "../workspace/GitIsolation.ts"
 import { isWithin } from "../workspace/PathContainment.ts"
 import type { MountedCache } from "./CacheFolders.ts"
@@ -16,7 +18,7 @@ import { existingConfiguredFiles } from "./ConfiguredFiles.ts"
 import type { Mount } from "./Mount.ts"
 import { toolMounts } from "./ProgramFolders.ts"
 import type { ProtectedCopies } from "./ProtectedCopies.ts"
-import { repositoryMounts, runRepositoryMounts } from "./RepositoryMounts.ts"
+import { layerRepositoryMounts, repositoryMounts, runRepositoryMounts } from "./RepositoryMounts.ts"
 import { installedFolders } from "../approval/FileNames.ts"
 import { folderEntries } from "../workspace/FolderEntries.ts"
 
@@ -87,6 +89,8 @@ export interface ConfinedFiles {
   readonly folders: RuntimeFolders | undefined
   /** The repository of a run in a worktree. */
   readonly repository?: (() => IsolatedFolders | undefined) | undefined
+  /** Layer of the run, readable until the scope closes. Fails with a phrase. */
+  readonly layer?: Effect.Effect<LayerFiles, string, Scope.Scope> | undefined
   /** Copies of the protected folders, for a means that mounts them. */
   readonly copies?: ProtectedCopies | undefined
 }
@@ -109,18 +113,25 @@ export const mountsOfRun = (
   { configFile, deviceFile, home: edgeFolder, tokenFile }: EdgeConfig,
   { attachments, copies, folders, mode, repository: repositoryOf, workspace }: ConfinedFiles,
   { args, bridged, env, file, temporary }: SubprocessSpec,
-  runFolders: RunFolders
+  runFolders: RunFolders,
+  layer?: LayerFiles
 ): ReadonlyArray<Mount> => {
   const { HOME: home } = env
   if (home === undefined || temporary === undefined)
     throw new Error("it has no home directory or no temporary folder")
-  const protectedOnes = protectedFolders(workspace)
+  // What is there in the layer, by its paths in the workspace.
+  const look = layer?.look ?? workspace
+  const shown = (path: string) => join(workspace, relative(look, path))
+  const protectedOnes = protectedFolders(look).map(shown)
   const separate = repositoryOf?.()
   const repository =
-    separate === undefined
-      ? repositoryMounts(workspace, canWrite(mode))
-      : runRepositoryMounts(workspace, separate, canWrite(mode))
-  const configured = canWrite(mode) ? existingConfiguredFiles(workspace, home) : []
+    layer !== undefined
+      ? layerRepositoryMounts(workspace, layer.repository, canWrite(mode))
+      : separate === undefined
+        ? repositoryMounts(workspace, canWrite(mode))
+        : runRepositoryMounts(workspace, separate, canWrite(mode))
+  const isThere = (path: string) => layer === undefined || existsSync(join(look, relative(workspace, path)))
+  const configured = canWrite(mode) ? existingConfiguredFiles(workspace, home).filter(isThere) : []
   const hooks = join(workspace, ".git", "hooks")
   const hasHooks = repository.some(({ kind, path }) => kind === "read" && path === hooks)
   const started = [{ file, args }, ...(bridged === undefined ? [] : [{ file: bridged }])]

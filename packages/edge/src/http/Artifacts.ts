@@ -10,6 +10,8 @@ import { markReplayed } from "@corral/service/http/IdempotentRequest"
 import { Artifacts, type ReadableArtifact } from "../artifact/Artifacts.ts"
 import { storeFile } from "../attachment/ProgramArtifacts.ts"
 import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
+import { withRunFolder } from "../layer/LayerReads.ts"
+import { Layers } from "../layer/Layers.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { diffFolder } from "../workspace/DiffFolder.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
@@ -25,6 +27,7 @@ export const artifacts = HttpApiBuilder.group(
     const artifacts = yield* Artifacts
     const runs = yield* RunSupervisor
     const idempotency = yield* EdgeIdempotency
+    const layers = yield* Layers
     const workspaces = yield* Workspaces
     const worktrees = yield* Worktrees
     return handlers.handleAll({
@@ -46,8 +49,11 @@ export const artifacts = HttpApiBuilder.group(
         }
         const { body, replayed: again } = yield* idempotency.once(request, (keep: ResultRows<Artifact>) =>
           Effect.gen(function* () {
-            const root = yield* diffFolder({ workspaces, worktrees }, yield* runs.get(id))
-            const stored = yield* storeFile(artifacts, id, root, payload)
+            const run = yield* runs.get(id)
+            const root = yield* diffFolder({ workspaces, worktrees }, run)
+            const stored = yield* withRunFolder(layers, run, root, (folder) =>
+              storeFile(artifacts, id, folder, payload)
+            )
             yield* runs.publish(id, stored, keep)
             return stored.artifact
           })

@@ -7,6 +7,7 @@ import { clockSkewProblem } from "@corral/service/clock/ClockOffset"
 import { slowCommitsProblem } from "@corral/service/CommitTimes"
 import { livenessOk, type EdgeReadiness, type HealthProblem } from "@corral/domain/http/Health"
 import { Confinement } from "../confinement/Confinement.ts"
+import { Layers } from "../layer/Layers.ts"
 import { RuntimeStates } from "../confinement/RuntimeStates.ts"
 import { Containment } from "../process/Containment.ts"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
@@ -28,6 +29,7 @@ export const edgeHealth = HttpApiBuilder.group(
     const config = yield* EdgeConfig
     const confinement = yield* Confinement
     const containment = yield* Containment
+    const layers = yield* Layers
     const instance = yield* EdgeInstance
     const hub = yield* HubLink
     const runs = yield* RunSupervisor
@@ -83,6 +85,7 @@ export const edgeHealth = HttpApiBuilder.group(
         workspaces: { count: workspaces.count() },
         containment: { kind: containment.kind },
         confinement: confinement.readiness,
+        layers: { ...(yield* layers.readiness), enforced: confinement.readiness.kind === "bubblewrap" },
         link: hub.readiness(),
         git: yield* Effect.provideService(findGit, Programs, programs),
         ...(disk === undefined ? {} : { disk }),

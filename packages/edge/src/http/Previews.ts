@@ -47,6 +47,11 @@ export const previews = HttpApiBuilder.group(
       const run = runId === undefined ? undefined : yield* runs.get(runId)
       if (run !== undefined && run.workspace !== workspace)
         return yield* new PermissionDenied({ message: "The run works in another workspace." })
+      if (run?.layer !== undefined && payload.source.kind === "folder")
+        return yield* new PermissionDenied({
+          message:
+            "The files of this run are in its layer, which can't be previewed as a folder. Serve them from the run, and preview its port."
+        })
       const preview = yield* previews.create(payload, yield* edgePort, run && previewedRun(run))
       yield* Effect.orDie(store.commit(keep(preview))).pipe(
         Effect.onError(() => Effect.ignore(previews.close(preview.id)))

@@ -10,6 +10,7 @@ import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
 import { damageOptions, StoreDamaged } from "../store/StoreDamage.ts"
 import { agents, presets } from "./Agents.ts"
+import { changes } from "./Changes.ts"
 import { artifacts } from "./Artifacts.ts"
 import { authority, carriesEdgeToken, edgeRequestPolicy, RateLimit } from "./EdgeRequestPolicy.ts"
 import { EventStreams } from "./EventStreams.ts"
@@ -18,6 +19,7 @@ import { edgeInputs } from "./Inputs.ts"
 import { grants, permissions } from "./Permissions.ts"
 import { previews } from "./Previews.ts"
 import { edgeRuns } from "./Runs.ts"
+import { layers } from "./Layers.ts"
 import { edgeFiles, workspaces } from "./Workspaces.ts"
 import { diffs, worktrees } from "./Worktrees.ts"
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
@@ -57,7 +59,9 @@ const edgeApiRoutes = HttpApiBuilder.layer(EdgeApi).pipe(
     edgeFiles,
     edgeRuns,
     diffs,
+    changes,
     worktrees,
+    layers,
     artifacts,
     previews,
     permissions,

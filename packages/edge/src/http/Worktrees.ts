@@ -2,10 +2,13 @@
  * What a run left in files: `GET /v1/runs/{id}/diff`, `GET /v1/worktrees`, `GET` and `DELETE /v1/runs/{id}/worktree`, its commits, and `POST
  * /v1/runs/{id}/repository/restore`.
  */
+import { Changes } from "../change/Changes.ts"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { RepositoryRecord } from "../confinement/RepositoryRecord.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
+import { diffOfRun } from "../layer/LayerReads.ts"
+import { Layers } from "../layer/Layers.ts"
 import { diffFolder } from "../workspace/DiffFolder.ts"
 import { Snapshots } from "../workspace/Snapshots.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
@@ -32,6 +35,7 @@ export const worktrees = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const runs = yield* RunSupervisor
     const worktrees = yield* Worktrees
+    const changes = yield* Changes
     const { environment, home } = yield* EdgeConfig
 
     /** The worktree that a run works or worked in. */
@@ -67,7 +71,13 @@ export const worktrees = HttpApiBuilder.group(
 
       remove: ({ params, query }) =>
         worktreeOf(params.id).pipe(
-          Effect.flatMap((owner) => worktrees.remove(owner, query.force === "true")),
+          Effect.flatMap((owner) =>
+            Effect.andThen(
+              worktrees.remove(owner, query.force === "true"),
+              // Retention tries again.
+              Effect.ignore(changes.forget(owner))
+            )
+          ),
           withErrorObject
         )
     })
@@ -82,20 +92,25 @@ export const diffs = HttpApiBuilder.group(
   "diffs",
   Effect.fnUntraced(function* (handlers) {
     const runs = yield* RunSupervisor
+    const layers = yield* Layers
     const snapshots = yield* Snapshots
     const workspaces = yield* Workspaces
     const worktrees = yield* Worktrees
     return handlers.handleAll({
       diff: Effect.fnUntraced(function* ({ params, query: { cursor, limit } }) {
         const runId = params.id
-        const root = yield* diffFolder({ workspaces, worktrees }, yield* runs.get(runId))
+        const run = yield* runs.get(runId)
+        const root = yield* diffFolder({ workspaces, worktrees }, run)
         const totals = { additions: 0, deletions: 0 }
         const list = { principal: LOCAL_PRINCIPAL, filter: `diff ${runId}`, cursor, limit }
         const page = yield* pageOf(list, byPath, (position, limit) =>
-          Effect.map(snapshots.diff(runId, root, position, limit), ({ items, ...rest }) => {
-            Object.assign(totals, rest)
-            return items
-          })
+          Effect.map(
+            diffOfRun({ layers, snapshots }, { run, root, position, limit }),
+            ({ items, ...rest }) => {
+              Object.assign(totals, rest)
+              return items
+            }
+          )
         )
         return { ...page, runId, ...totals }
       }, withErrorObject)

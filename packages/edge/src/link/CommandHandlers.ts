@@ -38,7 +38,10 @@ import { Artifacts } from "../artifact/Artifacts.ts"
 import { attachmentNote, Attachments, type TurnAttachments } from "../attachment/Attachments.ts"
 import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { Previews } from "../preview/Previews.ts"
+import { Changes } from "../change/Changes.ts"
 import { Presets } from "../runtime/Presets.ts"
+import { diffOfRun } from "../layer/LayerReads.ts"
+import { Layers } from "../layer/Layers.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
 import { diffFolder } from "../workspace/DiffFolder.ts"
@@ -48,6 +51,7 @@ import { listFolder, previewFile } from "../workspace/WorkspaceFiles.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
 import { HubAttachments } from "./HubAttachments.ts"
+import { executeOnChanges } from "./HubChanges.ts"
 import { insertHubRun, isOwned } from "./HubRuns.ts"
 import type { Diff, FileDiff } from "@corral/domain/edge-api/Diff"
 import { MAX_LIMIT } from "@corral/domain/http/Page"
@@ -88,15 +92,16 @@ type WholeDiff = Omit<Diff, "runId" | "nextCursor" | "requestId">
 
 /** Up to `maxBytes` of JSON. */
 const wholeDiff = Effect.fn("CommandHandlers.readDiff")(function* (
-  snapshots: Snapshots["Service"],
-  runId: RunId,
+  services: Pick<Services, "layers" | "snapshots">,
+  run: Run,
   root: string,
   maxBytes: number
 ): Effect.fn.Return<WholeDiff, ChangesUnknown | PayloadTooLarge> {
   const items: Array<FileDiff> = []
   let size = 0
   for (;;) {
-    const page = yield* snapshots.diff(runId, root, items.at(-1)?.path, MAX_LIMIT)
+    const position = items.at(-1)?.path
+    const page = yield* diffOfRun(services, { run, root, position, limit: MAX_LIMIT })
     items.push(...page.items)
     size += Buffer.byteLength(JSON.stringify(page.items))
     if (size > maxBytes) return yield* new PayloadTooLarge({ message: "The diff is too large to be sent." })
@@ -136,11 +141,13 @@ const services = Effect.all({
   artifacts: Artifacts,
   files: FileSearch,
   attachments: Attachments,
+  changes: Changes,
   hubAttachments: HubAttachments,
   idempotency: EdgeIdempotency,
   presets: Presets,
   previews: Previews,
   runs: RunSupervisor,
+  layers: Layers,
   snapshots: Snapshots,
   store: Store,
   workspaces: Workspaces,
@@ -190,12 +197,14 @@ const executeCommand = (
     case "ReadDiff": {
       // Both ids have the same shape.
       const requestId = (command.requestId ?? command.commandId) as string as RequestId
-      return onOwnRun(
-        command.name,
-        command.payload.runId,
-        readDiff(services, command.payload.runId, requestId)
-      )
+      const { runId } = command.payload
+      return onOwnRun(command.name, runId, readDiff(services, runId, requestId))
     }
+    case "ReadChanges":
+    case "ReadChangedFile":
+    case "DecideChanges":
+    case "UndoChanges":
+      return onOwnRun(command.name, command.payload.runId, executeOnChanges(services, command))
     case "ListArtifacts": {
       const { runId } = command.payload
       const list = Effect.suspend(() => requireFew(artifacts.page(runId, undefined, MAX_ITEMS + 1)))
@@ -352,8 +361,9 @@ const readDiff = Effect.fn("CommandHandlers.readDiff")(function* (
   runId: RunId,
   requestId: RequestId
 ) {
-  const root = yield* diffFolder(services, yield* services.runs.get(runId))
-  const found = yield* wholeDiff(services.snapshots, runId, root, MAX_ANSWER_BYTES)
+  const run = yield* services.runs.get(runId)
+  const root = yield* diffFolder(services, run)
+  const found = yield* wholeDiff(services, run, root, MAX_ANSWER_BYTES)
   return { ...found, runId, nextCursor: null, requestId }
 })
 

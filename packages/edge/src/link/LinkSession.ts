@@ -7,6 +7,7 @@ import {
   type CommandId,
   type CommandOutcome,
   INPUTS_FEATURE,
+  LAYERS_FEATURE,
   edgeCommands
 } from "@corral/domain/link/EdgeCommand"
 import { LINK_VERSION, type LinkFailure, type Offer, challengeText } from "@corral/domain/link/EdgeLink"
@@ -15,9 +16,11 @@ import { EdgeInstance } from "../EdgeInstance.ts"
 import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { Presets } from "../runtime/Presets.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
+import type { Changes } from "../change/Changes.ts"
 import type { Store } from "../store/Store.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { type HubCalls, type ProvenLink, pushEvents } from "./EventPush.ts"
+import { acceptsChanges, pushChanges } from "./HubChanges.ts"
 import { HubCommands } from "./HubCommands.ts"
 import {
   brokenLink,
@@ -133,13 +136,18 @@ export const makeLinkSession = Effect.fnUntraced(function* (times: LinkTimes) {
   const presets = yield* Presets
   const runtimes = yield* Runtimes
   const workspaces = yield* Workspaces
-  const services = yield* Effect.context<EdgeEventLog | Store>()
+  const services = yield* Effect.context<Changes | EdgeEventLog | Store>()
 
   const offered: Effect.Effect<Offer> = Effect.all({
     version: Effect.succeed(version),
     workspaces: workspaces.list,
     agents: runtimes.list,
-    commands: Effect.succeed([...Object.keys(edgeCommands), ATTACHMENTS_FEATURE, INPUTS_FEATURE])
+    commands: Effect.succeed([
+      ...Object.keys(edgeCommands),
+      ATTACHMENTS_FEATURE,
+      INPUTS_FEATURE,
+      LAYERS_FEATURE
+    ])
   })
 
   const session = Effect.fnUntraced(function* (address: string, owner: LinkOwner, onUse: () => void) {
@@ -147,7 +155,7 @@ export const makeLinkSession = Effect.fnUntraced(function* (times: LinkTimes) {
     const { calls, closed, isCongested } = yield* openLink(address, times)
     const { deviceId, hub } = owner.device()
     const proving = { calls, identity: owner, instanceId }
-    const { accessSeconds, generation, heartbeatSeconds } = yield* proveDevice(proving, offer)
+    const { accessSeconds, calls: added, generation, heartbeatSeconds } = yield* proveDevice(proving, offer)
     const idle = Latch.makeUnsafe(false)
     owner.onLive({ calls, generation, idle: idle.await })
     yield* Effect.logInfo("linked to the Hub", { hub, deviceId })
@@ -160,7 +168,12 @@ export const makeLinkSession = Effect.fnUntraced(function* (times: LinkTimes) {
       sendHeartbeats(link, { every: heartbeatSeconds, sooner: presets.changed }, offer, offered),
       executeCommands(link, commands, isCongested, unsent),
       Deferred.await(unsent),
-      Effect.mapError(Effect.provideContext(pushEvents(link), services), (error) => endOfError(error, false))
+      Effect.mapError(Effect.provideContext(pushEvents(link), services), (error) => endOfError(error, false)),
+      acceptsChanges(added)
+        ? Effect.mapError(Effect.provideContext(pushChanges(link), services), (error) =>
+            endOfError(error, false)
+          )
+        : Effect.never
     ])
   }, Effect.scoped)
 

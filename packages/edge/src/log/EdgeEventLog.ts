@@ -87,11 +87,15 @@ export class ReaderPace {
 /** Receives each batch once it is durable. Must not block and must not throw. */
 export interface BatchFollower extends Pick<LogFollower, "window"> {
   readonly receive: (batch: StoredBatch) => void
+  /** It is no reader: it changes nothing of the pace of runs. */
+  readonly isObserver?: true
 }
 
 export class BatchFollowers {
   readonly #byRun = new Map<RunId, Set<BatchFollower>>()
   readonly #ofAll = new Set<BatchFollower>()
+  /** Followers of all runs that do not read. */
+  readonly #observers = new Set<BatchFollower>()
   readonly #onLast: (runId: RunId) => void
 
   /** Calls the function when the last follower of a run is removed. */
@@ -102,13 +106,15 @@ export class BatchFollowers {
   publish(batch: StoredBatch): void {
     this.#byRun.get(batch.runId)?.forEach((follower) => follower.receive(batch))
     this.#ofAll.forEach((follower) => follower.receive(batch))
+    this.#observers.forEach((observer) => observer.receive(batch))
   }
 
   /** Adds a follower; the returned function removes it. */
   follow(runId: RunId | undefined, follower: BatchFollower): () => void {
     if (runId === undefined) {
-      this.#ofAll.add(follower)
-      return () => this.#ofAll.delete(follower)
+      const followers = follower.isObserver === true ? this.#observers : this.#ofAll
+      followers.add(follower)
+      return () => followers.delete(follower)
     }
     const followers = this.#byRun.get(runId) ?? new Set<BatchFollower>()
     this.#byRun.set(runId, followers.add(follower))
@@ -125,6 +131,7 @@ export class BatchFollowers {
     return this.#byRun.get(runId) ?? []
   }
 
+  /** Whether a reader of all runs has no window. */
   get hasFollowersOfAll(): boolean {
     return this.#ofAll.size > 0
   }

@@ -40,6 +40,21 @@ export const findRun = (store: Store["Service"], id: RunId): Run | undefined => 
   return row === undefined ? undefined : parse(row)
 }
 
+/** Runs that work where this one began, oldest first. `field`: of the run's snapshot, such as `$.worktree`, with the owner. */
+export const runsOfOwner = (
+  store: Store["Service"],
+  owner: RunId,
+  field: "$.worktree" | "$.layer.owner"
+): ReadonlyArray<Run> =>
+  store
+    .all<Row>(
+      "SELECT snapshot FROM runs WHERE id >= ? AND json_extract(snapshot, ?) = ? ORDER BY id",
+      owner,
+      field,
+      owner
+    )
+    .map(parse)
+
 /** Whether another run of the session has its log. */
 export const hasOtherLog = (store: Store["Service"], id: RunId, sessionId: SessionId): boolean =>
   store.get(

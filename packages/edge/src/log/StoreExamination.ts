@@ -33,7 +33,8 @@ const documents = [
   ["inputs", "id", "input", "question"],
   ["artifacts", "id", "artifact", "artifact"],
   ["grants", "id", "body", "grant"],
-  ["worktrees", "run_id", "worktree", "worktree"]
+  ["worktrees", "run_id", "worktree", "worktree"],
+  ["layers", "owner", "layer", "layer"]
 ] as const
 
 interface CheckedRow {

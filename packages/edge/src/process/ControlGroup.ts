@@ -30,15 +30,17 @@ interface Hierarchy {
   readonly folder: string
 }
 
+/** A path of `mountinfo`, in which spaces and other characters are octal numbers. */
+export const unescapedPath = (path: string): string =>
+  path.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
+
 /** `id parent device root folder options … - type …`, with octal escapes for spaces and other characters. */
 const mounted = (): ReadonlyArray<Hierarchy> =>
   lines("/proc/self/mountinfo").flatMap((line) => {
     const [, , device, root, folder] = line.split(" ")
     if (device === undefined || root === undefined || folder === undefined || !line.includes(" - cgroup2 "))
       return []
-    const plain = (path: string) =>
-      path.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
-    return [{ device, root: plain(root), folder: plain(folder) }]
+    return [{ device, root: unescapedPath(root), folder: unescapedPath(folder) }]
   })
 
 const namespaceName = (): string | undefined => {

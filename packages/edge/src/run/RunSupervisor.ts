@@ -50,6 +50,7 @@ import { Store, type StoreFailed } from "../store/Store.ts"
 import { damageOptions } from "../store/StoreDamage.ts"
 import { Snapshots } from "../workspace/Snapshots.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
+import { Layers } from "../layer/Layers.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
 import { lateAnswerRefusal, repeatDecision } from "../approval/PendingRequests.ts"
 import {
@@ -226,6 +227,8 @@ const makeServices = Effect.fnUntraced(function* (config: EdgeConfig, live: Live
   const containment = yield* Containment
   const leftIds = new Set(left.map(({ id }): string => id))
   yield* worktrees.recover(leftIds)
+  const layers = yield* Layers
+  yield* layers.recover(leftIds)
   yield* recordGroups(config.home, containment.folder, groups)
   if (containment.folder !== undefined)
     yield* Effect.forkScoped(removeAbandonedGroups(containment.folder, edgeId))
@@ -237,7 +240,7 @@ const makeServices = Effect.fnUntraced(function* (config: EdgeConfig, live: Live
   )
   const stopped = yield* makeStoppedRuns(store, log)
   live.sampleInto(metrics)
-  const supervision = { live, stopped, worktrees, counters: runCounters(metrics) }
+  const supervision = { live, stopped, worktrees, layers, counters: runCounters(metrics) }
   const fibers = yield* FiberMap.make<RunId, void, StoreFailed>()
   // With the Edge's own context: a run that inherited the creating request's context would keep that request alive.
   const fork = yield* FiberMap.runtime(fibers)<never>()
@@ -250,6 +253,7 @@ const makeServices = Effect.fnUntraced(function* (config: EdgeConfig, live: Live
     stopped,
     edgeId,
     worktrees,
+    layers,
     runtimes: yield* Runtimes,
     workspaces: yield* Workspaces,
     grants: yield* Grants,

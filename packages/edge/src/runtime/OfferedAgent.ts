@@ -2,6 +2,7 @@
  * An agent that runs can use: an adapter, a profile over an adapter, or a runner, in one shape.
  */
 import type { AgentId } from "@corral/domain/identity/Ids"
+import { needsIsolation } from "@corral/domain/offer/Offer"
 import { type Run, RunMode } from "@corral/domain/run/Run"
 import type { Capabilities, AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import type { RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
@@ -68,8 +69,8 @@ export const isolationRefusal = (
   mode: RunMode,
   isolation: Run["isolation"]
 ): string | undefined =>
-  mode === "ask" && !adapter.capabilities.approvals && isolation !== "worktree"
-    ? `${label} does not ask for approval before it acts, so in ask it runs only in a worktree.`
+  needsIsolation(adapter, mode, isolation)
+    ? `${label} does not ask for approval before it acts, so in ask it runs only in a worktree or a layer.`
     : undefined
 
 /** Offer of an adapter without a profile. */

@@ -167,6 +167,39 @@ const steps: ReadonlyArray<string> = [
   DROP TABLE small_inputs;
   CREATE INDEX inputs_by_run ON inputs (run_id, id);
   CREATE INDEX inputs_by_state ON inputs (state, id);
+  `,
+  // Change sets: their bases, decisions about them, decisions in progress, and what Hubs do not have yet.
+  `
+  CREATE TABLE change_sets (
+    id TEXT PRIMARY KEY NOT NULL,
+    body TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE change_decisions (
+    id TEXT PRIMARY KEY NOT NULL,
+    set_id TEXT NOT NULL,
+    decision TEXT NOT NULL,
+    parts TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX change_decisions_by_set ON change_decisions (set_id, id);
+  CREATE TABLE change_journal (
+    id TEXT PRIMARY KEY NOT NULL,
+    entry TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE change_pushes (
+    set_id TEXT PRIMARY KEY,
+    run_id TEXT NOT NULL,
+    serial INTEGER NOT NULL,
+    sent INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX change_pushes_unsent ON change_pushes (set_id) WHERE sent < serial;
+  `,
+  // Layers of runs, by the run that owns each.
+  `
+  CREATE TABLE layers (
+    owner TEXT PRIMARY KEY NOT NULL,
+    state TEXT NOT NULL,
+    layer TEXT NOT NULL
+  ) STRICT;
   `
 ]
 

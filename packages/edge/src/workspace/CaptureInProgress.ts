@@ -5,12 +5,29 @@
  */
 import { existsSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from "node:fs"
 import { type IndexEntry, readIndex, writeIndex } from "./IndexFile.ts"
+import type { IsolatedCommand } from "./Git.ts"
 import type { ShadowRepository } from "./ShadowRepository.ts"
 import type { SnapshotTree } from "./SnapshotTree.ts"
 
+/** Another state of a workspace's files than that of its folder: the files of a layer. */
+export interface SnapshotView {
+  /** Of its newest state, which starts from that of the workspace. */
+  readonly name: string
+  /** Where the Edge's own code finds a path of the tree. */
+  readonly at: (path: string) => string
+  /** A command that sees the files at their own paths, and starts in this folder. */
+  readonly enter?: ((folder: string) => (command: IsolatedCommand) => IsolatedCommand) | undefined
+  /** Folder with the files, if no command can see them at their own paths. */
+  readonly folder?: string | undefined
+}
+
 export interface CaptureInProgress {
   readonly shadow: ShadowRepository
+  /** As the Edge's own code reads it. */
   readonly tree: SnapshotTree
+  /** Top of the tree, as git reads it. */
+  readonly workTree: string
+  readonly view: SnapshotView | undefined
   /** The index in progress. */
   readonly work: string
 }

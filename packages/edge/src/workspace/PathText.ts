@@ -61,3 +61,7 @@ export const pathBytes = (text: string): Buffer => {
 
 /** Whether the name with this text is not UTF-8. */
 export const isMarkedText = (text: string): boolean => text.includes(MARK)
+
+/** The path of a file in a folder. `path` has one character per byte. */
+export const bytePath = (folder: string, path: string): Buffer =>
+  Buffer.concat([Buffer.from(`${folder}/`), Buffer.from(path, "latin1")])

@@ -59,19 +59,22 @@ export class ProjectFiles {
   private readonly settings: ProjectSettings
   private readonly root: string
   private readonly use: ProjectSettingsUse
+  /** Where the files are read. */
+  private readonly look: string
 
-  /** `root`: real path of the folder that the run works in. */
-  constructor(settings: ProjectSettings, root: string, use: ProjectSettingsUse) {
+  /** `root`: real path of the folder that the run works in. `look`: where the Edge reads its files, if elsewhere. */
+  constructor(settings: ProjectSettings, root: string, use: ProjectSettingsUse, look = root) {
     this.settings = settings
     this.root = root
     this.use = use
+    this.look = look
   }
 
   private get found(): ReadonlyArray<FoundFile> {
-    return foldersOf(this.root).flatMap((folder) =>
+    return foldersOf(this.look).flatMap((folder) =>
       this.settings.files
         .filter(({ path }) => exists(join(folder, path)))
-        .map((file) => ({ ...file, at: relative(this.root, join(folder, file.path)) }))
+        .map((file) => ({ ...file, at: relative(this.look, join(folder, file.path)) }))
     )
   }
 
@@ -105,7 +108,7 @@ export class ProjectFiles {
     const { instructions = [] } = this.settings
     if (this.use === "enabled") return prompt
     const texts = instructions.flatMap((name) => {
-      const text = textOf(join(this.root, name))
+      const text = textOf(join(this.look, name))
       return text === undefined || text.trim() === ""
         ? []
         : [`Instructions of this project (${name}):\n\n${text.trim()}`]
@@ -130,9 +133,9 @@ export class ProjectFiles {
     const { denyRules } = this.settings
     if (denyRules === undefined) return []
     return denyRules.files
-      .filter((name) => exists(join(this.root, name)))
+      .filter((name) => exists(join(this.look, name)))
       .map((name) => {
-        const text = textOf(join(this.root, name))
+        const text = textOf(join(this.look, name))
         const rules = text === undefined ? undefined : denyRules.read(text)
         return { name, rules: JSON.stringify(rules ?? []).length > MAX_RULES ? undefined : rules }
       })

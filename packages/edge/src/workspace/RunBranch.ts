@@ -56,6 +56,8 @@ const commitOf = Effect.fnUntraced(function* (
 })
 
 const HEADS = "refs/heads/"
+/** The name of a branch, or the full name of another ref. */
+const shortName = (name: string): string => (name.startsWith(HEADS) ? name.slice(HEADS.length) : name)
 const RETRIES = 4
 
 interface HandedBranch {
@@ -99,7 +101,7 @@ export const advanceBranch = Effect.fnUntraced(function* (
 ): Effect.fn.Return<string, GitFailed> {
   const branches = yield* branchesOf(git, branch)
   for (const { name, tip } of branches.toReversed())
-    if (yield* isAncestor(git, head, tip)) return name.slice(HEADS.length)
+    if (yield* isAncestor(git, head, tip)) return shortName(name)
   const newest = branches.at(-1)
   const moves =
     newest !== undefined && !newest.isCheckedOut && (yield* isAncestor(git, newest.tip, head))
@@ -116,5 +118,5 @@ export const advanceBranch = Effect.fnUntraced(function* (
   })
   // The owner's `git gc` removes objects without a name: they are handed over again then.
   yield* Effect.retry(attempt, { times: RETRIES })
-  return name.slice(HEADS.length)
+  return shortName(name)
 })

@@ -77,8 +77,10 @@ export const removePart = (repository: string, runId: RunId): void => {
 export interface RunRepositoryPlace {
   /** The run's repository. */
   readonly folder: string
-  /** The run's checkout. */
-  readonly checkout: string
+  /** The run's checkout, which names the repository. A run in a layer has the repository at the place of the workspace's. */
+  readonly checkout: string | undefined
+  /** Where the run sees a folder of objects of the workspace, if not at its path. */
+  readonly borrowed?: ((real: string) => string) | undefined
   /** The workspace's `.git`. */
   readonly repository: string
 }
@@ -131,7 +133,12 @@ export const createRunRepository = (
 }
 
 /** Puts back what git obeys. Call it when no process of the run is alive. */
-export const restoreRunRepository = ({ checkout, folder, repository }: RunRepositoryPlace): void => {
+export const restoreRunRepository = ({
+  borrowed = (real) => real,
+  checkout,
+  folder,
+  repository
+}: RunRepositoryPlace): void => {
   const { format, partialRemote, settings, shallow } = readWorkspaceRepository(repository)
   const setting = (section: string, key: string, value: string) => ({
     section,
@@ -153,11 +160,12 @@ export const restoreRunRepository = ({ checkout, folder, repository }: RunReposi
   rmSync(join(folder, "hooks"), { recursive: true, force: true })
   mkdirSync(join(folder, "hooks"), { mode: 0o755 })
   replaceFile(folder, join(folder, "config"), config)
-  const alternates = objectFoldersOf(repository).map(({ real }) => `${real}\n`)
+  const alternates = objectFoldersOf(repository).map(({ real }) => `${borrowed(real)}\n`)
   replaceFile(folder, join(folder, "objects/info/alternates"), alternates.join(""))
   if (shallow !== undefined && lstatSync(join(folder, "shallow"), { throwIfNoEntry: false }) === undefined)
     replaceFile(folder, join(folder, "shallow"), shallow)
-  if (isFolder(checkout)) replaceFile(checkout, join(checkout, ".git"), `gitdir: ${folder}\n`)
+  if (checkout !== undefined && isFolder(checkout))
+    replaceFile(checkout, join(checkout, ".git"), `gitdir: ${folder}\n`)
 }
 
 /**

@@ -97,10 +97,14 @@ export interface ShadowCall {
   readonly workTree?: string
   /** Whether paths are patterns. */
   readonly hasPatterns?: boolean
+  /** The command where it sees the folder. */
+  readonly isolate?: GitCall["isolate"]
 }
 
 /** Paths without review, in a workspace that has no repository with ignore rules. */
 const IGNORED = ["node_modules/", ".venv/", "__pycache__/", ".gradle/", ".DS_Store"]
+/** Versions of files that a decision about changes writes beside them. The last rule counts. */
+const DECISION_FILES = ".corral-chd_*/"
 /** Largest index that is read. */
 export const MAX_INDEX = 33_554_432
 
@@ -157,7 +161,8 @@ export class ShadowRepository {
       writeFileSync(join(this.folder, "HEAD"), "ref: refs/heads/none\n")
     }
     const exclude = tree.repository && smallFile(join(tree.repository.common, "info/exclude"), MAX_RULES)
-    writeChanged(this.rules, tree.repository === undefined ? `${IGNORED.join("\n")}\n` : (exclude ?? ""))
+    const rules = tree.repository === undefined ? `${IGNORED.join("\n")}\n` : (exclude ?? "")
+    writeChanged(this.rules, `${rules}\n${DECISION_FILES}\n`)
     this.borrowObjects(tree)
     return tree
   }
@@ -189,10 +194,10 @@ export class ShadowRepository {
   }
 
   /** The index that the next state starts from. States that need other objects, or another tree, start from another. */
-  newest({ prefix }: SnapshotTree): string {
+  newest({ prefix }: SnapshotTree, view?: string): string {
     const suffix = statSync(this.alternates).size === 0 ? ".own" : ""
     const inner = prefix === "" ? "" : `.${createHash("sha256").update(prefix).digest("hex").slice(0, 8)}`
-    return join(this.folder, `index${suffix}${inner}`)
+    return join(this.folder, `index${suffix}${inner}${view === undefined ? "" : `.${view}`}`)
   }
 
   /** The tree of a captured state. */

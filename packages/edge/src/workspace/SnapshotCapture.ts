@@ -19,6 +19,7 @@ import {
 import { join } from "node:path"
 import {
   type CaptureInProgress,
+  type SnapshotView,
   entriesIn,
   ignoreOptions,
   mayHaveInner,
@@ -87,25 +88,29 @@ const MAX_NESTING = 32
 /** Many contents in one pack. Otherwise each has a file. */
 const PACKED = ["-c", "core.bigFileThreshold=1", "-c", "pack.compression=1"]
 
-const addAll = ({ shadow, tree, work }: CaptureInProgress) => {
+const isolateOf = ({ view, workTree }: CaptureInProgress) => view?.enter?.(workTree)
+
+const addAll = (capture: CaptureInProgress) => {
+  const { shadow, tree, work, workTree } = capture
   const path = tree.prefix === "" ? "." : tree.prefix.slice(0, -1)
   // 1: a file could not be read, or is a repository without a commit. The rest is in the index.
   const packed = existsSync(work) ? [] : PACKED
   return shadow.run([...ignoreOptions(shadow), ...packed, "add", "-A", "--ignore-errors", "--", path], {
     index: work,
-    workTree: tree.top,
+    workTree,
+    isolate: isolateOf(capture),
     accept: [0, 1]
   })
 }
 
-const list = Effect.fnUntraced(function* (
-  { shadow, tree, work }: CaptureInProgress,
-  option: "--others" | "--modified"
-) {
+const list = Effect.fnUntraced(function* (capture: CaptureInProgress, option: "--others" | "--modified") {
+  const { shadow, tree, work, workTree } = capture
   const excluding = option === "--others" ? ["--exclude-standard"] : []
   const path = tree.prefix === "" ? "." : tree.prefix.slice(0, -1)
   const args = [...ignoreOptions(shadow), "ls-files", "-z", option, ...excluding, "--", path]
-  return zeroTerminated((yield* shadow.run(args, { index: work, workTree: tree.top })).bytes)
+  return zeroTerminated(
+    (yield* shadow.run(args, { index: work, workTree, isolate: isolateOf(capture) })).bytes
+  )
 })
 
 const SLASH = 0x2f
@@ -258,9 +263,11 @@ const removeUnfinished = (folder: string, nowMs: number): void => {
 const begin = Effect.fnUntraced(function* ({
   shadow,
   tree,
+  view,
   work
 }: CaptureInProgress): Effect.fn.Return<void, GitFailed> {
-  const newest = shadow.newest(tree)
+  const ofView = shadow.newest(tree, view?.name)
+  const newest = existsSync(ofView) ? ofView : shadow.newest(tree)
   const nowMs = yield* Clock.currentTimeMillis
   yield* attemptFiles(() => removeUnfinished(join(shadow.objects, "pack"), nowMs))
   if (!existsSync(newest)) {
@@ -341,8 +348,8 @@ const fill = (capture: CaptureInProgress): Effect.Effect<ReadonlyArray<Buffer>, 
 }
 
 /** Makes the state the newest one, and the one at `index`. */
-const publish = ({ shadow, tree, work }: CaptureInProgress, index: string | undefined): void => {
-  const newest = shadow.newest(tree)
+const publish = ({ shadow, tree, view, work }: CaptureInProgress, index: string | undefined): void => {
+  const newest = shadow.newest(tree, view?.name)
   const next = `${work}.newest`
   linkSync(work, next)
   renameSync(next, newest)
@@ -359,14 +366,27 @@ const publish = ({ shadow, tree, work }: CaptureInProgress, index: string | unde
   )
 }
 
+/** The tree where a view shows it. */
+const treeIn = (
+  tree: SnapshotTree,
+  view: SnapshotView | undefined
+): Pick<CaptureInProgress, "tree" | "workTree"> => {
+  if (view === undefined) return { tree, workTree: tree.top }
+  const { folder } = view
+  return folder === undefined
+    ? { tree: { ...tree, top: view.at(tree.top) }, workTree: tree.top }
+    : { tree: { ...tree, top: folder, prefix: "" }, workTree: folder }
+}
+
 /** Writes the current state into the index file that `indexOf` names at the end; `undefined`: it is only the start of the next state. */
 export const captureState = Effect.fn("SnapshotCapture.capture")(function* (
   shadow: ShadowRepository,
-  indexOf: () => string | undefined
+  indexOf: () => string | undefined,
+  view?: SnapshotView
 ): Effect.fn.Return<Captured, GitFailed> {
-  const tree = yield* chooseTree(shadow)
+  const { tree, workTree } = treeIn(yield* chooseTree(shadow), view)
   const work = join(shadow.folder, `work-${randomUUID()}`)
-  const capture: CaptureInProgress = { shadow, tree, work }
+  const capture: CaptureInProgress = { shadow, tree, workTree, view, work }
   const taken = Effect.gen(function* () {
     const leftOut = yield* fill(capture)
     yield* attemptFiles(() => publish(capture, indexOf()))

@@ -1,78 +1,29 @@
 /** Comparison of two states of a workspace: the files that differ, and the hunks of some of them. */
-import { type DiffHunk, FileDiff } from "@corral/domain/edge-api/Diff"
+import { FileDiff } from "@corral/domain/edge-api/Diff"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { LeftOut } from "@corral/domain/run/Worktree"
 import { Effect, Schema, Struct } from "effect"
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
-import { isMarkedText } from "./PathText.ts"
+import { isMarkedText, pathText } from "./PathText.ts"
 import type { GitFailed } from "./Git.ts"
-import { type ShadowRepository, splitZeroTerminated } from "./ShadowRepository.ts"
-
-// Parser of git's output for the difference of two trees. Names are read from the formats that end each name with a zero byte. Sections of a
-// patch are matched to files by their order, so that no quoted name is parsed.
+import { readPatch, shownHunk } from "./PatchHunks.ts"
+import type { ShadowRepository } from "./ShadowRepository.ts"
+import { readTreeDiff } from "./TreeDiff.ts"
 
 /** A file that differs, without its hunks. */
 const ChangedFile = FileDiff.mapFields(Struct.omit(["hunks", "truncated"]))
 type ChangedFile = typeof ChangedFile.Type
 
-const statuses = { A: "added", D: "deleted", R: "renamed", M: "modified", T: "modified" } as const
-
-const statusOf = (letter: string): ChangedFile["status"] =>
-  letter in statuses ? statuses[letter as keyof typeof statuses] : "modified"
-
-/** Parses the output of `git diff-tree -r -z -M --raw --numstat`: a record per file, then the counts in the same order. */
-const readChanges = (bytes: Buffer): ReadonlyArray<ChangedFile> => {
-  const fields = splitZeroTerminated(bytes)
-  const found: Array<Pick<ChangedFile, "path" | "fromPath" | "status">> = []
-  let at = 0
-  while (fields[at]?.startsWith(":") === true) {
-    const status = statusOf(fields[at]?.split(" ")[4]?.[0] ?? "M")
-    const [one = "", two = ""] = [fields[at + 1], fields[at + 2]]
-    found.push(status === "renamed" ? { path: two, fromPath: one, status } : { path: one, status })
-    at += status === "renamed" ? 3 : 2
-  }
-  return found.map((file) => {
-    const [additions = "0", deletions = "0"] = fields[at]?.split("\t") ?? []
-    at += file.status === "renamed" ? 3 : 1
-    const binary = additions === "-"
-    return {
-      ...file,
-      binary,
-      additions: binary ? 0 : Number(additions),
-      deletions: binary ? 0 : Number(deletions)
-    }
-  })
-}
-
-const HEADER = "diff --git "
-const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/
-
-/** Hunks of each section of a patch, in order. Lines of a hunk begin with a space, `+`, `-` or `\`, unlike headers. */
-const readPatch = (patch: string): ReadonlyArray<ReadonlyArray<DiffHunk>> => {
-  const sections: Array<Array<DiffHunk>> = []
-  let lines: Array<string> | undefined
-  for (const line of patch.split("\n")) {
-    if (line.startsWith(HEADER)) {
-      sections.push([])
-      lines = undefined
-      continue
-    }
-    const [, oldStart, oldLines = "1", newStart, newLines = "1"] = HUNK.exec(line) ?? []
-    if (oldStart !== undefined) {
-      lines = []
-      sections.at(-1)?.push({
-        oldStart: Number(oldStart),
-        oldLines: Number(oldLines),
-        newStart: Number(newStart),
-        newLines: Number(newLines),
-        lines
-      })
-    } else if (lines !== undefined && /^[ +\-\\]/.test(line)) {
-      lines.push(line)
-    }
-  }
-  return sections
-}
+/** Files of git's list, with their names as text. */
+const readChanges = (bytes: Buffer): ReadonlyArray<ChangedFile> =>
+  readTreeDiff(bytes).map(({ additions, binary, deletions, fromPath, path, status }) => ({
+    path: pathText(path),
+    ...(fromPath === undefined ? {} : { fromPath: pathText(fromPath) }),
+    status,
+    binary,
+    additions,
+    deletions
+  }))
 
 /** Counts of a diff. */
 export interface DiffSummary {
@@ -174,7 +125,7 @@ export const hunksOf = Effect.fn("SnapshotComparison.hunks")(function* (
     ["diff-tree", "-r", "-M", "-p", "--no-color", "--no-ext-diff", "--no-textconv", ...pair],
     { maxBytes: PATCH_BYTES, hasPatterns }
   )
-  const sections = readPatch(bytes.toString("utf8"))
+  const sections = readPatch(bytes).map((section) => section.map(shownHunk))
   const whole = cut ? sections.length - 1 : sections.length
   const bySection = new Map(inOrder.map(({ path }, at) => [path, at]))
   return files.map((file): FileDiff => {

@@ -14,18 +14,19 @@
 import { UnknownChanges } from "@corral/domain/changes/UnknownChanges"
 import type { Diff } from "@corral/domain/edge-api/Diff"
 import { ChangesUnknown } from "@corral/domain/errors/Failures"
-import type { RunId } from "@corral/domain/identity/Ids"
+import type { ChangeSetId, RunId } from "@corral/domain/identity/Ids"
 import { makeFolder } from "@corral/service/MakeFolder"
 import { Context, type Duration, Effect, Exit, Fiber, Layer, Option, Schema, type Scope } from "effect"
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { lstat, readdir } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
 import { Launcher, PreparedLauncher } from "../process/Launcher.ts"
-import { git, GitFailed } from "./Git.ts"
-import { pathText } from "./PathText.ts"
+import type { SnapshotView } from "./CaptureInProgress.ts"
+import { attemptFiles, git, GitFailed } from "./Git.ts"
+import { bytePath, pathText } from "./PathText.ts"
 import { ShadowRepository } from "./ShadowRepository.ts"
 import { type Captured, captureState } from "./SnapshotCapture.ts"
 import {
@@ -39,10 +40,16 @@ import {
 
 const late = new GitFailed({ message: "the workspace was not read in time", end: "slow" })
 
+/** A capture that is not of the workspace's folder, or may take longer. */
+interface CaptureOptions {
+  readonly limit?: Duration.Input | undefined
+  readonly view?: SnapshotView | undefined
+}
+
 class SnapshotCaptures {
   readonly #scope: Scope.Scope
   readonly #limit: Duration.Input
-  /** By the roots of workspaces. */
+  /** By the roots of workspaces, and the names of views. */
   readonly #continued = new Map<string, Fiber.Fiber<unknown, unknown>>()
 
   constructor(scope: Scope.Scope, limit: Duration.Input) {
@@ -51,11 +58,16 @@ class SnapshotCaptures {
   }
 
   /** Writes the current state into the index file `index`, if it is read in time. */
-  take(shadow: ShadowRepository, index: string): Effect.Effect<Captured, GitFailed> {
+  take(
+    shadow: ShadowRepository,
+    index: string,
+    { limit = this.#limit, view }: CaptureOptions = {}
+  ): Effect.Effect<Captured, GitFailed> {
     return Effect.suspend(() => {
       let target: string | undefined = index
-      const earlier = this.#continued.get(shadow.root)
-      const work = captureState(shadow, () => target)
+      const key = view === undefined ? shadow.root : `${shadow.root} ${view.name}`
+      const earlier = this.#continued.get(key)
+      const work = captureState(shadow, () => target, view)
       return Effect.gen({ self: this }, function* () {
         const fiber = yield* Effect.forkIn(
           earlier === undefined ? work : Effect.andThen(Fiber.await(earlier), work),
@@ -63,13 +75,15 @@ class SnapshotCaptures {
           { startImmediately: true }
         )
         const exit = yield* Fiber.await(fiber).pipe(
-          Effect.timeoutOption(this.#limit),
+          Effect.timeoutOption(limit),
           Effect.onInterrupt(() => Fiber.interrupt(fiber))
         )
         if (Option.isSome(exit))
           return yield* Exit.isSuccess(exit.value) ? exit.value : Effect.failCause(exit.value.cause)
         target = undefined
-        this.#continue(shadow.root, earlier, fiber)
+        // What shows a view ends with its user.
+        if (view === undefined) this.#continue(key, earlier, fiber)
+        else yield* Fiber.interrupt(fiber)
         return yield* late
       })
     })
@@ -77,14 +91,14 @@ class SnapshotCaptures {
 
   /** One that waited for another only ends: the other one has the result. */
   #continue(
-    root: string,
+    key: string,
     earlier: Fiber.Fiber<unknown, unknown> | undefined,
     fiber: Fiber.Fiber<unknown, unknown>
   ): void {
-    if (earlier !== undefined && this.#continued.get(root) === earlier) return fiber.interruptUnsafe()
-    this.#continued.set(root, fiber)
+    if (earlier !== undefined && this.#continued.get(key) === earlier) return fiber.interruptUnsafe()
+    this.#continued.set(key, fiber)
     fiber.addObserver(() => {
-      if (this.#continued.get(root) === fiber) this.#continued.delete(root)
+      if (this.#continued.get(key) === fiber) this.#continued.delete(key)
     })
   }
 }
@@ -102,16 +116,12 @@ const repositoryFolder = /(?:^|\/)\.git$/
 const isBookkeeping = (path: string): boolean =>
   /(?:^|\/)\.git\/(?!hooks(?:\/|$)|config$|info(?:\/|$))/.test(path)
 
-/** Names are text in Latin-1 here: each character is a byte. */
-const absolute = (root: string, path: string): Buffer =>
-  Buffer.concat([Buffer.from(`${root}/`), Buffer.from(path, "latin1")])
-
 const changed = async (root: string, since: bigint): Promise<ReadonlyArray<string>> => {
   const found: Array<string> = []
   let seen = 0
   const folders = [""]
   for (let folder = folders.pop(); folder !== undefined && seen < ENTRIES; folder = folders.pop()) {
-    const entries = await readdir(absolute(root, folder), { encoding: "latin1", withFileTypes: true }).catch(
+    const entries = await readdir(bytePath(root, folder), { encoding: "latin1", withFileTypes: true }).catch(
       () => []
     )
     seen += entries.length
@@ -121,7 +131,7 @@ const changed = async (root: string, since: bigint): Promise<ReadonlyArray<strin
       if (entry.isDirectory()) return void folders.push(path)
       if (repositoryFolder.test(path)) return
       // The file was deleted after it was listed.
-      const stats = await lstat(absolute(root, path), { bigint: true }).catch(() => undefined)
+      const stats = await lstat(bytePath(root, path), { bigint: true }).catch(() => undefined)
       if (stats !== undefined && stats.ctimeNs > since) found.push(pathText(Buffer.from(path, "latin1")))
     })
     await Promise.all(looked)
@@ -133,6 +143,12 @@ const changed = async (root: string, since: bigint): Promise<ReadonlyArray<strin
 const changedSince = (root: string, since: bigint): Effect.Effect<ReadonlyArray<string>> =>
   Effect.promise(() => changed(root, since))
 
+/** A state that was taken. */
+export interface CapturedState extends Captured {
+  /** The index file. */
+  readonly index: string
+}
+
 /** Limits of snapshots. */
 export interface SnapshotLimits {
   /** Time that the start and the end of a run wait. */
@@ -141,6 +157,13 @@ export interface SnapshotLimits {
 export const SnapshotLimits = Context.Reference<SnapshotLimits>("corral/edge/SnapshotLimits", {
   defaultValue: () => ({ wait: "10 seconds" })
 })
+
+/** A state of a folder as a tree of its shadow repository. */
+export interface StateTree {
+  readonly tree: string
+  /** Paths that the state does not have. */
+  readonly leftOut: ReadonlyArray<string>
+}
 
 export class Snapshots extends Context.Service<
   Snapshots,
@@ -151,16 +174,48 @@ export class Snapshots extends Context.Service<
     readonly before: (runId: RunId, root: string) => Effect.Effect<void>
     /** Takes the state at the run's end. */
     readonly after: (runId: RunId, root: string) => Effect.Effect<DiffSummary, ChangesUnknown>
-    /** Names of up to 100 files that changed since `mark`, ignored files included. Call it after `after`. */
-    readonly changed: (runId: RunId, root: string) => Effect.Effect<ReadonlyArray<string>>
-    /** Removes the states of a run. The contents stay as long as another run's states need the repository. */
-    readonly forget: (runId: RunId) => Effect.Effect<void>
+    /**
+     * Names of up to 100 files that changed since `mark`. Call it after `after`. `byTime`: ignored files of the workspace's folder, too, by their
+     * times.
+     */
+    readonly changed: (runId: RunId, root: string, byTime?: boolean) => Effect.Effect<ReadonlyArray<string>>
+    /** Takes a state into an index file of that repository. Fails as `slow` after the limit. */
+    readonly capture: (
+      shadow: ShadowRepository,
+      index: string,
+      options: CaptureOptions
+    ) => Effect.Effect<Captured, GitFailed>
+    /** Makes a state that was taken the one of a run's start. */
+    readonly startFrom: (runId: RunId, root: string, state: CapturedState) => Effect.Effect<void>
+    /** Makes a state that was taken the one of the run's end. */
+    readonly endWith: (
+      runId: RunId,
+      root: string,
+      state: CapturedState
+    ) => Effect.Effect<DiffSummary, ChangesUnknown>
+    /** Removes the states of a run or a change set. The contents stay as long as other states need the repository. */
+    readonly forget: (id: RunId | ChangeSetId) => Effect.Effect<void>
+    /** The shadow repository of a folder. */
+    readonly repository: (root: string) => Effect.Effect<ShadowRepository, ChangesUnknown>
+    /** Takes the state of a folder now. It stays until `id` is forgotten. */
+    readonly take: (id: RunId | ChangeSetId, root: string) => Effect.Effect<StateTree, ChangesUnknown>
+    /** The state at the start of a run. */
+    readonly start: (runId: RunId, root: string) => Effect.Effect<StateTree, ChangesUnknown>
+    /** The state at the end of a run. */
+    readonly end: (runId: RunId, root: string) => Effect.Effect<StateTree, ChangesUnknown>
+    /** Logs the failure of git, and fails with its reason. */
+    readonly unknown: (
+      id: RunId | ChangeSetId,
+      root: string,
+      failure: GitFailed
+    ) => Effect.Effect<never, ChangesUnknown>
     /** Up to `limit` changed files after `position`, ordered by path. */
     readonly diff: (
       runId: RunId,
       root: string,
       position: string | undefined,
-      limit: number
+      limit: number,
+      view?: SnapshotView
     ) => Effect.Effect<Omit<Diff, "runId" | "nextCursor" | "requestId">, ChangesUnknown>
   }
 >()("corral/edge/Snapshots") {
@@ -208,9 +263,37 @@ class ShadowSnapshots implements Service {
   }
 
   /** A file whose time is the run's start by the file system's clock. */
-  private startFile(runId: RunId): string {
+  private startFile(runId: RunId | ChangeSetId): string {
     return join(this.folder, `${runId}.start`)
   }
+
+  readonly capture = (
+    shadow: ShadowRepository,
+    index: string,
+    options: CaptureOptions
+  ): Effect.Effect<Captured, GitFailed> => this.captures.take(shadow, index, options)
+
+  readonly startFrom = (runId: RunId, root: string, state: CapturedState): Effect.Effect<void> =>
+    Effect.sync(() => {
+      const shadow = this.repositoryOf(root)
+      if (shadow === undefined) return
+      linkState(state.index, shadow.fileOf(runId, "before"))
+      const { leftOut } = state
+      if (leftOut.length > 0)
+        writeFileSync(shadow.fileOf(runId, "before.json"), encodeRecord({ leftOut }), { mode: 0o600 })
+    })
+
+  readonly endWith = Effect.fn("Snapshots.endWith")(
+    { self: this },
+    function* (runId: RunId, root: string, state: CapturedState) {
+      const shadow = yield* this.startOf(runId, root)
+      const { leftOut } = startRecord(shadow, runId)
+      return yield* attemptFiles(() => linkState(state.index, shadow.fileOf(runId, "after"))).pipe(
+        Effect.andThen(storeComparison(shadow, runId, [...leftOut, ...state.leftOut])),
+        Effect.catch((failure) => this.failUnknown(runId, root, failure))
+      )
+    }
+  )
 
   readonly mark = Effect.fn("Snapshots.mark")({ self: this }, function* (runId: RunId) {
     const since = touch(this.startFile(runId))
@@ -254,10 +337,10 @@ class ShadowSnapshots implements Service {
   /** The reason of a failure, without paths of the machine. An old git fails in its own words, so its version is a part of them. */
   private readonly unknownBy = Effect.fnUntraced(
     { self: this },
-    function* (runId: RunId, root: string, { end, message }: GitFailed) {
+    function* (id: RunId | ChangeSetId, root: string, { end, message }: GitFailed) {
       const { folder, program = "git" } = this
       yield* Effect.logWarning("failed to take workspace snapshot").pipe(
-        Effect.annotateLogs({ runId, cause: message })
+        Effect.annotateLogs({ id, cause: message })
       )
       if (end === "slow") return { reason: "too_large" } as const
       const version = yield* git({ program, cwd: folder, args: ["--version"], timeoutMs: 1_000 }).pipe(
@@ -269,29 +352,72 @@ class ShadowSnapshots implements Service {
     }
   )
 
-  private failUnknown(runId: RunId, root: string, failure: GitFailed) {
+  private failUnknown(runId: RunId | ChangeSetId, root: string, failure: GitFailed) {
     return Effect.flatMap(this.unknownBy(runId, root, failure), unknown)
   }
 
-  readonly changed = Effect.fn("Snapshots.changed")({ self: this }, function* (runId: RunId, root: string) {
-    const shadow = this.repositoryOf(root)
-    const since = statSync(this.startFile(runId), { bigint: true, throwIfNoEntry: false })?.ctimeNs
-    const comparison = shadow === undefined ? undefined : storedComparison(shadow, runId)
-    const inSnapshot =
-      shadow === undefined || comparison === undefined
-        ? new Set<string>()
-        : shadow.pathsOf(shadow.fileOf(runId, "after"))
-    const touched = since === undefined ? [] : yield* changedSince(root, since)
-    // The comparison covers the files of the snapshot. For the others, only their times are known.
-    const others = touched.filter((path) => !inSnapshot.has(path))
-    const compared = (comparison?.files ?? []).flatMap(({ fromPath, path }) => [
-      path,
-      ...(fromPath === undefined ? [] : [fromPath])
-    ])
-    return [...new Set([...compared, ...others])].toSorted().slice(0, MAX_NAMES)
+  readonly unknown = (id: RunId | ChangeSetId, root: string, failure: GitFailed) =>
+    this.failUnknown(id, root, failure)
+
+  readonly repository = (root: string): Effect.Effect<ShadowRepository, ChangesUnknown> =>
+    Effect.suspend(() => {
+      const shadow = this.repositoryOf(root)
+      return shadow === undefined ? unknown({ reason: "no_git" }) : Effect.succeed(shadow)
+    })
+
+  readonly take = Effect.fn("Snapshots.take")(
+    { self: this },
+    function* (id: RunId | ChangeSetId, root: string) {
+      const shadow = yield* this.repository(root)
+      const index = shadow.fileOf(id, "state")
+      return yield* this.captures.take(shadow, index).pipe(
+        Effect.flatMap(({ leftOut }) => Effect.map(shadow.treeOf(index), (tree) => ({ tree, leftOut }))),
+        Effect.catch((failure) => this.failUnknown(id, root, failure))
+      )
+    }
+  )
+
+  readonly start = Effect.fn("Snapshots.start")({ self: this }, function* (runId: RunId, root: string) {
+    const shadow = yield* this.startOf(runId, root)
+    const { leftOut } = startRecord(shadow, runId)
+    return yield* shadow.treeOf(shadow.fileOf(runId, "before")).pipe(
+      Effect.map((tree) => ({ tree, leftOut })),
+      Effect.catch((failure) => this.failUnknown(runId, root, failure))
+    )
   })
 
-  readonly forget = (runId: RunId): Effect.Effect<void> =>
+  readonly end = Effect.fn("Snapshots.end")({ self: this }, function* (runId: RunId, root: string) {
+    const shadow = yield* this.startOf(runId, root)
+    const comparison = storedComparison(shadow, runId)
+    if (comparison === undefined) return yield* unknown({ reason: "interrupted" })
+    return yield* shadow.treeOf(shadow.fileOf(runId, "after")).pipe(
+      Effect.map((tree) => ({ tree, leftOut: comparison.leftOut?.paths ?? [] })),
+      Effect.catch((failure) => this.failUnknown(runId, root, failure))
+    )
+  })
+
+  readonly changed = Effect.fn("Snapshots.changed")(
+    { self: this },
+    function* (runId: RunId, root: string, byTime = true) {
+      const shadow = this.repositoryOf(root)
+      const since = statSync(this.startFile(runId), { bigint: true, throwIfNoEntry: false })?.ctimeNs
+      const comparison = shadow === undefined ? undefined : storedComparison(shadow, runId)
+      const inSnapshot =
+        shadow === undefined || comparison === undefined
+          ? new Set<string>()
+          : shadow.pathsOf(shadow.fileOf(runId, "after"))
+      const touched = since === undefined || !byTime ? [] : yield* changedSince(root, since)
+      // The comparison covers the files of the snapshot. For the others, only their times are known.
+      const others = touched.filter((path) => !inSnapshot.has(path))
+      const compared = (comparison?.files ?? []).flatMap(({ fromPath, path }) => [
+        path,
+        ...(fromPath === undefined ? [] : [fromPath])
+      ])
+      return [...new Set([...compared, ...others])].toSorted().slice(0, MAX_NAMES)
+    }
+  )
+
+  readonly forget = (runId: RunId | ChangeSetId): Effect.Effect<void> =>
     Effect.sync(() => {
       const { folder } = this
       rmSync(this.startFile(runId), { force: true })
@@ -307,10 +433,10 @@ class ShadowSnapshots implements Service {
 
   readonly diff = Effect.fn("Snapshots.diff")(
     { self: this },
-    function* (runId: RunId, root: string, position: string | undefined, limit: number) {
+    function* (runId: RunId, root: string, position: string | undefined, limit: number, view?: SnapshotView) {
       const shadow = yield* this.startOf(runId, root)
       const compareNow = this.captures
-        .take(shadow, shadow.fileOf(runId, "now"))
+        .take(shadow, shadow.fileOf(runId, "now"), { view })
         .pipe(
           Effect.flatMap(({ leftOut }) =>
             compareWithNow(shadow, runId, [...startRecord(shadow, runId).leftOut, ...leftOut])
@@ -326,6 +452,13 @@ class ShadowSnapshots implements Service {
       return yield* page.pipe(Effect.catch((failure) => this.failUnknown(runId, root, failure)))
     }
   )
+}
+
+/** Gives a state another name. */
+const linkState = (index: string, name: string): void => {
+  makeFolder(dirname(name))
+  rmSync(name, { force: true })
+  linkSync(index, name)
 }
 
 /** What a run's start leaves besides its state. */

@@ -4,7 +4,7 @@
 import { WorkspaceOutsideAllowlist } from "@corral/domain/errors/Failures"
 import type { WorkspaceId } from "@corral/domain/identity/Ids"
 import type { ProjectSettingsUse } from "@corral/domain/run/ProjectSettings"
-import type { RunMode } from "@corral/domain/run/Run"
+import type { Isolation, RunMode } from "@corral/domain/run/Run"
 import type { Workspace } from "@corral/domain/device/Workspace"
 import { Context, Effect, Layer } from "effect"
 import { existsSync, realpathSync, statSync } from "node:fs"
@@ -17,6 +17,10 @@ export interface OpenWorkspace {
   readonly path: string
   readonly modes: ReadonlyArray<RunMode>
   readonly projectSettings: ProjectSettingsUse
+  /** Of runs that name none. */
+  readonly isolation: Isolation | undefined
+  /** Whether a layer may be a copy that the run can leave. */
+  readonly allowsCopy: boolean
 }
 
 export class Workspaces extends Context.Service<
@@ -53,7 +57,10 @@ export class Workspaces extends Context.Service<
               : Effect.succeed({
                   path,
                   modes: modesOf(entry),
-                  projectSettings: entry.grants?.includes("project_settings") === true ? "enabled" : "ignored"
+                  projectSettings:
+                    entry.grants?.includes("project_settings") === true ? "enabled" : "ignored",
+                  isolation: isolationOf(entry),
+                  allowsCopy: entry.isolation === "copy-unconfined"
                 })
           })
       })
@@ -66,6 +73,9 @@ const modesOf = (entry: WorkspaceEntry): ReadonlyArray<RunMode> =>
     ? ["read_only", "plan", "ask", "auto_edit", "full_access"]
     : ["read_only", "plan", "ask", "auto_edit"]
 
+const isolationOf = ({ isolation }: WorkspaceEntry): Isolation | undefined =>
+  isolation === "copy-unconfined" ? "overlay" : isolation
+
 const realDirectory = (path: string): string | undefined => {
   try {
     const real = realpathSync(path)
@@ -77,11 +87,13 @@ const realDirectory = (path: string): string | undefined => {
 
 const describe = (entry: WorkspaceEntry): Workspace => {
   const path = realDirectory(entry.path)
+  const isolation = isolationOf(entry)
   return {
     // The id was validated with the configuration.
     id: entry.id as WorkspaceId,
     name: basename(entry.path),
     modes: modesOf(entry),
+    ...(isolation === undefined ? {} : { isolation }),
     git: path !== undefined && existsSync(join(path, ".git")),
     available: path !== undefined
   }

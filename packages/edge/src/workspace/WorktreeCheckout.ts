@@ -2,13 +2,15 @@
  * Checkout of one worktree, with the repository of its run: creates both, hands over what the run commits, finds unsaved work, saves that work as
  * a commit, and removes everything.
  *
+ * A run in a layer has a repository without a checkout: its files are those of the layer, and its commits get a ref that is no branch.
+ *
  * For the agent it is an ordinary repository that borrows the objects of the workspace's repository. Filters do not run: a file under LFS is
  * checked out as its pointer.
  */
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { WorktreeCommit } from "@corral/domain/run/Worktree"
 import { Effect } from "effect"
-import { chmodSync, existsSync, renameSync, writeFileSync } from "node:fs"
+import { chmodSync, copyFileSync, existsSync, lstatSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { makeFolder } from "@corral/service/MakeFolder"
 import { removeFolder } from "../process/TemporaryFolder.ts"
@@ -64,6 +66,8 @@ export class WorktreeCheckout {
   private readonly git: WorktreeGit
   private readonly repository: RunRepositoryPlace
   private readonly branch: string
+  /** Ref of the workspace's repository that receives what the run commits. */
+  private readonly handed: string
   private readonly base: string
 
   constructor(runId: RunId, base: string, place: WorktreePlace) {
@@ -73,10 +77,38 @@ export class WorktreeCheckout {
     this.git = new WorktreeGit(place)
     this.repository = {
       folder: place.runRepository,
-      checkout: place.folder,
-      repository: place.repository
+      checkout: place.borrowed === undefined ? place.folder : undefined,
+      repository: place.repository,
+      borrowed: place.borrowed
     }
     this.branch = `refs/heads/${branchOf(runId)}`
+    this.handed = place.borrowed === undefined ? this.branch : savedRefOf(runId)
+  }
+
+  /** Creates the repository of a run in a layer, with the index of the workspace. */
+  createInLayer(): Effect.Effect<void, GitFailed> {
+    const { repository, runRepository } = this.place
+    return Effect.gen({ self: this }, function* () {
+      const refs = yield* this.borrowedRefs
+      yield* this.git.prepared
+      yield* attemptFiles(() => {
+        createRunRepository(this.repository, this.branch, this.base, refs)
+        this.writeCopied(refs)
+        const index = join(repository, "index")
+        if (lstatSync(index, { throwIfNoEntry: false })?.isFile() === true)
+          copyFileSync(index, join(runRepository, "index"))
+      })
+    })
+  }
+
+  /** Removes the repository of a run in a layer. The ref with its commits stays. */
+  get removedFromLayer(): Effect.Effect<void, GitFailed> {
+    const { repository, runRepository, store } = this.place
+    return Effect.gen({ self: this }, function* () {
+      for (const each of [runRepository, store])
+        yield* Effect.mapError(removeFolder(each), (message) => new GitFailed({ message }))
+      if (existsSync(repository)) yield* this.git.deleteRef(keepRefOf(this.runId))
+    })
   }
 
   /** Checks out the base on a separate branch. `remove` cleans up after a failure. */
@@ -148,7 +180,9 @@ export class WorktreeCheckout {
       const common = yield* this.common
       yield* receive(this.git, onlyHead(head), common)
       if (head !== this.base) yield* requireReasonable(this.git, head)
-      return yield* advanceBranch(this.git, this.branch, head, common)
+      // A layer without a commit needs no ref.
+      else if (this.handed !== this.branch) return this.handed
+      return yield* advanceBranch(this.git, this.handed, head, common)
     })
   }
 
@@ -271,7 +305,7 @@ export class WorktreeCheckout {
       const borrowed = yield* this.git.ask(["rev-parse", "--verify", "-q", keepRefOf(this.runId)], {
         accept: [0, 1]
       })
-      const handed = yield* branchesOf(this.git, this.branch)
+      const handed = yield* branchesOf(this.git, this.handed)
       return [
         ...new Set([borrowed === "" ? this.base : borrowed, this.base, ...handed.map(({ tip }) => tip)])
       ]

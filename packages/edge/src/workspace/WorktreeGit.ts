@@ -29,6 +29,8 @@ export interface WorktreePlace {
   readonly objects: string
   readonly facts: Pick<WorkspaceRepository, "format" | "partialRemote" | "shallow">
   readonly isolation: GitIsolation
+  /** Where the run sees a folder of objects of the workspace. Only of a run in a layer. */
+  readonly borrowed?: ((real: string) => string) | undefined
   /** Environment that marks git's processes, so that the next Edge finds them after a crash. */
   readonly mark?: Readonly<Record<string, string>>
 }
@@ -87,15 +89,17 @@ export class WorktreeGit {
 
   /** Call of an isolated git in the run's repository. */
   inRun(args: ReadonlyArray<string>, { env, ...ask }: Ask = {}): GitCall {
-    const { isolation, mark, program, repository, runRepository } = this.place
+    const { borrowed, isolation, mark, program, repository, runRepository } = this.place
+    const folders = objectFoldersOf(repository)
+    const objects =
+      borrowed === undefined ? folders : folders.map(({ real }) => ({ path: borrowed(real), real }))
     return {
       program,
       cwd: "/",
       args,
       env: { ...mark, ...env, GIT_DIR: runRepository },
       timeoutMs: RUN_MS,
-      isolate: (command) =>
-        isolation(command, { repository: runRepository, objects: objectFoldersOf(repository) }),
+      isolate: (command) => isolation(command, { repository: runRepository, objects }),
       ...ask
     }
   }

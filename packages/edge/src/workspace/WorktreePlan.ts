@@ -87,7 +87,8 @@ export interface PlanOptions {
 export const BORROWS_FOR_RUN =
   "A live run has made this repository, and it borrows the objects of another one. Wait until that run has ended."
 
-const refuse = (message: string) =>
+/** The workspace cannot have the isolation that the run wants. */
+export const notIsolated = (message: string) =>
   Effect.fail(new SchemaValidationFailed({ details: { issues: [{ path: "isolation", message }] } }))
 
 export const planWorktree = Effect.fn("WorktreePlan.plan")(function* ({
@@ -99,13 +100,14 @@ export const planWorktree = Effect.fn("WorktreePlan.plan")(function* ({
 }: PlanOptions): Effect.fn.Return<PlannedWorktree, SchemaValidationFailed> {
   const found = gitFolderOf(root)
   if (found === undefined)
-    return yield* refuse("A worktree needs a workspace that is the root of a git repository.")
-  if (!found.inside) return yield* refuse("The workspace's repository is not wholly inside the workspace.")
-  if (mayBorrowForRun(home, found.common)) return yield* refuse(BORROWS_FOR_RUN)
+    return yield* notIsolated("A worktree needs a workspace that is the root of a git repository.")
+  if (!found.inside)
+    return yield* notIsolated("The workspace's repository is not wholly inside the workspace.")
+  if (mayBorrowForRun(home, found.common)) return yield* notIsolated(BORROWS_FOR_RUN)
   if (isWithin(root, resolve(home)))
-    return yield* refuse("The Edge's own folder lies in this workspace: a worktree would, too.")
+    return yield* notIsolated("The Edge's own folder lies in this workspace: a worktree would, too.")
   if (program === undefined)
-    return yield* refuse("A worktree needs git, which is not installed where this Edge runs.")
+    return yield* notIsolated("A worktree needs git, which is not installed where this Edge runs.")
   const repository = found.common
   const facts = readWorkspaceRepository(repository)
   const store = plansStore(home, facts.format)
@@ -124,7 +126,7 @@ export const planWorktree = Effect.fn("WorktreePlan.plan")(function* ({
   const head = git.ask(["rev-parse", "--verify", "-q", "HEAD^{commit}"])
   const base = yield* Effect.orElseSucceed(head, () => "")
   if (!/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/.test(base))
-    return yield* refuse("The workspace has no commit that could be checked out.")
+    return yield* notIsolated("The workspace has no commit that could be checked out.")
   const leftOut = yield* leftOutOf(git, repository, base)
   const common = { runId: owner, base, ...(leftOut === undefined ? {} : { leftOut }) }
   const row: WorktreeRow = {

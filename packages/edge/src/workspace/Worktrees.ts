@@ -101,7 +101,8 @@ export class Worktrees extends Context.Service<
 
 type Service = Worktrees["Service"]
 
-const refused = (message: string) =>
+/** A run that resumes another cannot work where that one worked. */
+export const notResumed = (message: string) =>
   new SchemaValidationFailed({ details: { issues: [{ path: "resume", message }] } })
 
 const inUse = new Conflict({ message: "A run is using the worktree." })
@@ -250,16 +251,18 @@ class GitWorktrees implements Service {
 
   readonly enter = Effect.fn("Worktrees.enter")({ self: this }, function* (owner: RunId) {
     const { store } = this
-    const busy = refused("Another run is using the worktree of that run.")
+    const busy = notResumed("Another run is using the worktree of that run.")
     yield* this.claim(owner, busy)
     const row = findRow(store, owner)
     if (row === undefined || row.state !== "kept" || !this.isPresent(row))
-      return yield* refused("The worktree of that run was removed.")
+      return yield* notResumed("The worktree of that run was removed.")
     if (worktreesInUse(store).has(owner)) return yield* busy
     yield* this.alone(owner, this.checkoutOf(row).converted).pipe(
       Effect.tapError(logFailure("failed to convert worktree", owner)),
       Effect.mapError(({ message }) =>
-        refused(`The worktree of that run is one of an earlier version, and can't be converted: ${message}.`)
+        notResumed(
+          `The worktree of that run is one of an earlier version, and can't be converted: ${message}.`
+        )
       )
     )
     return { runId: owner, branch: branchOf(owner), base: row.base }
@@ -426,5 +429,6 @@ class GitWorktrees implements Service {
   )
 }
 
-const logFailure = (what: string, owner: RunId) => (cause: GitFailed | StoreFailed) =>
+/** Logs a failure of work for a run. */
+export const logFailure = (what: string, owner: RunId) => (cause: { readonly message: string }) =>
   Effect.logWarning(what).pipe(Effect.annotateLogs({ runId: owner, cause: cause.message }))

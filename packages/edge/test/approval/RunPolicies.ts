@@ -19,6 +19,7 @@ export interface PolicyOptions {
   readonly place?: WorkspacePaths
   readonly program?: ProgramPolicy
   readonly hasConfinedGrant?: () => boolean
+  readonly isLayered?: boolean
 }
 
 /** A workspace in which nothing exists yet. */
@@ -43,6 +44,7 @@ export const policyOf = ({
     configured,
     program,
     hasConfinedGrant: more.hasConfinedGrant,
+    isLayered: more.isLayered,
     storedGrant: (rule, sessionId) =>
       grants.find(
         (grant) =>

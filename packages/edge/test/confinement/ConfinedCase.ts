@@ -26,6 +26,7 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { EdgeConfig, type KeyEntry, makeEdgeConfig } from "../../src/config/EdgeConfig.ts"
 import { Confinement } from "../../src/confinement/Confinement.ts"
+import { type ConfinedRun } from "../../src/confinement/Confinement.ts"
 import { folderContents } from "../../src/confinement/probe/EscapeScene.ts"
 import { NetworkAccess } from "../../src/network/NetworkAccess.ts"
 import type { NetworkUser } from "../../src/network/RunNetwork.ts"
@@ -102,6 +103,8 @@ export class ConfinedCase {
   readonly temporary = join(this.edge, "tmp", "run_a")
   /** Copies of the protected folders, as runs of an Edge have them; `undefined`: the folders are read-only. */
   copies: ProtectedCopies | undefined
+  /** The layer in which its runs write. */
+  layer: ConfinedRun["layer"]
   private readonly servers: Array<Server> = []
   private readonly readers: Array<number> = []
   private readonly user: OrdinaryUser | undefined
@@ -206,6 +209,7 @@ export class ConfinedCase {
               grants,
               user,
               copies: this.copies,
+              layer: this.layer,
               keys
             },
             { file, args, cwd: this.workspace, env, stdin: "ignore", temporary: this.temporary }
@@ -249,7 +253,8 @@ export class ConfinedCase {
     return folderContents(
       this.folder,
       this.folder,
-      (path) => path === this.temporary || this.#runFolders.includes(path)
+      (path) =>
+        path === this.temporary || path === join(this.edge, "layers") || this.#runFolders.includes(path)
     )
   }
 
@@ -257,6 +262,23 @@ export class ConfinedCase {
   #asUser({ args, file }: Pick<SubprocessSpec, "args" | "file">): ReadonlyArray<string> {
     const { gid, uid } = this.user ?? { uid: 0, gid: 0 }
     return [`--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", "--", file, ...args]
+  }
+
+  /** Commits the files of the workspace, as its owner. */
+  commit(): void {
+    const git = ["-C", this.workspace, "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    const options = this.user === undefined ? {} : this.user
+    for (const args of [
+      ["add", "file.txt", "removed.txt", ".vscode"],
+      ["commit", "-qm", "first"]
+    ])
+      spawnSync("git", [...git, ...args], options)
+  }
+
+  /** Gives what the Edge of the test has made there to the user of the run. */
+  giveLayers(): void {
+    const { uid, gid } = this.user ?? {}
+    if (uid !== undefined) spawnSync("chown", ["-R", `${uid}:${gid}`, join(this.edge, "layers")])
   }
 
   /** The Edge of the test and the program of the run may have different users. */

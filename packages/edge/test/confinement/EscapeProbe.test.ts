@@ -4,7 +4,7 @@ import { Effect, Layer } from "effect"
 import { mkdirSync, readdirSync, realpathSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { EdgeConfig, makeEdgeConfig } from "../../src/config/EdgeConfig.ts"
-import { withFlag } from "../../src/confinement/Bubblewrap.ts"
+import { withFlags } from "../../src/confinement/Bubblewrap.ts"
 import { Confinement } from "../../src/confinement/Confinement.ts"
 import { type Mount, mountArguments } from "../../src/confinement/Mount.ts"
 import {
@@ -123,7 +123,7 @@ describe.skipIf(!canConfine)("probeEscapes", { timeout: 60_000 }, () => {
 
   it.effect("fails with a reason if its program cannot start", () =>
     Effect.gen(function* () {
-      const weaken: Weakening = (command) => ({ ...command, args: withFlag(command.args, "--no-such-flag") })
+      const weaken: Weakening = (command) => ({ ...command, args: withFlags(command.args, "--no-such-flag") })
       const { message } = yield* Effect.flip(Effect.provide(probeEscapes(weaken), machine().layer))
       assert.match(message, /^The probe did not run in its confinement: .*no-such-flag/)
     })

@@ -1,6 +1,7 @@
 /** Asserts that the hostile program, in a mode and as a user, changes and reaches nothing beyond the mode. */
 import type { RunMode } from "@corral/domain/run/Run"
 import { assert, onTestFinished } from "@effect/vitest"
+import { ManagedRuntime } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -9,6 +10,9 @@ import { changesBetween } from "../../src/confinement/ProtectedRecord.ts"
 import { ProtectedTree } from "../../src/confinement/ProtectedTree.ts"
 import { ProtectedCopies } from "../../src/confinement/ProtectedCopies.ts"
 import { type CaseContainment, ConfinedCase, type OrdinaryUser, type Results } from "./ConfinedCase.ts"
+import type { MountPrograms } from "../../src/layer/LayerMounts.ts"
+import { Layers } from "../../src/layer/Layers.ts"
+import { layerServices, openLayer } from "../layer/LayerPlace.ts"
 import { HostileNetwork } from "./HostileNetwork.ts"
 import { scanned } from "./ProtectedCase.ts"
 
@@ -29,6 +33,8 @@ const REQUESTABLE = ["model.test", "notmodel.test", "other.test"]
 export interface HostileCase extends CaseContainment {
   /** Whether the run has copies of protected folders, as a run of an Edge. */
   readonly hasCopies?: boolean
+  /** Programs that mount the layer of the run; without them, it is a copy. Absent: it writes the workspace itself. */
+  readonly layer?: { readonly programs: MountPrograms | undefined } | undefined
 }
 
 const attack = async (mode: RunMode, user?: OrdinaryUser, containment?: HostileCase) => {
@@ -44,6 +50,7 @@ const attack = async (mode: RunMode, user?: OrdinaryUser, containment?: HostileC
   if (containment?.hasCopies === true)
     machine.copies = new ProtectedCopies(workspacePathsAt(machine.workspace), () => performance.now())
   await machine.open()
+  if (containment?.layer !== undefined) await openIn(machine, containment.layer.programs)
   // The Edge makes its folder of temporary files private.
   await machine.confined(mode, "/bin/true", [])
   const tree = new ProtectedTree(machine.workspace, () => performance.now())
@@ -58,6 +65,35 @@ const attack = async (mode: RunMode, user?: OrdinaryUser, containment?: HostileC
   ]
   const reported = changesBetween(scan, scanned(tree)).map(({ path }) => path)
   return { results, changed, hosts, reported, discarded: machine.copies?.discarded() ?? [] }
+}
+
+/** Makes a layer for its runs. */
+const openIn = async (machine: ConfinedCase, programs: MountPrograms | undefined): Promise<void> => {
+  // Its run gets a separate repository.
+  machine.commit()
+  const runtime = ManagedRuntime.make(
+    layerServices({ home: machine.edge, root: machine.workspace }, programs)
+  )
+  onTestFinished(() => runtime.dispose())
+  const { owner } = await runtime.runPromise(openLayer(machine.workspace))
+  machine.layer = (await runtime.runPromise(Layers)).files(owner)
+  machine.giveLayers()
+}
+
+/** Runs it in a layer, and compares the machine before and after: nothing of it has changed. */
+export const assertLayered = async (
+  mode: RunMode,
+  user: OrdinaryUser | undefined,
+  programs: MountPrograms | undefined
+): Promise<void> => {
+  const { changed, hosts, results } = await attack(mode, user, { layer: { programs } })
+  for (const kind of ["outside", "unreadable", "visible", "rights", "calls", "executed", "network"])
+    assert.deepStrictEqual(succeeded(results, kind), [], kind)
+  for (const kind of ["protected", "copied"]) assert.deepStrictEqual(succeeded(results, kind), [], kind)
+  for (const kind of ["allowed", "connections", ...(mode === "ask" ? ["workspace", "names"] : [])])
+    assert.deepStrictEqual(failed(results, kind), {}, kind)
+  assert.deepStrictEqual(hosts.reached, [])
+  assert.deepStrictEqual(changed, [])
 }
 
 /** Users of this machine as whom an Edge may run. */

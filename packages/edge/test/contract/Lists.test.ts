@@ -40,6 +40,7 @@ beforeAll(async () => {
     "/v1/permissions?",
     "/v1/permissions?state=denied&",
     "/v1/worktrees?",
+    "/v1/layers?",
     "/v1/workspaces/ws/files?path=many&",
     `/v1/runs/${run.id}/diff?`,
     `/v1/runs/${run.id}/artifacts?`,

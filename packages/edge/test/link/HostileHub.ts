@@ -154,7 +154,7 @@ export class HostileHub {
     /** The call of this link that is answered with a generated value. */
     const odd =
       this.seeded.whole(0, 9) === 0
-        ? this.seeded.pick(["Hello", "Prove", "Acks", "CommandDone", "PushEvents"])
+        ? this.seeded.pick(["Hello", "Prove", "Acks", "CommandDone", "PushEvents", "PushChanges"])
         : ""
     socket.on("error", () => undefined)
     socket.on("message", (data: Buffer) => {
@@ -192,7 +192,14 @@ export class HostileHub {
       case "Hello":
         return { challenge: "challenge", hub: this.url }
       case "Prove":
-        return { generation: ++this.generation, heartbeatSeconds: 15, accessSeconds: 900 }
+        return {
+          generation: ++this.generation,
+          heartbeatSeconds: 15,
+          accessSeconds: 900,
+          calls: ["PushChanges"]
+        }
+      case "PushChanges":
+        return (payload["sets"] as ReadonlyArray<{ readonly id: string }>).map(({ id }) => ({ id }))
       case "Acks":
         return (payload["runIds"] as ReadonlyArray<string>).map((runId) => ({ runId, seq: 0 }))
       case "PushEvents":

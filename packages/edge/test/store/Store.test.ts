@@ -177,7 +177,7 @@ describe("Store", () => {
         .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY name")
         .all()
     const before = { rows: rows(), indexes: indexes() }
-    migrateEdgeStore(db)
+    migrateEdgeStore(db, true, WITHOUT_ROW_IDS + 1)
     assert.deepStrictEqual({ rows: rows(), indexes: indexes() }, before)
     db.close()
   })

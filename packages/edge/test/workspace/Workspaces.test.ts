@@ -34,7 +34,13 @@ describe("Workspaces", () => {
       ]
       yield* withWorkspaces(listed, ({ open }) =>
         Effect.gen(function* () {
-          const ignored = { path: real, modes: careful, projectSettings: "ignored" }
+          const ignored = {
+            path: real,
+            modes: careful,
+            projectSettings: "ignored",
+            isolation: undefined,
+            allowsCopy: false
+          }
           assert.deepStrictEqual(yield* open(id("real")), ignored as never) // modes by name
           const enabled = { ...ignored, projectSettings: "enabled" }
           assert.deepStrictEqual(yield* open(id("settings")), enabled as never) // the same

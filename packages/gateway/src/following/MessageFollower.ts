@@ -216,6 +216,31 @@ const DRAWING_PAUSE = "1200 millis"
 const ORDER_LOOKS = 60
 const ORDER_PAUSE = "500 millis"
 
+/** Looks for the report of the Edge about the changes. It follows the end of the run. */
+const CHANGES_LOOKS = 20
+
+/** Adds to the card what no one has decided about. A run without a layer or a worktree has nothing to decide. */
+const addUndecided = Effect.fn("MessageFollower.addUndecided")(
+  function* (state: FollowState) {
+    const { account, runId } = state.current
+    if (runId === undefined) return
+    const hub = yield* Hub
+    const readRun = hub.as(account, ({ runs }) => runs.get({ params: { id: runId } }))
+    for (let looks = 0; looks < CHANGES_LOOKS; looks++) {
+      const { changes, isolation = "none" } = yield* readRun
+      if (isolation === "none") return
+      if (changes !== undefined && changes.runId >= runId) {
+        const { direct, fileCount, state: set } = changes
+        const undecided = set === "open" && direct !== true ? fileCount : 0
+        if (undecided > 0) state.setProgress({ ...state.current.progress, undecided })
+        return
+      }
+      yield* Effect.sleep(ORDER_PAUSE)
+    }
+  },
+  Effect.catchTag("HubRefused", () => Effect.void)
+)
+
 /** Waits until the answers to earlier messages are sent. Their runs have ended; their follows may know it a moment later. */
 const awaitEarlier = Effect.fnUntraced(function* ({ current }: FollowState) {
   const follows = yield* Follows
@@ -284,6 +309,10 @@ const followMessage = Effect.fn("MessageFollower.followMessage")(function* (begi
   yield* retryTransient((yield* ApprovalCards).closeAll(state.current))
   yield* retryTransient((yield* InputCards).closeAll(state.current))
   yield* retryTransient(sendOutcome(state))
+  // After the answer: an Edge of an earlier version reports nothing.
+  const { progress } = state.current
+  yield* retryTransient(addUndecided(state))
+  if (state.current.progress !== progress) yield* retryTransient(draw)
   yield* (yield* ButtonActions).expire(begin.id)
   state.update({ ended: true })
   yield* retryTransient(saveFollow(state))

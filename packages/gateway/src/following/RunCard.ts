@@ -100,6 +100,14 @@ const activity = ({ changes, changesUnknown, diff, tools }: TaskProgress): Local
   return en.length === 0 ? undefined : { en: en.join(", "), zh: zh.join("，") }
 }
 
+const undecidedLine = ({ undecided = 0 }: TaskProgress): LocalizedText | undefined =>
+  undecided === 0
+    ? undefined
+    : {
+        en: `${counted(undecided, "changed file waits", "changed files wait")} for a decision in Corral`,
+        zh: `${undecided} 个文件的更改等待在 Corral 中决定`
+      }
+
 const duration = ({ endedAt, startedAt }: TaskProgress): LocalizedText | undefined => {
   if (startedAt === undefined || endedAt === undefined) return undefined
   const seconds = Math.max(0, Math.round((Date.parse(endedAt) - Date.parse(startedAt)) / 1_000))
@@ -129,6 +137,7 @@ export const runCard = ({ cancel, finish, language, place, progress, url }: RunC
   const lines = [
     { en: place, zh: place },
     activity(progress),
+    undecidedLine(progress),
     backgroundLine(progress),
     duration(progress),
     cause,

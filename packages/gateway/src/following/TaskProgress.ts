@@ -50,6 +50,8 @@ export const TaskProgress = Schema.Struct({
   diff: Schema.optional(
     Schema.Struct({ files: Schema.Number, additions: Schema.Number, deletions: Schema.Number })
   ),
+  /** Number of files with changes that no one has decided about, at the end of the run. */
+  undecided: Schema.optional(Schema.Number),
   /** Whether the changes of the run could not be determined. */
   changesUnknown: Schema.optional(Schema.Boolean),
   /** Whether the run is paused. */

@@ -121,6 +121,17 @@ describe("the progress of a message without a run", () => {
     assert.deepStrictEqual(line, { en: "changes unknown", zh: "更改未知" })
   })
 
+  it("says on the card how many files wait for a decision", () => {
+    const linesOf = (undecided: number) =>
+      runCard({ place: "Atlas", progress: { ...startingProgress, undecided }, url: "https://hub" }).lines
+    assert.lengthOf(linesOf(0), 1)
+    assert.deepStrictEqual(linesOf(1)[1], {
+      en: "1 changed file waits for a decision in Corral",
+      zh: "1 个文件的更改等待在 Corral 中决定"
+    })
+    assert.strictEqual(linesOf(2)[1]?.en, "2 changed files wait for a decision in Corral")
+  })
+
   it("keeps the reason of a message that failed", () => {
     const failed = { when: "next", delivery: { state: "failed", error } } as const
     assert.strictEqual(progressBeforeRun(startingProgress, failed, undefined).code, "target_offline")

@@ -6,14 +6,16 @@
  * refusal about a device is audited among the caller's actions, whether the device exists or not.
  */
 import type { DecisionDetails } from "@corral/domain/access/Audit"
+import type { AuditAction } from "@corral/domain/access/AuditAction"
 import {
+  type DecidingAction,
   decisionRefusal,
   type Proof,
   prove,
-  type RoleAction,
   roleRefusal
 } from "@corral/domain/access/Authorization"
 import { PermissionDenied, UnauthorizedTarget } from "@corral/domain/errors/Failures"
+import type { RunId } from "@corral/domain/identity/Ids"
 import type { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { CurrentPrincipal, type Principal } from "@corral/domain/hub-api/SessionAuthority"
 import type {
@@ -33,10 +35,12 @@ import { Audit } from "../audit/Audit.ts"
 import { PlannedSql } from "../store/Database.ts"
 import {
   auditDenial,
+  findChangesPolicy,
   findDecisionPolicy,
   findInProject,
   findInProjectOfSession,
   findInRemovedProject,
+  type NamedAction,
   type ProjectProof,
   proveRole
 } from "./ProjectProof.ts"
@@ -69,13 +73,13 @@ export class HubAuthority extends Context.Service<
   HubAuthority,
   {
     /** Authorizes `action` in the project. The audit names `resource`, or the project where it is absent. */
-    readonly inProject: <A extends RoleAction>(
+    readonly inProject: <A extends NamedAction>(
       action: A,
       projectId: ProjectId,
       resource?: string
     ) => Effect.Effect<ProjectProof<A>, PermissionDenied | SqlError.SqlError, Caller>
     /** Authorizes `action` in the session's project, which is the subject of the proof. */
-    readonly inSession: <A extends RoleAction>(
+    readonly inSession: <A extends NamedAction>(
       action: A,
       sessionId: SessionId
     ) => Effect.Effect<ProjectProof<A>, PermissionDenied | SqlError.SqlError, Caller>
@@ -84,6 +88,14 @@ export class HubAuthority extends Context.Service<
       approvalId: ApprovalId,
       details?: DecisionDetails
     ) => Effect.Effect<ProjectProof<"approval.decide">, PermissionDenied | SqlError.SqlError, Caller>
+    /** Authorizes a decision about the changes of a run, like that of an approval. A refusal is recorded as `action` on `resource`. */
+    readonly overChanges: (
+      runId: RunId,
+      recorded: {
+        readonly action: Extract<AuditAction, `changes.${string}`>
+        readonly resource: string
+      }
+    ) => Effect.Effect<ProjectProof<"changes.decide">, PermissionDenied | SqlError.SqlError, Caller>
     /** Authorizes an answer: to a question like a message in its session, to a plan by the policy of the project, like an approval. */
     readonly overInput: (
       inputId: InputRequestId,
@@ -117,20 +129,33 @@ export class HubAuthority extends Context.Service<
             current === undefined && action === "audit.read"
               ? yield* findInRemovedProject(sql, userId, projectId)
               : current
-          return yield* proveRole(audit, action, membership, { resource })
+          return yield* proveRole(audit, action, membership, { resource, recordedAs: action })
         }),
 
         inSession: Effect.fnUntraced(function* (action, sessionId) {
           const { userId } = yield* CurrentPrincipal
           const membership = yield* findInProjectOfSession(sql, userId, sessionId)
-          return yield* proveRole(audit, action, membership, { resource: sessionId })
+          return yield* proveRole(audit, action, membership, { resource: sessionId, recordedAs: action })
         }),
 
         overApproval: Effect.fnUntraced(function* (approvalId, details) {
           const { userId } = yield* CurrentPrincipal
           const policy = yield* findDecisionPolicy(planned, userId, "approvals", approvalId)
-          const options = { resource: approvalId, refusalOf: refusalUnder(policy), details }
+          const refusalOf = refusalUnder(policy)
+          const options = { resource: approvalId, refusalOf, details, recordedAs: "approval.decide" as const }
           return yield* proveRole(audit, "approval.decide", policy, options)
+        }),
+
+        overChanges: Effect.fnUntraced(function* (runId, { action, resource }) {
+          const { userId } = yield* CurrentPrincipal
+          const runs = action === "changes.undo" ? "all" : "undecided"
+          const policy = yield* findChangesPolicy(planned, userId, runId, runs)
+          const refusalOf = refusalUnder(policy, "changes.decide")
+          return yield* proveRole(audit, "changes.decide", policy, {
+            resource,
+            refusalOf,
+            recordedAs: action
+          })
         }),
 
         overInput: Effect.fnUntraced(function* (inputId, kind) {
@@ -141,7 +166,8 @@ export class HubAuthority extends Context.Service<
               ? refusalUnder(policy)
               : (role: ProjectRole | undefined) =>
                   roleRefusal("session.write", role) ?? roleRefusal("input.answer", role)
-          return yield* proveRole(audit, "input.answer", policy, { resource: inputId, refusalOf })
+          const options = { resource: inputId, refusalOf, recordedAs: "input.answer" as const }
+          return yield* proveRole(audit, "input.answer", policy, options)
         }),
 
         overDevice: Effect.fnUntraced(function* (deviceId, action = "device.manage") {
@@ -185,10 +211,14 @@ export class HubAuthority extends Context.Service<
 
 /** Why a user with a role may not decide under the project's policy. */
 const refusalUnder =
-  (policy: Effect.Success<ReturnType<typeof findDecisionPolicy>>) => (role: ProjectRole | undefined) => {
+  (
+    policy: Effect.Success<ReturnType<typeof findDecisionPolicy>>,
+    action: DecidingAction = "approval.decide"
+  ) =>
+  (role: ProjectRole | undefined) => {
     if (policy === undefined) return undefined
     const { approvers, is_own, own_requests: ownRequests } = policy
-    return decisionRefusal({ approvers, ownRequests }, role, is_own)
+    return decisionRefusal({ approvers, ownRequests }, role, is_own, action)
   }
 
 /** Modes that a chat account may request. Wider modes need a client that shows the actions of the agent. */

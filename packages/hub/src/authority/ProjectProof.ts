@@ -3,6 +3,7 @@
  * audit record where the caller may not.
  */
 import type { DecisionDetails } from "@corral/domain/access/Audit"
+import type { AuditAction } from "@corral/domain/access/AuditAction"
 import { type Proof, prove, type RoleAction, roleRefusal } from "@corral/domain/access/Authorization"
 import { PermissionDenied } from "@corral/domain/errors/Failures"
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
@@ -11,6 +12,7 @@ import {
   type ApprovalId,
   type InputRequestId,
   ProjectId,
+  type RunId,
   type SessionId,
   type UserId
 } from "@corral/domain/identity/Ids"
@@ -96,6 +98,30 @@ export const findDecisionPolicy = Effect.fnUntraced(function* (
     FROM ${sql.literal(table)} a JOIN projects p ON p.id = a.project_id WHERE a.id = ${id}`)
 })
 
+/**
+ * With the policy of the run's project. The requesters are those of the runs of its change set that made something undecided; of `all` runs of the set,
+ * if more than that is undone. Before the Edge has reported the set, they are those of the run and of the runs before it.
+ */
+export const findChangesPolicy = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  userId: UserId,
+  runId: RunId,
+  runs: "all" | "undecided"
+) {
+  return yield* decisionPolicyRows.first(sql`
+    ${selectMembership(sql, userId)}, p.approvers, p.own_requests, CASE WHEN s.id IS NULL
+      THEN EXISTS (SELECT 1 FROM run_requesters q WHERE q.run_id = r.id AND q.user_id = ${userId})
+      ELSE EXISTS (
+        SELECT 1 FROM change_set_runs c JOIN run_requesters q ON q.run_id = c.run_id
+        WHERE c.set_id = s.id AND q.user_id = ${userId} AND q.input <> 'earlier'
+          AND (${runs === "all"} OR s.settled_run_id IS NULL OR c.run_id > s.settled_run_id)
+      )
+    END AS is_own
+    FROM runs r JOIN projects p ON p.id = r.project_id
+      LEFT JOIN change_set_runs o ON o.run_id = r.id LEFT JOIN change_sets s ON s.id = o.set_id
+    WHERE r.id = ${runId}`)
+})
+
 /** A proof with its project and the role behind it. */
 export type ProjectProof<A extends RoleAction> = Proof<A> & {
   readonly projectId: ProjectId
@@ -103,7 +129,7 @@ export type ProjectProof<A extends RoleAction> = Proof<A> & {
 }
 
 interface Denial {
-  readonly action: RoleAction | "task.route" | "device.presets"
+  readonly action: AuditAction
   readonly resource: string
   readonly projectId: ProjectId | null
   readonly code: "permission_denied" | "unauthorized_target"
@@ -121,14 +147,19 @@ interface ProofOptions {
   readonly resource?: string | undefined
   readonly refusalOf?: ((role: ProjectRole | undefined) => PermissionDenied | undefined) | undefined
   readonly details?: DecisionDetails | undefined
+  /** The action as the audit names it. */
+  readonly recordedAs: AuditAction
 }
+
+/** Actions whose name is the audit's. */
+export type NamedAction = RoleAction & AuditAction
 
 /** Proves `action` by the caller's role. Without a membership the project is missing or forbidden. */
 export const proveRole = Effect.fnUntraced(function* <A extends RoleAction>(
   audit: Audit["Service"],
   action: A,
   membership: Membership | undefined,
-  { details, refusalOf = (role) => roleRefusal(action, role), resource }: ProofOptions
+  { details, recordedAs, refusalOf = (role) => roleRefusal(action, role), resource }: ProofOptions
 ): Effect.fn.Return<
   ProjectProof<A>,
   PermissionDenied | SqlError.SqlError,
@@ -141,7 +172,7 @@ export const proveRole = Effect.fnUntraced(function* <A extends RoleAction>(
   const proof = prove(action, { principal: userId, subject: projectId }, refusalOf(role))
   if (proof._tag === "Success" && role !== undefined) return { ...proof.success, projectId, role }
   yield* auditDenial(audit, {
-    action,
+    action: recordedAs,
     resource: resource ?? projectId,
     projectId,
     code: "permission_denied",

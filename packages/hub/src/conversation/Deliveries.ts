@@ -204,7 +204,7 @@ const findDueAgents = ({ now, sql }: DeliveryServices, after: string) =>
       AND (
         NOT EXISTS (
           SELECT 1 FROM tasks t WHERE t.state IN ${openTaskStates(sql)}
-            AND (t.agent_instance_id = a.id OR (t.place = a.place AND a.isolation IS DISTINCT FROM 'worktree'))
+            AND (t.agent_instance_id = a.id OR (t.place = a.place AND coalesce(a.isolation, 'none') = 'none'))
         )
         OR EXISTS (SELECT 1 FROM devices d WHERE d.id = a.target_id AND d.revoked_at IS NOT NULL)
       )

@@ -73,6 +73,9 @@ export const inputCommandId = (key: string): CommandId => `input.${fingerprintOf
 /** The id under which a preset is changed. */
 export const presetCommandId = (key: string): CommandId => `preset.${fingerprintOf(key)}` as CommandId
 
+/** The id under which changes are decided. */
+export const changesCommandId = (key: string): CommandId => `changes.${fingerprintOf(key)}` as CommandId
+
 /** Whether a repetition does no harm, so that a late answer is of no use. */
 export const isReadCommand = (name: CommandName): boolean =>
   name.startsWith("Read") || name.startsWith("List") || name === "FindFiles" || name === "OpenPreview"

@@ -2,18 +2,22 @@
  * Meaning of an Edge's refusals at the Hub, per command. An error code without a meaning here gives `undefined`: the Edge broke the contract.
  */
 import { ApprovalState } from "@corral/domain/approval/Approval"
+import { ConflictSides } from "@corral/domain/edge-api/ChangeSet"
 import { type ErrorCode, errorTable, isErrorCode, ValidationIssue } from "@corral/domain/errors/ErrorTable"
 import {
   ApprovalAlreadyResolved,
   ApprovalExpired,
+  ChangesOutdated,
   ChangesUnknown,
   Conflict,
   InputAlreadyResolved,
   InputExpired,
+  MergeConflict,
   NotFound,
   Overloaded,
   PayloadTooLarge,
   PermissionDenied,
+  RunActive,
   RunNotCancellable,
   SchemaValidationFailed,
   WorkspaceOutsideAllowlist
@@ -100,8 +104,10 @@ const unknownChanges = Schema.decodeUnknownOption(UnknownChanges)
 export const toDiffRefusal = (
   error: RunFailure
 ): ChangesUnknown | Overloaded | PermissionDenied | undefined => {
-  const { code, details, message } = error
-  if (code !== "changes_unknown") return toRunReadRefusal(error)
+  return error.code === "changes_unknown" ? toUnknownChanges(error) : toRunReadRefusal(error)
+}
+
+const toUnknownChanges = ({ details, message }: RunFailure): ChangesUnknown | undefined => {
   const decoded = unknownChanges(details)
   return Option.isNone(decoded) ? undefined : new ChangesUnknown({ message, details: decoded.value })
 }
@@ -183,6 +189,59 @@ export const toAnswerRefusal = (error: RunFailure): AnswerRefusal | Overloaded |
 /** A run that the Edge no longer has ended long ago. */
 export const toFinishRefusal = (error: RunFailure): Conflict | Overloaded | undefined =>
   error.code === "not_found" ? finishRefusal("ended") : pauseCodes(error)
+
+/** Refusal to read the changes of a run. */
+export type ChangesReadRefusal =
+  | ChangesUnknown
+  | Conflict
+  | NotFound
+  | PayloadTooLarge
+  | WorkspaceOutsideAllowlist
+
+const changesReadCodes = mapCodes<Exclude<ChangesReadRefusal, ChangesUnknown> | Overloaded>(
+  ["not_found", NotFound],
+  ["payload_too_large", PayloadTooLarge],
+  ["workspace_outside_allowlist", WorkspaceOutsideAllowlist],
+  ["overloaded", Overloaded]
+)
+
+export const toChangesReadRefusal = (error: RunFailure): ChangesReadRefusal | Overloaded | undefined =>
+  error.code === "changes_unknown" ? toUnknownChanges(error) : changesReadCodes(error)
+
+/** Refusal of a decision about changes. */
+export type ChangesDecisionRefusal =
+  | ChangesOutdated
+  | ChangesReadRefusal
+  | MergeConflict
+  | PermissionDenied
+  | RunActive
+  | SchemaValidationFailed
+
+const changesDecisionCodes = mapCodes<
+  Exclude<ChangesDecisionRefusal, ChangesUnknown | MergeConflict | SchemaValidationFailed> | Overloaded
+>(
+  ["run_active", RunActive],
+  ["changes_outdated", ChangesOutdated],
+  ["conflict", Conflict],
+  ["permission_denied", PermissionDenied],
+  ["not_found", NotFound],
+  ["payload_too_large", PayloadTooLarge],
+  ["workspace_outside_allowlist", WorkspaceOutsideAllowlist],
+  ["overloaded", Overloaded]
+)
+
+const conflictDetails = Schema.decodeUnknownOption(Schema.Struct({ files: Schema.Array(ConflictSides) }))
+
+export const toChangesDecisionRefusal = (
+  error: RunFailure
+): ChangesDecisionRefusal | Overloaded | undefined => {
+  const { code, details, message } = error
+  if (code === "changes_unknown") return toUnknownChanges(error)
+  if (code === "schema_validation_failed") return invalidFields(error, "parts")
+  if (code !== "merge_conflict") return changesDecisionCodes(error)
+  const decoded = conflictDetails(details)
+  return Option.isNone(decoded) ? undefined : new MergeConflict({ message, details: decoded.value })
+}
 
 /** Refusal of a change of a preset. */
 export type PresetRefusal = Conflict | NotFound | PermissionDenied | SchemaValidationFailed

@@ -8,6 +8,7 @@
 import type { Approval } from "@corral/domain/approval/Approval"
 import type { OpenedPreview } from "@corral/domain/device/Preview"
 import type { FileEntry, FilePreview, FoundFiles } from "@corral/domain/device/Workspace"
+import type { DecidedChanges } from "@corral/domain/edge-api/ChangeSet"
 import type { Diff } from "@corral/domain/edge-api/Diff"
 import {
   type ChangesUnknown,
@@ -36,12 +37,22 @@ import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { findBudgetRefusal } from "../device/DeviceRow.ts"
 import { findOfferRefusal, type OfferRefusal } from "../run/OfferRefusal.ts"
-import { type CommandRequest, inputCommandId, presetCommandId, startCommandId } from "./CommandRequest.ts"
+import {
+  changesCommandId,
+  type CommandRequest,
+  inputCommandId,
+  presetCommandId,
+  startCommandId
+} from "./CommandRequest.ts"
 import { CommandRoute, type Routed } from "./CommandRoute.ts"
 import { Commands } from "./Commands.ts"
 import {
   type AnswerRefusal,
+  type ChangesDecisionRefusal,
+  type ChangesReadRefusal,
   toAnswerRefusal,
+  toChangesDecisionRefusal,
+  toChangesReadRefusal,
   toDiffRefusal,
   toCancelRefusal,
   type DecisionRefusal,
@@ -108,6 +119,28 @@ export class EdgeRouter extends Context.Service<
       targetId: DeviceId,
       command: CommandPayload<"ReadDiff">
     ) => Routed<Diff, ChangesUnknown | PermissionDenied>
+    /** Reads a page of the run's change set. Fails with `conflict` where the Edge is too old for that. */
+    readonly readChanges: (
+      targetId: DeviceId,
+      command: CommandPayload<"ReadChanges">
+    ) => Routed<CommandSuccess<"ReadChanges">, ChangesReadRefusal>
+    /** Reads hunks of a changed file. Fails with `conflict` where the Edge is too old for that. */
+    readonly readChangedFile: (
+      targetId: DeviceId,
+      command: CommandPayload<"ReadChangedFile">
+    ) => Routed<CommandSuccess<"ReadChangedFile">, ChangesReadRefusal>
+    /** Accepts or rejects changes once per key. Fails with `conflict` where the Edge is too old for that. */
+    readonly decideChanges: (
+      targetId: DeviceId,
+      command: CommandPayload<"DecideChanges">,
+      key?: string
+    ) => Routed<DecidedChanges, ChangesDecisionRefusal>
+    /** Undoes changes once per key. Fails with `conflict` where the Edge is too old for that. */
+    readonly undoChanges: (
+      targetId: DeviceId,
+      command: CommandPayload<"UndoChanges">,
+      key?: string
+    ) => Routed<DecidedChanges, ChangesDecisionRefusal>
     readonly listArtifacts: (
       targetId: DeviceId,
       command: CommandPayload<"ListArtifacts">
@@ -202,6 +235,10 @@ export class EdgeRouter extends Context.Service<
 
         readDiff: (targetId, command) =>
           route.send(readRequest(targetId, "ReadDiff", command), toDiffRefusal),
+        readChanges: readChanges(route),
+        readChangedFile: readChangedFile(route),
+        decideChanges: decideChanges(route),
+        undoChanges: undoChanges(route),
         listArtifacts: (targetId, command) =>
           route.send(readRequest(targetId, "ListArtifacts", command), toRunReadRefusal),
         readArtifact: (targetId, command) =>
@@ -271,6 +308,52 @@ const openPreview = (route: CommandRoute): EdgeRouter["Service"]["openPreview"] 
       toPreviewRefusal,
       ({ id, runId }) => id === command.previewId && runId === command.runId
     )
+  })
+
+const readChanges = (route: CommandRoute): EdgeRouter["Service"]["readChanges"] =>
+  Effect.fn("EdgeRouter.readChanges")(function* (targetId, command) {
+    yield* route.requireCommand(targetId, "ReadChanges", changesUnsupported())
+    return yield* route.send(readRequest(targetId, "ReadChanges", command), toChangesReadRefusal)
+  })
+
+const readChangedFile = (route: CommandRoute): EdgeRouter["Service"]["readChangedFile"] =>
+  Effect.fn("EdgeRouter.readChangedFile")(function* (targetId, command) {
+    yield* route.requireCommand(targetId, "ReadChangedFile", changesUnsupported())
+    return yield* route.send(
+      readRequest(targetId, "ReadChangedFile", command),
+      toChangesReadRefusal,
+      ({ file }) => file.id === command.fileId
+    )
+  })
+
+const decideChanges = (route: CommandRoute): EdgeRouter["Service"]["decideChanges"] =>
+  Effect.fn("EdgeRouter.decideChanges")(function* (targetId, command, key) {
+    yield* route.requireCommand(targetId, "DecideChanges", changesUnsupported())
+    const request = {
+      ...writeRequest(targetId, "DecideChanges", command),
+      ...(key === undefined ? {} : { id: changesCommandId(key) })
+    }
+    return yield* route.send(
+      request,
+      toChangesDecisionRefusal,
+      ({ decision }) => decision.kind === command.kind
+    )
+  })
+
+const undoChanges = (route: CommandRoute): EdgeRouter["Service"]["undoChanges"] =>
+  Effect.fn("EdgeRouter.undoChanges")(function* (targetId, command, key) {
+    yield* route.requireCommand(targetId, "UndoChanges", changesUnsupported())
+    const request = {
+      ...writeRequest(targetId, "UndoChanges", command),
+      ...(key === undefined ? {} : { id: changesCommandId(key) })
+    }
+    return yield* route.send(request, toChangesDecisionRefusal, ({ decision }) => decision.kind === "undo")
+  })
+
+const changesUnsupported = (): Conflict =>
+  new Conflict({
+    message: "The Edge of this device is too old to decide about changes from here. Update it.",
+    details: { reason: "edge_outdated" }
   })
 
 const findFiles = (route: CommandRoute): EdgeRouter["Service"]["findFiles"] =>

@@ -1,5 +1,5 @@
 /** `/client/runs`: the mirrored runs and their logs; cancel, pause, resume, finish, input, diff, artifacts and previews go to the Edge. */
-import type { RoleAction } from "@corral/domain/access/Authorization"
+import type { NamedAction } from "../authority/ProjectProof.ts"
 import type { FileDiff } from "@corral/domain/edge-api/Diff"
 import { Conflict, PermissionDenied, RunNotCancellable } from "@corral/domain/errors/Failures"
 import { startAfter } from "@corral/domain/http/EventStream"
@@ -44,10 +44,10 @@ import { completingCommands, type HubRequest, pageAfter, requireRoute, withError
 // Place of the run of a request, and the proof that the caller may take the action there.
 
 /** Finds the place of a run. A run that the caller may not see is indistinguishable from one that does not exist. */
-const runPlaces = Effect.gen(function* () {
+export const runPlaces = Effect.gen(function* () {
   const authority = yield* HubAuthority
   const runs = yield* Runs
-  return Effect.fnUntraced(function* <A extends RoleAction>(action: A, id: RunId) {
+  return Effect.fnUntraced(function* <A extends NamedAction>(action: A, id: RunId) {
     const place = (yield* runs.locate(id)) ?? (yield* new PermissionDenied())
     return { id, ...place, proof: yield* authority.inProject(action, place.projectId, id) }
   })

@@ -48,6 +48,7 @@ import {
   refusalLog
 } from "./Callers.ts"
 import { changeFeedEndpoints } from "./ChangeFeed.ts"
+import { changesEndpoints } from "./Changes.ts"
 import { chatBindingEndpoints } from "./ChatBindings.ts"
 import { consolePages } from "./Console.ts"
 import { conversationEndpoints, sessionEndpoints } from "./Sessions.ts"
@@ -201,6 +202,7 @@ const hubApiRoutes = HttpApiBuilder.layer(HubApi).pipe(
     runEndpoints,
     approvalEndpoints,
     inputEndpoints,
+    changesEndpoints,
     changeFeedEndpoints,
     integrationEndpoints,
     chatBindingEndpoints,

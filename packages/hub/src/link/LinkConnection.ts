@@ -9,6 +9,8 @@ import type { CommandId, CommandOutcome } from "@corral/domain/link/EdgeCommand"
 import { HEARTBEAT_EVERY_SECONDS } from "@corral/domain/device/Device"
 import {
   ACCESS_SECONDS,
+  addedCalls,
+  type ChangesAck,
   EdgeLink,
   type EventBatch,
   LINK_VERSION,
@@ -19,6 +21,7 @@ import {
   MAX_PUSH_EVENTS,
   type Offer,
   type PushAck,
+  type PushedChanges,
   rotationText
 } from "@corral/domain/link/EdgeLink"
 import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
@@ -26,6 +29,7 @@ import { Effect } from "effect"
 import { SqlError } from "effect/sql"
 import type { AttachmentReads } from "../attachment/MessageAttachments.ts"
 import type { RunLog } from "../run/RunLog.ts"
+import type { ChangeSets } from "../change/ChangeSets.ts"
 import type { Commands } from "../edges/Commands.ts"
 import { CommandFeed } from "./CommandFeed.ts"
 import type { PushQueue } from "./PushQueue.ts"
@@ -37,6 +41,7 @@ import { type Challenge, hasSigned, newChallenge, invalidDeviceProof, type Proof
 /** Services shared by all connections of a Hub. */
 export interface LinkServices {
   readonly attachments: AttachmentReads["Service"]
+  readonly changes: ChangeSets["Service"]
   readonly commands: Commands["Service"]
   readonly leases: Leases["Service"]
   readonly log: RunLog["Service"]
@@ -124,7 +129,8 @@ export class LinkConnection {
         )
       ),
     // Queued before the next message is read, so that pushes are stored in the order of their arrival.
-    PushEvents: ({ batches, generation }) => this.respond(this.push(generation, batches))
+    PushEvents: ({ batches, generation }) => this.respond(this.push(generation, batches)),
+    PushChanges: ({ generation, sets }) => this.respond(this.pushChanges(generation, sets))
   })
 
   private hello({ deviceId, instanceId, linkVersion }: Hello) {
@@ -179,7 +185,8 @@ export class LinkConnection {
       return {
         generation: link.generation,
         heartbeatSeconds: HEARTBEAT_EVERY_SECONDS,
-        accessSeconds: this.services.accessSeconds
+        accessSeconds: this.services.accessSeconds,
+        calls: addedCalls
       }
     }.bind(this)
   )
@@ -252,6 +259,21 @@ export class LinkConnection {
       Effect.ensuring(Effect.sync(() => void this.pushesInFlight--))
     )
   }
+
+  private readonly pushChanges = Effect.fnUntraced(
+    function* (
+      this: LinkConnection,
+      generation: number,
+      sets: ReadonlyArray<PushedChanges>
+    ): Effect.fn.Return<ReadonlyArray<ChangesAck>, CallFailure> {
+      const link = yield* this.requireLink(generation)
+      const { changes, leases, onForeign } = this.services
+      const acks = yield* leases.withNewest(link, changes.push(link.deviceId, sets))
+      const foreign = acks.flatMap(({ runId }) => runId ?? [])
+      if (foreign.length > 0) yield* onForeign(link.deviceId, foreign)
+      return acks.map(({ id, refused }) => (refused === undefined ? { id } : { id, refused }))
+    }.bind(this)
+  )
 
   /** Failure of calls with that generation; `undefined` if they are allowed now. */
   private findLinkFailure(generation: number): Effect.Effect<never, CallFailure> | undefined {

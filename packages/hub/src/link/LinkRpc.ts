@@ -115,6 +115,7 @@ const handlersOf = (links: ReadonlyMap<number, ServedLink>) => {
     Commands: (payload, call) => of(call).Commands(payload),
     CommandDone: (payload, call) => of(call).CommandDone(payload),
     ReadAttachment: (payload, call) => of(call).ReadAttachment(payload),
-    PushEvents: (payload, call) => of(call).PushEvents(payload)
+    PushEvents: (payload, call) => of(call).PushEvents(payload),
+    PushChanges: (payload, call) => of(call).PushChanges(payload)
   })
 }

@@ -23,6 +23,7 @@ import { hubMetrics } from "../HubMetrics.ts"
 import { AttachmentReads } from "../attachment/MessageAttachments.ts"
 import { HubConfig, type LinkOptions } from "../config/HubConfig.ts"
 import { startedRunOf } from "../edges/CommandRequest.ts"
+import { ChangeSets } from "../change/ChangeSets.ts"
 import { Commands } from "../edges/Commands.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { Notices } from "../store/Notices.ts"
@@ -104,6 +105,7 @@ const linkServices = Effect.fnUntraced(function* (
   const services: LinkServices = {
     accessSeconds: options.accessSeconds ?? linkDefaults.accessSeconds,
     attachments: yield* AttachmentReads,
+    changes: yield* ChangeSets,
     commands: yield* Commands,
     leases,
     log,

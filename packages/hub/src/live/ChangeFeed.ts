@@ -1,5 +1,5 @@
 /**
- * Change feed of the Hub: which approvals, devices, messages, questions, runs and tasks have changed, for every reader in this process
+ * Change feed of the Hub: which approvals, change sets, devices, messages, questions, runs and tasks have changed, for every reader in this process
  * who may see them.
  *
  * A notice names what may have changed; the feed reads its state and its readers in one statement. Guarantees: a reader receives the
@@ -24,6 +24,7 @@ import {
   type AddressedChange,
   changedDevices,
   changedInProjects,
+  decidedKinds,
   endedLeases,
   pendingRequests,
   presentIn
@@ -159,7 +160,16 @@ export class ChangeFeed extends Context.Service<
   )
 }
 
-type Resource = "approval" | "device" | "input" | "message" | "preferences" | "project" | "run" | "task"
+type Resource =
+  | "approval"
+  | "changes"
+  | "device"
+  | "input"
+  | "message"
+  | "preferences"
+  | "project"
+  | "run"
+  | "task"
 
 type FeedState = Effect.Success<typeof feedState>
 
@@ -176,6 +186,7 @@ const feedState = Effect.gen(function* () {
     /** Ids of resources that may have changed. */
     due: {
       approval: new Set<string>(),
+      changes: new Set<string>(),
       device: new Set<string>(),
       input: new Set<string>(),
       message: new Set<string>(),
@@ -224,6 +235,7 @@ const publishDue = Effect.fnUntraced(function* (state: FeedState) {
   if (devices.length > 0) publish(state, yield* changedDevices(sql, devices, userIds, now()))
   const changed = {
     approvals: take(due.approval),
+    changes: take(due.changes),
     inputs: take(due.input),
     runs: take(due.run),
     tasks: take(due.task),
@@ -247,7 +259,7 @@ const sendPresent = Effect.fnUntraced(function* (state: FeedState, reader: Chang
     noteOnline(state, change)
     reader.add(change)
   }
-  for (const kind of ["approval", "input"] as const)
+  for (const kind of decidedKinds)
     for (const change of yield* pendingRequests(state.sql, kind, userId)) reader.add(change)
 })
 
@@ -278,6 +290,7 @@ const checkReaders = Effect.fnUntraced(function* ({ due, now, online, readers, s
 /** Resource that each notice names. */
 const resourceOf: Partial<Record<NoticeKind, Resource>> = {
   approval: "approval",
+  changes: "changes",
   deviceEnded: "device",
   input: "input",
   message: "message",

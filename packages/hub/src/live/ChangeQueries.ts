@@ -3,10 +3,12 @@
  * permission that has ended.
  */
 import { ApprovalState } from "@corral/domain/approval/Approval"
+import { ChangeSetState } from "@corral/domain/edge-api/ChangeSet"
 import { type ChangeHint, MAX_INITIAL_HINTS } from "@corral/domain/hub-api/ChangeHint"
 import { HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import {
   ApprovalId,
+  ChangeSetId,
   DeviceId,
   InputRequestId,
   MessageId,
@@ -40,6 +42,13 @@ const InputChange = {
   project_id: ProjectId,
   state: InputState
 }
+const ChangeSetChange = {
+  kind: Schema.Literal("changes"),
+  id: ChangeSetId,
+  run_id: RunId,
+  project_id: ProjectId,
+  state: ChangeSetState
+}
 const TaskChange = { kind: Schema.Literal("task"), id: TaskId, project_id: ProjectId, state: TaskState }
 const RunChange = { kind: Schema.Literal("run"), id: RunId, project_id: ProjectId, state: HubRunStatus }
 
@@ -61,23 +70,29 @@ const readers = {
 const ChangeRow = Schema.Union([
   Schema.Struct({ ...ApprovalChange, ...readers }),
   Schema.Struct({ ...InputChange, ...readers }),
+  Schema.Struct({ ...ChangeSetChange, ...readers }),
   Schema.Struct({ ...MessageChange, ...readers }),
   Schema.Struct({ ...TaskChange, ...readers }),
   Schema.Struct({ ...RunChange, ...readers })
 ])
 
-const PendingRequestRow = Schema.Union([Schema.Struct(ApprovalChange), Schema.Struct(InputChange)])
+const PendingRequestRow = Schema.Union([
+  Schema.Struct(ApprovalChange),
+  Schema.Struct(InputChange),
+  Schema.Struct(ChangeSetChange)
+])
 
 /** The columns of a change without its readers. */
 type ChangeColumns = typeof ChangeRow.Type | typeof PendingRequestRow.Type
 
-const changeRows = storedRows("approvals, inputs, tasks, runs", ChangeRow)
-const pendingRequestRows = storedRows("approvals, inputs", PendingRequestRow)
+const changeRows = storedRows("approvals, inputs, change_sets, tasks, runs", ChangeRow)
+const pendingRequestRows = storedRows("approvals, inputs, change_sets", PendingRequestRow)
 const presentRows = storedRows(
-  "approvals, inputs, device_shares",
+  "approvals, inputs, change_sets, device_shares",
   Schema.Union([
     Schema.Struct({ kind: ApprovalChange.kind, id: ApprovalId }),
     Schema.Struct({ kind: InputChange.kind, id: InputRequestId }),
+    Schema.Struct({ kind: ChangeSetChange.kind, id: ChangeSetId }),
     Schema.Struct({ kind: Schema.Literal("device"), id: DeviceId })
   ])
 )
@@ -90,19 +105,27 @@ export interface AddressedChange {
 
 type Changes = Effect.Effect<ReadonlyArray<AddressedChange>, SqlError.SqlError>
 
-/** Pending approvals, or pending questions, that the user may read. */
+/** Where people decide: each table, and its rows that wait for a decision. */
+const decided = {
+  approval: { table: "approvals", waits: "state = 'pending'" },
+  input: { table: "inputs", waits: "state = 'pending'" },
+  changes: { table: "change_sets", waits: "waits" }
+} as const
+export const decidedKinds = ["approval", "input", "changes"] as const
+
+/** What waits for a decision and the user may read: approvals, questions, or change sets. */
 export const pendingRequests = (
   sql: SqlClient.SqlClient,
-  kind: "approval" | "input",
+  kind: keyof typeof decided,
   reader: UserId
 ): Effect.Effect<ReadonlyArray<ChangeHint>, SqlError.SqlError> =>
   Effect.map(
     pendingRequestRows.all(
       readableRows(sql, {
-        table: `${kind}s`,
+        table: decided[kind].table,
         columns: `'${kind}' AS kind, id, run_id, project_id, state`,
         reader,
-        conditions: [sql`state = 'pending'`],
+        conditions: [sql.literal(decided[kind].waits)],
         order: "newest",
         after: undefined,
         limit: MAX_INITIAL_HINTS
@@ -136,16 +159,19 @@ export const changedDevices = (
       })
   )
 
-/** States of approvals, questions, tasks, runs and messages. A message is named with its session. */
+/** States of approvals, questions, change sets, tasks, runs and messages. A message is named with its session. */
 export const changedInProjects = (
   sql: SqlClient.SqlClient,
   {
     approvals,
+    changes,
     inputs,
     messages,
     runs,
     tasks
-  }: Readonly<Record<"approvals" | "inputs" | "messages" | "runs" | "tasks", ReadonlyArray<string>>>,
+  }: Readonly<
+    Record<"approvals" | "changes" | "inputs" | "messages" | "runs" | "tasks", ReadonlyArray<string>>
+  >,
   readers: ReadonlyArray<UserId>
 ): Changes =>
   Effect.map(
@@ -157,6 +183,7 @@ export const changedInProjects = (
       FROM (
         SELECT 'approval' AS kind, id, run_id, project_id, state FROM approvals WHERE id = ANY(${approvals}::text[])
         UNION ALL SELECT 'input', id, run_id, project_id, state FROM inputs WHERE id = ANY(${inputs}::text[])
+        UNION ALL SELECT 'changes', id, run_id, project_id, state FROM change_sets WHERE id = ANY(${changes}::text[])
         UNION ALL SELECT 'task', id, run_id, project_id, state FROM tasks WHERE id = ANY(${tasks}::text[])
         UNION ALL SELECT 'run', id, id, project_id, state FROM runs WHERE id = ANY(${runs}::text[])
         UNION ALL SELECT 'message', m.id, m.session_id, s.project_id, m.delivery
@@ -168,12 +195,12 @@ export const changedInProjects = (
       rows.map((row) => ({ to: row.internal ? ("everyone" as const) : row.members, change: changeOf(row) }))
   )
 
-/** Pending approvals, pending questions and shared devices of projects: new for a user who has become a member. */
+/** Pending approvals and questions, open change sets and shared devices of projects: new for a user who has become a member. */
 export const presentIn = (
   sql: SqlClient.SqlClient,
   projects: ReadonlyArray<string>
 ): Effect.Effect<
-  ReadonlyArray<{ readonly kind: "approval" | "device" | "input"; readonly id: string }>,
+  ReadonlyArray<{ readonly kind: "approval" | "changes" | "device" | "input"; readonly id: string }>,
   SqlError.SqlError
 > =>
   presentRows.all(sql`
@@ -182,6 +209,9 @@ export const presentIn = (
     UNION ALL
     (SELECT 'input', id FROM inputs
       WHERE project_id = ANY(${projects}::text[]) AND state = 'pending' ORDER BY id DESC LIMIT ${MAX_INITIAL_HINTS})
+    UNION ALL
+    (SELECT 'changes', id FROM change_sets
+      WHERE project_id = ANY(${projects}::text[]) AND waits ORDER BY id DESC LIMIT ${MAX_INITIAL_HINTS})
     UNION ALL
     (SELECT 'device', device_id FROM device_shares
       WHERE project_id = ANY(${projects}::text[]) ORDER BY device_id DESC LIMIT ${MAX_INITIAL_HINTS})`)
@@ -206,6 +236,8 @@ const changeOf = (row: ChangeColumns): ChangeHint => {
       return { kind: "approval", id: row.id, runId: row.run_id, projectId, state: row.state }
     case "input":
       return { kind: "input", id: row.id, runId: row.run_id, projectId, state: row.state }
+    case "changes":
+      return { kind: "changes", id: row.id, runId: row.run_id, projectId, state: row.state }
     case "task":
       return { kind: "task", id: row.id, projectId, state: row.state }
     case "message": {

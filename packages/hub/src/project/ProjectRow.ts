@@ -12,6 +12,7 @@ import {
   ProjectVisibility,
   type RunDefaults
 } from "@corral/domain/project/Project"
+import { Isolation } from "@corral/domain/run/Run"
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { storedRows, Timestamp } from "../store/StoredRows.ts"
@@ -25,18 +26,34 @@ export const lockProject = (
     length === 0 ? Effect.fail(new PermissionDenied()) : Effect.void
   )
 
-/** Limits of runs that do not have others. */
+/** Limits and folder of runs that do not have others. */
 const runDefaultColumns = {
   background_ms: Schema.NullOr(Schema.Int),
-  input_ttl_ms: Schema.NullOr(Schema.Int)
+  input_ttl_ms: Schema.NullOr(Schema.Int),
+  isolation: Schema.NullOr(Isolation)
 }
 const RunDefaultsRow = Schema.Struct(runDefaultColumns)
+const runDefaultsRows = storedRows("projects", RunDefaultsRow)
 
-export const runDefaultsRows = storedRows("projects", RunDefaultsRow)
+export const findRunDefaults = (
+  sql: SqlClient.SqlClient,
+  projectId: string
+): Effect.Effect<RunDefaults, SqlError.SqlError> =>
+  Effect.map(
+    runDefaultsRows.first(
+      sql`SELECT ${sql.literal(Object.keys(runDefaultColumns).join(", "))} FROM projects WHERE id = ${projectId}`
+    ),
+    (row) => (row === undefined ? {} : runDefaultsOf(row))
+  )
 
-export const runDefaultsOf = ({ background_ms, input_ttl_ms }: typeof RunDefaultsRow.Type): RunDefaults => ({
+const runDefaultsOf = ({
+  background_ms,
+  input_ttl_ms,
+  isolation
+}: typeof RunDefaultsRow.Type): RunDefaults => ({
   ...(background_ms === null ? {} : { backgroundMs: background_ms }),
-  ...(input_ttl_ms === null ? {} : { inputTtlMs: input_ttl_ms })
+  ...(input_ttl_ms === null ? {} : { inputTtlMs: input_ttl_ms }),
+  ...(isolation === null ? {} : { isolation })
 })
 
 const ProjectRow = Schema.Struct({
@@ -69,6 +86,7 @@ export const projectOf = ({
   description,
   id,
   input_ttl_ms,
+  isolation,
   name,
   own_requests,
   role,
@@ -81,7 +99,7 @@ export const projectOf = ({
   visibility,
   approvals: { approvers, ownRequests: own_requests },
   chats: { answers: chat_answers },
-  runs: runDefaultsOf({ background_ms, input_ttl_ms }),
+  runs: runDefaultsOf({ background_ms, input_ttl_ms, isolation }),
   // Users who are not members can read internal projects.
   role: role ?? "viewer",
   createdAt: created_at.toISOString(),

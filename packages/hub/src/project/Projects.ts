@@ -108,8 +108,9 @@ export class Projects extends Context.Service<
               approvers = COALESCE(${approvals?.approvers ?? null}, approvers),
               own_requests = COALESCE(${approvals?.ownRequests ?? null}, own_requests),
               chat_answers = COALESCE(${chats?.answers ?? null}, chat_answers),
-              background_ms = ${changed(sql, "background_ms", runs.backgroundMs)},
-              input_ttl_ms = ${changed(sql, "input_ttl_ms", runs.inputTtlMs)},
+              background_ms = ${changed(sql, "background_ms", "int", runs.backgroundMs)},
+              input_ttl_ms = ${changed(sql, "input_ttl_ms", "int", runs.inputTtlMs)},
+              isolation = ${changed(sql, "isolation", "text", runs.isolation)},
               updated_at = GREATEST(updated_at, ${now()})
             WHERE id = ${proof.subject}`
           yield* notifyChanged(proof.subject)
@@ -139,8 +140,12 @@ export class Projects extends Context.Service<
 }
 
 /** The value of a column after a change; `null` removes it. */
-const changed = (sql: SqlClient.SqlClient, column: string, value: number | null | undefined) =>
-  value === undefined ? sql.literal(column) : sql`${value}::int`
+const changed = (
+  sql: SqlClient.SqlClient,
+  column: string,
+  type: "int" | "text",
+  value: number | string | null | undefined
+) => (value === undefined ? sql.literal(column) : sql`${value}::${sql.literal(type)}`)
 
 const createOf = (sql: SqlClient.SqlClient, now: () => Date) =>
   Effect.fn("Projects.create")(function* (
@@ -159,6 +164,7 @@ const createOf = (sql: SqlClient.SqlClient, now: () => Date) =>
       chat_answers: defaultChats.answers,
       background_ms: null,
       input_ttl_ms: null,
+      isolation: null,
       created_at: at,
       updated_at: at
     }

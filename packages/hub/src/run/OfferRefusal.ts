@@ -5,14 +5,15 @@
  */
 import type { Target } from "@corral/domain/device/Device"
 import {
-  type Conflict,
+  Conflict,
   InvalidAgentId,
   PermissionDenied,
   RuntimeUnavailable,
   SchemaValidationFailed,
   WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
-import { findAgent, modesIn, needsWorktree } from "@corral/domain/offer/Offer"
+import { LAYERS_FEATURE } from "@corral/domain/link/EdgeCommand"
+import { findAgent, modesIn, needsIsolation } from "@corral/domain/offer/Offer"
 import type { CreateRun, RunMode } from "@corral/domain/run/Run"
 import { runtimeRemedyOf } from "@corral/domain/run/RuntimeRemedy"
 import { findBudgetRefusal } from "../device/DeviceRow.ts"
@@ -57,7 +58,7 @@ export const offeredModes = (
 
 /** Why the task can't run there; `undefined` where it can. An agent of an offline target need not be available now. */
 export const findOfferRefusal = (
-  { agents, workspaces }: Offer,
+  { agents, commands = [], workspaces }: Offer & { readonly commands?: ReadonlyArray<string> },
   { agentId, budget, isolation, mode, resume, workspace: id }: CreateRun,
   isPresent: boolean
 ): OfferRefusal | undefined => {
@@ -69,15 +70,20 @@ export const findOfferRefusal = (
     return modeRefusal(`The workspace's policy does not grant the mode ${mode}.`, mode, workspace.modes)
   if (agent.modes?.includes(mode) === false)
     return modeRefusal(`${agent.label} does not run in the mode ${mode}.`, mode, agent.modes)
-  if (resume === undefined && needsWorktree(agent, mode, isolation))
+  if (resume === undefined && needsIsolation(agent, mode, isolation ?? workspace.isolation))
     return new PermissionDenied({
-      message: `${agent.label} does not ask for approval before it acts, so in ask it runs only in a worktree.`,
+      message: `${agent.label} does not ask for approval before it acts, so in ask it runs only in a worktree or a layer.`,
       details: { reason: "isolation", mode }
     })
   if (resume !== undefined && !agent.capabilities.resume)
     return validationFailure("resume", "Expected an agent that can resume an earlier run")
   if (isolation === "worktree" && !workspace.git)
     return validationFailure("isolation", "Expected a workspace that is a Git repository")
+  if (isolation === "overlay" && !commands.includes(LAYERS_FEATURE))
+    return new Conflict({
+      message: "The Edge of this device is too old for layers. Update it.",
+      details: { reason: "edge_outdated" }
+    })
   const uncounted = findBudgetRefusal(agent, budget)
   if (uncounted !== undefined) return uncounted
   if (agent.available || !isPresent) return undefined

@@ -177,4 +177,11 @@ const openRun = Effect.fn("RunLog.open")(function* (
     UNION SELECT ${id}, unnest(requesters), 'message' FROM tasks WHERE id = ${taskId ?? null}
     UNION SELECT ${id}, user_id, 'earlier' FROM run_requesters WHERE run_id = ${create.resume ?? null}
     ON CONFLICT DO NOTHING`
+  // The run continues in the layer or the worktree. Its requesters count before its Edge reports that.
+  if (create.resume !== undefined)
+    yield* sql`
+      INSERT INTO change_set_runs (run_id, set_id)
+      SELECT ${id}, s.id FROM change_set_runs r JOIN change_sets s ON s.id = r.set_id
+      WHERE r.run_id = ${create.resume} AND s.project_id = ${projectId} AND NOT s.direct
+      ON CONFLICT DO NOTHING`
 })

@@ -4,7 +4,7 @@
  */
 import type { Proof } from "@corral/domain/access/Authorization"
 import { PermissionDenied } from "@corral/domain/errors/Failures"
-import { type HubRun, HubRunStatus } from "@corral/domain/hub-api/HubRun"
+import { ChangesOfRun, type HubRun, HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import {
   AgentId,
   ApprovalId,
@@ -86,13 +86,15 @@ const RunRow = Schema.Struct({
   replaced_for: Schema.NullOr(MessageId),
   /** That run. */
   replaced_by: Schema.NullOr(RunId),
+  /** Of the change set that the run works in. */
+  changes: Schema.NullOr(jsonColumn(ChangesOfRun)),
   created_at: Timestamp,
   updated_at: Timestamp
 })
 
 const ReadRunRow = RunRow.mapFields(Struct.omit(["offer"]))
 const LockedRunRow = RunRow.mapFields(
-  Struct.omit(["made", "replaced_for", "replaced_by", "created_at", "updated_at"])
+  Struct.omit(["made", "replaced_for", "replaced_by", "changes", "created_at", "updated_at"])
 )
 
 /** A run during a push. */
@@ -102,9 +104,15 @@ const REPLACED_BY = `CASE WHEN replaced_for IS NOT NULL THEN (
   SELECT m.to_run_id FROM messages m WHERE m.session_id = runs.session_id AND m.id = runs.replaced_for
 ) END AS replaced_by`
 
+const CHANGES = `(
+  SELECT (jsonb_build_object('id', s.id, 'runId', s.run_id, 'state', s.state, 'fileCount', s.file_count)
+    || CASE WHEN s.direct THEN '{"direct": true}' ELSE '{}' END::jsonb)::text
+  FROM change_set_runs c JOIN change_sets s ON s.id = c.set_id WHERE c.run_id = runs.id
+) AS changes`
+
 /** Of the table by its own name. */
 const RUN_COLUMNS = Object.keys(ReadRunRow.fields)
-  .map((column) => (column === "replaced_by" ? REPLACED_BY : column))
+  .map((column) => (column === "replaced_by" ? REPLACED_BY : column === "changes" ? CHANGES : column))
   .join(", ")
 export const LOCKED_RUN_COLUMNS = Object.keys(LockedRunRow.fields).join(", ")
 
@@ -148,6 +156,7 @@ const hubRunOf = (row: typeof ReadRunRow.Type): HubRun => {
     lastSeq: row.last_seq,
     ...(row.replaced_for === null ? {} : { replaced: true }),
     ...(row.replaced_by === null ? {} : { replacedBy: row.replaced_by }),
+    ...(row.changes === null ? {} : { changes: row.changes }),
     pendingApprovals: row.pending,
     ...row.told,
     ...liveFieldsOf({

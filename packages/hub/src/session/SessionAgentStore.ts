@@ -28,6 +28,7 @@ import {
   HeldQueue,
   type UpdateAgent
 } from "@corral/domain/run/AgentProfile"
+import { isShared } from "@corral/domain/offer/Offer"
 import { Isolation, RunMode } from "@corral/domain/run/Run"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
@@ -35,6 +36,7 @@ import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { createHash } from "node:crypto"
 import { Inventory } from "../device/Inventory.ts"
 import { findBudgetRefusal, findOfferedAgent } from "../device/DeviceRow.ts"
+import { findRunDefaults } from "../project/ProjectRow.ts"
 import { limitTo } from "../store/ListPage.ts"
 import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
 import { withdrawUndelivered } from "./MessageStore.ts"
@@ -94,12 +96,12 @@ export const agentInstanceOf = (row: SessionAgentRow): AgentInstance => ({
 export const placeOf = (targetId: DeviceId, workspace: WorkspaceId): string =>
   createHash("md5").update(`${targetId} ${workspace}`).digest("hex")
 
-/** The place at which the agent takes turns with others; `undefined` where it has its own checkout. */
+/** The place at which the agent takes turns with others; `undefined` where it has its own checkout or layer. */
 export const sharedPlaceOf = ({
   isolation,
   place
 }: Pick<SessionAgentRow, "isolation" | "place">): string | undefined =>
-  isolation === "worktree" ? undefined : place
+  isShared(isolation) ? place : undefined
 
 export class SessionAgentStore extends Context.Service<
   SessionAgentStore,
@@ -174,6 +176,7 @@ export class SessionAgentStore extends Context.Service<
           const refusal = findBudgetRefusal(agent, budget)
           if (refusal !== undefined) return yield* refusal
           const at = yield* open(proof, sessionId)
+          const defaults = yield* findRunDefaults(sql, proof.subject)
           const row: SessionAgentRow = {
             id: mint<AgentInstanceId>("agt", at.getTime()),
             session_id: sessionId,
@@ -183,7 +186,8 @@ export class SessionAgentStore extends Context.Service<
             workspace,
             mode: mode ?? "ask",
             model: model ?? null,
-            isolation: isolation ?? null,
+            // So that later turns keep it, also after another default.
+            isolation: isolation ?? defaults.isolation ?? null,
             ...limitColumnsOf({ budget, timeoutMs }),
             place: placeOf(target.subject as DeviceId, workspace),
             conversation_run_id: null,

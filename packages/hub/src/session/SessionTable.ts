@@ -35,6 +35,10 @@ export const unreadMessages = (
   ) AS later WHERE user_id IS DISTINCT FROM ${reader}
 )`
 
+/** Change sets of a session in which a person can decide. `id` is the session's column. */
+export const openChangeSets = (sql: SqlClient.SqlClient, id: string): Statement.Fragment =>
+  sql`(SELECT count(*)::int FROM change_sets WHERE session_id = ${sql.literal(id)} AND waits)`
+
 // Title that a session without one gets from its first message.
 
 export const titleSession = (
@@ -124,37 +128,44 @@ const SessionRow = Schema.Struct({
 export type SessionRow = typeof SessionRow.Type
 
 const SessionItemRow = SessionRow.mapFields(Struct.omit(["created_by", "created_at", "default_agent"]))
-const unread = { unread: Schema.Int }
+const counts = { unread: Schema.Int, open_changes: Schema.Int }
 
 export const SESSION_COLUMNS = Object.keys(SessionRow.fields).join(", ")
 export const SESSION_ITEM_COLUMNS = Object.keys(SessionItemRow.fields).join(", ")
 
-export const sessionRows = storedRows("sessions", Schema.Struct({ ...SessionRow.fields, ...unread }))
-export const sessionItemRows = storedRows("sessions", Schema.Struct({ ...SessionItemRow.fields, ...unread }))
+export const sessionRows = storedRows("sessions", Schema.Struct({ ...SessionRow.fields, ...counts }))
+export const sessionItemRows = storedRows("sessions", Schema.Struct({ ...SessionItemRow.fields, ...counts }))
 export const sessionStateRows = storedRows("sessions", SessionRow.mapFields(Struct.pick(["state"])))
 export const sessionChangeRows = storedRows(
   "sessions",
   SessionRow.mapFields(Struct.pick(["state", "updated_at"]))
 )
 
+interface SessionCounts {
+  readonly unread?: number
+  readonly open_changes?: number
+}
+
 export const sessionItemOf = ({
   id,
+  open_changes: openChanges = 0,
   project_id,
   state,
   title,
   unread,
   updated_at
-}: typeof SessionItemRow.Type & { readonly unread?: number }): SessionItem => ({
+}: typeof SessionItemRow.Type & SessionCounts): SessionItem => ({
   id,
   projectId: project_id,
   title,
   state,
   updatedAt: updated_at.toISOString(),
-  ...(unread === undefined ? {} : { unread })
+  ...(unread === undefined ? {} : { unread }),
+  ...(openChanges === 0 ? {} : { openChanges })
 })
 
 export const sessionOf = (
-  row: SessionRow & { readonly unread?: number },
+  row: SessionRow & SessionCounts,
   agents: Session["agents"],
   activeRuns: Session["activeRuns"]
 ): Session => ({

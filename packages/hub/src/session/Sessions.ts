@@ -26,6 +26,7 @@ import {
   SESSION_ITEM_COLUMNS,
   type SessionRow,
   activeRunsOf,
+  openChangeSets,
   readOnlyConflict,
   sessionItemOf,
   sessionItemRows,
@@ -75,7 +76,8 @@ export class Sessions extends Context.Service<
       ) {
         const unread = unreadMessages(sql, principal as UserId, "sessions.id")
         const row = yield* sessionRows.first(sql`
-          SELECT ${sql.literal(SESSION_COLUMNS)}, ${unread} AS unread FROM sessions WHERE id = ${id} AND project_id = ${subject}`)
+          SELECT ${sql.literal(SESSION_COLUMNS)}, ${unread} AS unread, ${openChangeSets(sql, "sessions.id")} AS open_changes
+          FROM sessions WHERE id = ${id} AND project_id = ${subject}`)
         // Deleted since the proof was made.
         if (row === undefined) return yield* new PermissionDenied()
         return sessionOf(row, yield* agentsOf(sql, id), yield* activeRunsOf(sql, id))
@@ -167,7 +169,7 @@ const listOf = (sql: SqlClient.SqlClient) =>
               SELECT ${columns} FROM sessions WHERE project_id = readable.project_id ${page}
             ) s ORDER BY s.updated_at DESC, s.id DESC ${limitTo(sql, limit)}`
     const rows = yield* sessionItemRows.all(sql`
-      SELECT page.*, ${unreadMessages(sql, reader, "page.id")} AS unread FROM (${sessions}) AS page
+      SELECT page.*, ${unreadMessages(sql, reader, "page.id")} AS unread, ${openChangeSets(sql, "page.id")} AS open_changes FROM (${sessions}) AS page
       ORDER BY page.updated_at DESC, page.id DESC`)
     return rows.map(sessionItemOf)
   })

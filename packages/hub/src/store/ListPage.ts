@@ -35,7 +35,7 @@ export const decodeSeq = (text: string, end: number): number => (/^\d{1,15}$/.te
 
 export interface ReadableList {
   /** Needs an index on `project_id`, each condition and `id`. */
-  readonly table: "approvals" | "inputs" | "runs" | "tasks"
+  readonly table: "approvals" | "change_sets" | "inputs" | "runs" | "tasks"
   readonly columns: string
   readonly reader: UserId
   /** Only this project. The caller has checked that it may be read. */

@@ -84,6 +84,8 @@ export const channels = {
   approval: "corral_approval",
   /** A question was asked or resolved: its id. */
   input: "corral_input",
+  /** A change set or a decision about it was reported: the set's id. */
+  changes: "corral_changes",
   /** The state of a task has changed: its id. */
   task: "corral_task",
   /** The state of a run, its turn, its questions or its work in the background have changed: its id. */

@@ -41,6 +41,7 @@ import {
   auditListsMigration,
   auditPartsMigration,
   bindingUpdatesMigration,
+  changeSetsMigration,
   chatAnswersMigration,
   commitTimeMigration,
   growingTablesMigration,
@@ -95,7 +96,8 @@ export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0037_audit_parts": auditPartsMigration,
   "0038_turn_limits": turnLimitsMigration,
   "0039_preferences": preferencesMigration,
-  "0040_binding_updates": bindingUpdatesMigration
+  "0040_binding_updates": bindingUpdatesMigration,
+  "0041_change_sets": changeSetsMigration
 }
 
 /** Names of all migrations, without their numbers. */

@@ -5,7 +5,7 @@
  */
 import { type Proof, roleRefusal } from "@corral/domain/access/Authorization"
 import { PermissionDenied } from "@corral/domain/errors/Failures"
-import type { DeviceId, ProjectId, RunId, SessionId, TaskId, UserId } from "@corral/domain/identity/Ids"
+import type { DeviceId, RunId, SessionId, TaskId, UserId } from "@corral/domain/identity/Ids"
 import { findAgent } from "@corral/domain/offer/Offer"
 import { ProjectRole } from "@corral/domain/project/Project"
 import { limitsOfTurn } from "@corral/domain/run/Budget"
@@ -17,7 +17,7 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
-import { runDefaultsOf, runDefaultsRows } from "../project/ProjectRow.ts"
+import { findRunDefaults } from "../project/ProjectRow.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { Runs } from "../run/Runs.ts"
 import { SessionProject } from "../run/SessionProject.ts"
@@ -92,7 +92,7 @@ export class TaskCreation {
       const expiresAt = yield* expiryOf(task, now().getTime())
       yield* checkReferences(this.runs, this.sessions, task)
       const create: CreateRun = {
-        ...(yield* findRunDefaults(sql, projectId)),
+        ...(yield* defaultsOf(sql, task)),
         ...requested,
         ...(givenTurn === undefined ? yield* findLimits(sql, task) : {})
       }
@@ -186,11 +186,11 @@ export class TaskCreation {
   )
 }
 
-const findRunDefaults = (sql: SqlClient.SqlClient, projectId: ProjectId) =>
-  Effect.map(
-    runDefaultsRows.first(sql`SELECT background_ms, input_ttl_ms FROM projects WHERE id = ${projectId}`),
-    (row) => (row === undefined ? {} : runDefaultsOf(row))
-  )
+/** The defaults of the project. A run that resumes another one uses that run's folder. */
+const defaultsOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { projectId, resume }: CreateTask) {
+  const { isolation, ...limits } = yield* findRunDefaults(sql, projectId)
+  return resume === undefined && isolation !== undefined ? { ...limits, isolation } : limits
+})
 
 /** The limits of a task of a session, with those of its agent. A message has them already. */
 const findLimits = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, task: CreateTask) {

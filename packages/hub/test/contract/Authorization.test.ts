@@ -15,6 +15,7 @@ const nowhere = ({
   approvalId,
   attachmentId,
   bindingId,
+  changeSetId,
   deviceId,
   inputId,
   projectId,
@@ -32,7 +33,8 @@ const nowhere = ({
   runId: `${runId.slice(0, 4)}${absent}` as typeof runId,
   attachmentId: `${attachmentId.slice(0, 4)}${absent}` as typeof attachmentId,
   approvalId: `${approvalId.slice(0, 4)}${absent}` as typeof approvalId,
-  inputId: `${inputId.slice(0, 4)}${absent}` as typeof inputId
+  inputId: `${inputId.slice(0, 4)}${absent}` as typeof inputId,
+  changeSetId: `${changeSetId.slice(0, 4)}${absent}` as typeof changeSetId
 })
 
 const endsSignIn: ReadonlySet<EndpointName> = new Set(["auth.refresh", "auth.logout"])

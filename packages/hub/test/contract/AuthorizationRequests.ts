@@ -32,6 +32,13 @@ const send = (
   status
 })
 
+const acceptAll = () => ({ parts: { all: true, version: "version-1" } })
+
+const changesInSession =
+  (kind: "accept" | "reject" | "undo") =>
+  ({ changeSetId, sessionId }: World): string =>
+    `/client/sessions/${sessionId}/changes/${kind}?changeSetId=${changeSetId}`
+
 export const requests: Record<EndpointName, Expected> = {
   "public.health": get(() => "/health"),
   "public.live": get(() => "/health/live"),
@@ -353,6 +360,22 @@ export const requests: Record<EndpointName, Expected> = {
     ({ inputId }) => `/client/inputs/${inputId}/answer`,
     () => ({ answers: { name: "Ada" } })
   ),
+
+  "changeSets.list": get(() => "/client/changes"),
+  "changeSets.get": get(({ runId }) => `/client/runs/${runId}/changes`, 503),
+  "changeSets.file": get(({ runId }) => `/client/runs/${runId}/changes/files/${"0".repeat(32)}`, 503),
+  "changeSets.accept": send("POST", 503, ({ runId }) => `/client/runs/${runId}/changes/accept`, acceptAll),
+  "changeSets.reject": send("POST", 503, ({ runId }) => `/client/runs/${runId}/changes/reject`, acceptAll),
+  "changeSets.undo": send(
+    "POST",
+    503,
+    ({ runId }) => `/client/runs/${runId}/changes/undo`,
+    () => ({})
+  ),
+  "changeSets.ofSession": get(({ sessionId }) => `/client/sessions/${sessionId}/changes`),
+  "changeSets.acceptInSession": send("POST", 503, changesInSession("accept"), acceptAll),
+  "changeSets.rejectInSession": send("POST", 503, changesInSession("reject"), acceptAll),
+  "changeSets.undoInSession": send("POST", 503, changesInSession("undo"), () => ({})),
 
   "news.follow": get(() => "/client/news"),
 

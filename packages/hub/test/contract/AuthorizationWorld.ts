@@ -99,6 +99,7 @@ export const makeWorld = async (hub: HubProcess, people: People): Promise<World>
     runId: await team.runId(),
     approvalId: await team.approvalId(),
     inputId: await team.inputId(),
+    changeSetId: await team.changeSetId(),
     ...(await makeAccessWorld(hub, people, "owner"))
   }
 }

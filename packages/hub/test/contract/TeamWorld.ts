@@ -5,6 +5,7 @@ import type {
   AgentInstanceId,
   ApprovalId,
   AttachmentId,
+  ChangeSetId,
   DeviceId,
   InputRequestId,
   ProjectId,
@@ -19,7 +20,9 @@ import { HubClient } from "@corral/testing/hub/HubClient"
 import type { HubProcess } from "@corral/testing/hub/HubProcess"
 import {
   approvalRequested,
+  changeSetOf,
   createdRun,
+  createRun,
   inputRequested,
   Mirror,
   newId,
@@ -47,6 +50,8 @@ export interface TeamWorld {
   readonly runId: RunId
   readonly approvalId: ApprovalId
   readonly inputId: InputRequestId
+  /** Of a run of the session. */
+  readonly changeSetId: ChangeSetId
 }
 
 export const roles = ["owner", "admin", "member", "viewer"] as const
@@ -162,5 +167,13 @@ export const teamParts = (hub: HubProcess, people: People): TeamParts => {
   })
   const device = deviceParts(hub, owner, projectId)
   const session = sessionParts(owner, { projectId, deviceId: device.deviceId })
-  return { projectId, extra, newcomer: newPerson(hub, "newcomer"), ...device, ...session }
+  const changeSetId = once(async () => {
+    const mirror = new Mirror(hub, await device.deviceId())
+    const create = { ...createRun, sessionId: await session.sessionId() }
+    const set = changeSetOf(await mirror.open(await projectId(), create))
+    await mirror.changes(set)
+    return set.id
+  })
+  const newcomer = newPerson(hub, "newcomer")
+  return { projectId, extra, newcomer, changeSetId, ...device, ...session }
 }

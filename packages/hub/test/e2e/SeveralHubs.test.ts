@@ -1,13 +1,31 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { CommandOutcome, CommandPayload, EdgeCommand } from "@corral/domain/link/EdgeCommand"
+import {
+  type CommandOutcome,
+  type CommandPayload,
+  type EdgeCommand,
+  edgeCommands
+} from "@corral/domain/link/EdgeCommand"
+import type { DecidedChanges } from "@corral/domain/edge-api/ChangeSet"
 import type { Approval } from "@corral/domain/approval/Approval"
 import type { ApprovalId, RunId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
 import { type Answer, codeOf } from "@corral/testing/http/Answer"
 import { HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
-import { LinkedEdge, taken } from "../harness/LinkedEdge.ts"
-import { approvalRequested, createdRun, linesOf, Mirror, newId, runStarted } from "@corral/testing/hub/Mirror"
+import { Result } from "effect"
+import { ChangeFollower } from "../harness/ChangeFollower.ts"
+import { LinkedEdge, offer, taken } from "../harness/LinkedEdge.ts"
+import {
+  approvalRequested,
+  changeDecisionOf,
+  changeSetOf,
+  createdRun,
+  linesOf,
+  Mirror,
+  newId,
+  runCompleted,
+  runStarted
+} from "@corral/testing/hub/Mirror"
 import { makeTask, stateOf, until, untilTask, type World, worldOf } from "../link/World.ts"
 
 describe("Several Hubs on one database", { timeout: 90_000 }, () => {
@@ -128,6 +146,59 @@ describe("Several Hubs on one database", { timeout: 90_000 }, () => {
     assert.deepStrictEqual(new Set(wins.map(({ body }) => body.state)), new Set([first?.state]))
     assert.deepStrictEqual(new Set(decided.map(({ status }) => status)), new Set([200, 409]))
     await edge.leave()
+  })
+
+  it("mirror change sets for each other, and accept one of many decisions about a hunk", async () => {
+    const world = await worldOf(a)
+    const mirror = new Mirror(a, world.deviceId)
+    const runId = await mirror.run(world.projectId, createdRun, runStarted, runCompleted)
+    const set = changeSetOf(runId)
+    const hunks = ["1".repeat(32)]
+    let decisions = 0
+    const answers = (command: EdgeCommand): CommandOutcome => {
+      if (decisions > 0) return { _tag: "Refused", error: { code: "changes_outdated", message: "Outdated." } }
+      decisions++
+      // The only name that comes here.
+      const { by, kind } = command.payload as CommandPayload<"DecideChanges">
+      return { _tag: "Done", value: { decision: changeDecisionOf(set, { by, kind }), set } }
+    }
+    const edge = await LinkedEdge.link(b.url, { ...world, answers })
+    await edge.heartbeat({ ...offer, commands: Object.keys(edgeCommands) })
+    const follower = await ChangeFollower.open(world.client)
+    assert.deepStrictEqual(await edge.pushChanges([set]), Result.succeed([{ id: set.id }]))
+    await follower.hint({ kind: "changes", id: set.id, state: "open" })
+    const decide = async (i: number): Promise<Answer<DecidedChanges>> => {
+      const answer = await at(i % 2 === 0 ? a : b, world).ask<DecidedChanges>(
+        "POST",
+        `/client/runs/${runId}/changes/${i % 3 === 0 ? "reject" : "accept"}`,
+        { body: { parts: { hunks } } }
+      )
+      return codeOf(answer) === "overloaded" ? decide(i) : answer
+    }
+    const decided = await Promise.all(Array.from({ length: 50 }, (_, i) => decide(i)))
+    assert.lengthOf(
+      decided.filter(({ status }) => status === 200),
+      1
+    )
+    assert.deepStrictEqual(
+      new Set(decided.filter(({ status }) => status !== 200).map(codeOf)),
+      new Set(["changes_outdated"])
+    )
+    // The other Hub fences a push over the link that a newer one has replaced.
+    const newer = await LinkedEdge.link(a.url, { ...world, answers })
+    const stale = await edge.pushChanges([{ ...set, state: "decided" }])
+    assert.isTrue(Result.isFailure(stale))
+    assert.deepStrictEqual(await newer.pushChanges([set]), Result.succeed([{ id: set.id }]))
+    const listed = await world.client.ask<{ readonly items: ReadonlyArray<{ readonly state: string }> }>(
+      "GET",
+      `/client/changes?projectId=${world.projectId}`
+    )
+    assert.deepStrictEqual(
+      listed.body.items.map(({ state }) => state),
+      ["open"]
+    )
+    await follower.close()
+    await newer.leave()
   })
 
   it("continue commands that a killed Hub had sent", async () => {

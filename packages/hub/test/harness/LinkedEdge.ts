@@ -8,8 +8,10 @@ import {
   LINK_PATH,
   LINK_VERSION,
   type LinkFailure,
-  type Offer
+  type Offer,
+  type PushedChanges
 } from "@corral/domain/link/EdgeLink"
+import type { ChangeSet } from "@corral/domain/edge-api/ChangeSet"
 import type { CommandOutcome, CommandPayload, EdgeCommand } from "@corral/domain/link/EdgeCommand"
 import type { AttachmentId, DeviceId, RunId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
@@ -216,6 +218,17 @@ export class LinkedEdge {
     return this.call(
       this.client.PushEvents({ generation: this.generation, batches: [{ runId, firstSeq, events }] })
     )
+  }
+
+  pushChanges(sets: ReadonlyArray<ChangeSet>, generation = this.generation) {
+    return this.pushTexts(
+      sets.map((set) => ({ id: set.id, set: JSON.stringify(set) })),
+      generation
+    )
+  }
+
+  pushTexts(sets: ReadonlyArray<PushedChanges>, generation = this.generation) {
+    return this.call(this.client.PushChanges({ generation, sets }))
   }
 
   readAttachment(runId: RunId, attachmentId: AttachmentId, offset: number, generation = this.generation) {

@@ -113,6 +113,13 @@ export class HostileFrames {
         }
       case "PushEvents":
         return { generation, batches: [{ runId: run, firstSeq: this.number(), events }] }
+      case "PushChanges":
+        return {
+          generation,
+          sets: [
+            { id: this.text(), set: this.pick<unknown>([JSON.stringify({ runId: run }), this.text(), 1]) }
+          ]
+        }
       default:
         return this.text()
     }
@@ -127,6 +134,7 @@ export class HostileFrames {
       "Acks",
       "CommandDone",
       "PushEvents",
+      "PushChanges",
       "Commands",
       "Unknown",
       "constructor"

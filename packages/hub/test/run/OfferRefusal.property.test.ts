@@ -1,3 +1,4 @@
+import { LAYERS_FEATURE } from "@corral/domain/link/EdgeCommand"
 import { assert, describe, it } from "@effect/vitest"
 import { Agent } from "@corral/domain/run/Agent"
 import { CountedLimit } from "@corral/domain/run/Budget"
@@ -67,10 +68,13 @@ describe("findOfferRefusal", () => {
         fc.uniqueArray(workspace, { selector: ({ id }) => id }),
         create,
         fc.boolean(),
-        (agents, workspaces, task, isPresent) => {
-          const refusal = findOfferRefusal({ agents, workspaces }, task, isPresent)
+        fc.boolean(),
+        (agents, workspaces, task, isPresent, hasLayers) => {
+          const commands = hasLayers ? [LAYERS_FEATURE] : []
+          const refusal = findOfferRefusal({ agents, workspaces, commands }, task, isPresent)
           const by = agents.find(({ id }) => id === task.agentId)
           const place = workspaces.find(({ id }) => id === task.workspace)
+          const isolation = task.isolation ?? place?.isolation
           const fits =
             by !== undefined &&
             place !== undefined &&
@@ -79,7 +83,9 @@ describe("findOfferRefusal", () => {
             (task.mode !== "ask" ||
               by.capabilities.approvals ||
               task.resume !== undefined ||
-              task.isolation === "worktree") &&
+              isolation === "worktree" ||
+              isolation === "overlay") &&
+            (task.isolation !== "overlay" || hasLayers) &&
             (task.resume === undefined || by.capabilities.resume) &&
             (task.isolation !== "worktree" || place.git) &&
             CountedLimit.literals.every(

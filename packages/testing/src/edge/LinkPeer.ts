@@ -12,7 +12,9 @@ import {
   MAX_CHUNK_BYTES
 } from "@corral/domain/link/EdgeCommand"
 import {
+  addedCalls,
   challengeText,
+  type ChangesAck,
   EdgeLink,
   LINK_PATH,
   type LinkFailure,
@@ -21,6 +23,8 @@ import {
   type PushAck,
   rotationText
 } from "@corral/domain/link/EdgeLink"
+import type { ChangeSet } from "@corral/domain/edge-api/ChangeSet"
+import type { ChangeSetId } from "@corral/domain/identity/Ids"
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import { newPrivateKey, publicKeyOf, writeDevice } from "@corral/edge/link/DeviceKey"
 import { mint } from "@corral/service/Identifiers"
@@ -85,7 +89,8 @@ const linkPeerProtocol = (peer: LinkPeer, link: PeerLink) => {
         if (link.generation === 0) link.generation = ++peer.generation
         peer.notifyChange()
         const { accessSeconds, heartbeatSeconds } = peer
-        return Effect.succeed({ generation: link.generation, heartbeatSeconds, accessSeconds })
+        const calls = peer.acceptsChanges ? addedCalls : []
+        return Effect.succeed({ generation: link.generation, heartbeatSeconds, accessSeconds, calls })
       }),
     Rotate: ({ generation, publicKey, signature }) =>
       Effect.andThen(
@@ -155,6 +160,20 @@ const linkPeerProtocol = (peer: LinkPeer, link: PeerLink) => {
           const acks = peer.pushed.push(batches)
           peer.notifyChange()
           return acks
+        })
+      ),
+    PushChanges: ({ generation, sets }) =>
+      Effect.andThen(
+        proved(generation),
+        Effect.suspend(() => {
+          for (const { id, set } of sets) {
+            const { changeSets } = peer
+            changeSets.set(id, [...(changeSets.get(id) ?? []), JSON.parse(set) as ChangeSet])
+          }
+          peer.notifyChange()
+          return peer.losesChanges
+            ? Effect.never
+            : Effect.succeed(sets.map(({ id }) => peer.ackOfChanges(id)))
         })
       )
   })
@@ -258,6 +277,12 @@ export class LinkPeer {
   losesAnswers = false
   offer: Offer | undefined
   readonly pushed = new PushedEvents()
+  /** Whether it accepts change sets, and whether the acknowledgements of their pushes are lost. */
+  acceptsChanges = true
+  losesChanges = false
+  /** Each state of each set that was pushed, oldest first. */
+  readonly changeSets = new Map<ChangeSetId, ReadonlyArray<ChangeSet>>()
+  ackOfChanges: (id: ChangeSetId) => ChangesAck = (id) => ({ id })
   readonly commands = new PendingCommands()
   /** Contents of attachments, and the positions that were read. */
   readonly attachments = new Map<AttachmentId, Buffer>()

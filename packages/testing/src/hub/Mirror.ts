@@ -4,9 +4,12 @@
 import { assert } from "@effect/vitest"
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { prove } from "@corral/domain/access/Authorization"
+import type { ChangeDecision, ChangeSet } from "@corral/domain/edge-api/ChangeSet"
 import {
   type AgentId,
   type ApprovalId,
+  type ChangeDecisionId,
+  type ChangeSetId,
   type DeviceId,
   eventIds,
   type InputRequestId,
@@ -26,6 +29,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Projects } from "@corral/hub/project/Projects"
 import type { PushResult } from "@corral/hub/run/RunPushes"
+import { ChangeSets } from "@corral/hub/change/ChangeSets"
 import { RunLog } from "@corral/hub/run/RunLog"
 import type { HubClient } from "./HubClient.ts"
 import { newKey } from "./Offers.ts"
@@ -106,6 +110,47 @@ export const inputResolved = (
   more: Partial<PayloadOf<"run.input.resolved">> = {}
 ): EventDraft => draft("run.input.resolved", { inputId, state, ...more })
 
+/** The open change set of a worktree that the run owns. */
+export const changeSetOf = (runId: RunId, more: Partial<ChangeSet> = {}): ChangeSet => ({
+  // The characters of the run's id, as an Edge chooses them.
+  id: `chs_${runId.slice("run_".length)}` as ChangeSetId,
+  runId,
+  agentId: createRun.agentId,
+  workspace: createRun.workspace,
+  isolation: "worktree",
+  state: "open",
+  version: "version-1",
+  fileCount: 1,
+  additions: 2,
+  deletions: 1,
+  apart: 0,
+  conflicts: 0,
+  live: false,
+  direct: false,
+  ignored: [],
+  commits: [],
+  decisions: [],
+  ...more
+})
+
+/** A decision about one hunk of one file of a set. */
+export const changeDecisionOf = (
+  { id: changeSetId, runId }: ChangeSet,
+  more: Partial<ChangeDecision> = {}
+): ChangeDecision => ({
+  id: newId<ChangeDecisionId>("chd"),
+  changeSetId,
+  runId,
+  kind: "accept",
+  files: [],
+  fileCount: 1,
+  additions: 1,
+  deletions: 0,
+  patchHash: "0".repeat(64),
+  at: "2026-11-21T12:00:00.000Z",
+  ...more
+})
+
 export class Mirror {
   private readonly hub: HubProcess
   readonly targetId: DeviceId
@@ -181,6 +226,18 @@ export class Mirror {
       runId,
       seq: firstSeq + events.length - 1
     })
+  }
+
+  /** Pushes change sets, and asserts that they are this target's. */
+  async changes(...sets: ReadonlyArray<ChangeSet>): Promise<void> {
+    const pushed = sets.map((set) => ({ id: set.id, set: JSON.stringify(set) }))
+    const acks = await this.hub.people.act(
+      Effect.flatMap(ChangeSets, (changes) => changes.push(this.targetId, pushed))
+    )
+    assert.deepStrictEqual(
+      acks,
+      sets.map(({ id }) => ({ id }))
+    )
   }
 
   /** A run with these events. */

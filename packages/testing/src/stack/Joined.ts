@@ -43,6 +43,7 @@ export interface TaskRequest {
   readonly mode?: string
   readonly agentId?: string
   readonly workspace?: string
+  readonly isolation?: string
   readonly onOffline?: "fail" | "queue"
   /** Headers of the request. */
   readonly headers?: Readonly<Record<string, string>>

@@ -15,7 +15,7 @@ import { dirname, join } from "node:path"
 import { EdgeConfig } from "../../config/EdgeConfig.ts"
 import type { SubprocessSpec } from "../../process/Subprocess.ts"
 import { callProgram } from "../../process/ProgramCall.ts"
-import { withFlag } from "../Bubblewrap.ts"
+import { withFlags } from "../Bubblewrap.ts"
 import { Confinement } from "../Confinement.ts"
 import { NOT_TRIED, SUCCEEDED } from "./Attempts.ts"
 import { type EscapeServers, folderContents, makeScene, openServers } from "./EscapeScene.ts"
@@ -206,7 +206,7 @@ const attemptsOf = (mode: ProbedMode, results: EscapeResults): ReadonlyArray<Pro
 
 /** The program's output. Without it, nothing is known. */
 const outputOf = Effect.fnUntraced(function* ({ args, cwd, env, file }: SubprocessSpec) {
-  const result = yield* callProgram({ program: file, args: withFlag(args, "--die-with-parent"), env, cwd })
+  const result = yield* callProgram({ program: file, args: withFlags(args, "--die-with-parent"), env, cwd })
   if (result === undefined) return yield* Effect.fail(failed("The probe did not end in time."))
   const output = result.stdout.trim()
   if (result.code === 0 && output !== "") return JSON.parse(output) as EscapeResults

@@ -13,27 +13,31 @@ import { Effect, Fiber, Latch, type Scope } from "effect"
 import type { ProtectedWatch } from "../../confinement/ProtectedWatch.ts"
 import type { DiffSummary } from "../../workspace/SnapshotComparison.ts"
 import type { Snapshots } from "../../workspace/Snapshots.ts"
+import type { Layers } from "../../layer/Layers.ts"
 import type { Worktrees } from "../../workspace/Worktrees.ts"
 import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
 import type { RunState } from "@corral/domain/run/RunState"
 
-// Commits of a live run in a worktree: handed over when a turn ends. When a further turn starts, the run receives the refs of its workspace.
+// Commits of a live run in a worktree or a layer: handed over when a turn ends. When a further turn starts, the run receives the refs of its workspace.
 //
 // Guarantees: the event path only compares two values. The end of the run hands over again, when no process of it is alive (`RunWorkspace`).
+
+/** Where runs hand over commits. */
+type CommitServices = Pick<Worktrees["Service"], "handOver" | "refresh">
 
 /** The notice of commits that did not reach the workspace. */
 const handOverNotice = (text: string): AdapterEvent => draft("run.notice", { kind: "warning", text })
 
 export class TurnCommits {
-  readonly #worktrees: Pick<Worktrees["Service"], "handOver" | "refresh">
+  readonly #worktrees: CommitServices
   readonly #owner: RunId
   readonly #due = Latch.makeUnsafe(false)
   #last: Pick<RunState, "isIdle" | "turn"> | undefined
   #hasEnded = false
   #hasStarted = false
 
-  /** `owner`: the run that owns the worktree. */
-  constructor(worktrees: Pick<Worktrees["Service"], "handOver" | "refresh">, owner: RunId) {
+  /** `owner`: the run that owns the worktree or the layer. */
+  constructor(worktrees: CommitServices, owner: RunId) {
     this.#worktrees = worktrees
     this.#owner = owner
   }
@@ -98,6 +102,8 @@ export interface RunWorkspace {
   readonly root: string
   /** The run that owns its worktree. */
   readonly worktree?: RunId | undefined
+  /** The run that owns its layer. */
+  readonly layer?: RunId | undefined
 }
 
 const mayChange = (mode: RunMode): boolean => mode !== "read_only" && mode !== "plan"
@@ -112,15 +118,17 @@ export const markRunStart = (
 export interface ReviewServices {
   readonly snapshots: Snapshots["Service"]
   readonly worktrees: Worktrees["Service"]
+  readonly layers: Layers["Service"]
 }
 
 /** Inputs of the run machine about the folder, before the run ends. */
 export const reviewRunChanges = Effect.fnUntraced(function* (
-  { snapshots, worktrees }: ReviewServices,
-  { mode, root, runId, worktree }: RunWorkspace,
+  { layers, snapshots, worktrees }: ReviewServices,
+  { layer, mode, root, runId, worktree }: RunWorkspace,
   protection?: Pick<ProtectedWatch, "review">
 ): Effect.fn.Return<ReadonlyArray<RunMachineInput>> {
-  const changes = yield* Effect.match(snapshots.after(runId, root), {
+  const compared = layer === undefined ? snapshots.after(runId, root) : layers.settle(runId, layer)
+  const changes = yield* Effect.match(compared, {
     onSuccess: changesFound,
     onFailure: ({ details }): ReadonlyArray<ChangesEvent> => [
       draft("run.changes.unknown", details ?? { reason: "failed" })
@@ -128,13 +136,15 @@ export const reviewRunChanges = Effect.fnUntraced(function* (
   })
   const found: Array<RunMachineInput> = protection === undefined ? [] : [...(yield* protection.review)]
   for (const event of changes) found.push({ _tag: "EventEmitted", event })
-  if (worktree !== undefined) {
-    yield* worktrees.close(worktree)
-    const problem = yield* worktrees.handOver(worktree)
+  const owner = layer ?? worktree
+  if (owner !== undefined) {
+    const place = layer === undefined ? worktrees : layers
+    yield* place.close(owner)
+    const problem = yield* place.handOver(owner)
     if (problem !== undefined) found.push({ _tag: "EventEmitted", event: handOverNotice(problem) })
   }
   if (mayChange(mode)) return found
-  const files = yield* snapshots.changed(runId, root)
+  const files = yield* snapshots.changed(runId, root, layer === undefined)
   if (files.length > 0) found.push({ _tag: "FailureImposed", error: brokenMode(mode, files) })
   return found
 })

@@ -24,6 +24,7 @@ import type { Runtimes } from "../../runtime/Runtimes.ts"
 import type { Snapshots } from "../../workspace/Snapshots.ts"
 import type { Workspaces } from "../../workspace/Workspaces.ts"
 import type { Store, StoreFailed } from "../../store/Store.ts"
+import type { Layers } from "../../layer/Layers.ts"
 import type { Worktrees } from "../../workspace/Worktrees.ts"
 import type { EdgeEventLog } from "../../log/EdgeEventLog.ts"
 import { type ActorLoss, endRun } from "../recovery/Recovery.ts"
@@ -46,6 +47,7 @@ export interface RunServices {
   readonly runtimes: Runtimes["Service"]
   readonly workspaces: Workspaces["Service"]
   readonly worktrees: Worktrees["Service"]
+  readonly layers: Layers["Service"]
   readonly snapshots: Snapshots["Service"]
   readonly artifacts: Artifacts["Service"]
   readonly rawOutputs: RawOutputs["Service"]
@@ -115,6 +117,7 @@ interface RunSupervision {
   readonly live: LiveRuns
   readonly stopped: StoppedRuns
   readonly worktrees: Worktrees["Service"]
+  readonly layers: Layers["Service"]
   readonly counters: Readonly<Record<RunOutcome, Counter>>
 }
 
@@ -127,7 +130,7 @@ export const runCounters = (metrics: Metrics): RunSupervision["counters"] => ({
 
 /** Runs an actor to its end, then removes what only a live run needs. */
 export const superviseRun = (
-  { counters, live, stopped, worktrees }: RunSupervision,
+  { counters, layers, live, stopped, worktrees }: RunSupervision,
   actor: RunActor,
   span: TraceSpan | undefined
 ): Effect.Effect<void, StoreFailed> => {
@@ -139,7 +142,11 @@ export const superviseRun = (
       isLeft() ? Effect.void : Effect.logError(`run ${id} lost its supervision`, cause)
     ),
     // Suspended: a live run does not hold the effects of its end.
-    Effect.ensuring(Effect.suspend(() => (isLeft() ? Effect.void : worktrees.settle(id)))),
+    Effect.ensuring(
+      Effect.suspend(() =>
+        isLeft() ? Effect.void : Effect.andThen(worktrees.settle(id), layers.abandon(id))
+      )
+    ),
     Effect.ensuring(
       Effect.sync(() => {
         if (isLeft()) return

@@ -16,9 +16,9 @@ import {
 } from "@corral/domain/errors/Failures"
 import { namesSameAgent } from "@corral/domain/offer/Offer"
 import { uncountedLimits, uncountedMessage } from "@corral/domain/run/Budget"
-import { closesNetwork } from "@corral/domain/run/Confinement"
+import { closesNetwork, type RunConfinement } from "@corral/domain/run/Confinement"
 import { continuationRefusal } from "@corral/domain/run/Continuation"
-import type { CreateRun, Run, RunMode } from "@corral/domain/run/Run"
+import type { CreateRun, Isolation, Run, RunLayer, RunMode } from "@corral/domain/run/Run"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import type { WorktreeStart } from "@corral/domain/run/Worktree"
 import type { AnyProtocol, AnyRuntimeAdapter, RunStart } from "@corral/domain/run/RuntimeAdapter"
@@ -33,13 +33,15 @@ import {
 } from "../../attachment/Attachments.ts"
 import type { EdgeConfig } from "../../config/EdgeConfig.ts"
 import type { Confinement } from "../../confinement/Confinement.ts"
+import type { Layers } from "../../layer/Layers.ts"
 import { mint } from "@corral/service/Identifiers"
 import { type OfferedAgent, agentModes, isolationRefusal, modeRefusal } from "../../runtime/OfferedAgent.ts"
 import type { Runtimes } from "../../runtime/Runtimes.ts"
 import type { SubprocessSpec } from "../../process/Subprocess.ts"
-import type { Write } from "../../store/Store.ts"
+import type { Store, Write } from "../../store/Store.ts"
 import type { OpenWorkspace, Workspaces } from "../../workspace/Workspaces.ts"
 import type { Worktrees } from "../../workspace/Worktrees.ts"
+import { decidedNote, decisionsSince } from "../../change/DecidedNote.ts"
 import { ProjectFiles } from "../../workspace/ProjectFiles.ts"
 import { admitWithKeys, checkKeys, keyEntryOf } from "../../runtime/KeyAdmission.ts"
 import { join } from "node:path"
@@ -137,38 +139,78 @@ const runtimeCommandOf = Effect.fnUntraced(function* (
   }
 })
 
-// Folder of a run: the workspace, a new worktree, or the folder of the run that it resumes. A request cannot change the folder of a resumed
+// Folder of a run: the workspace, a new worktree or layer, or the folder of the run that it resumes. A request cannot change the folder of a resumed
 // run, because runtimes find their conversations by it.
 
 interface RunFolder {
   /** Real path. The path of a new worktree does not exist yet. */
   readonly path: string
+  readonly isolation: Isolation
   readonly worktree?: WorktreeStart
+  readonly layer?: RunLayer
   /** Rows to commit together with the run. */
   readonly rows: ReadonlyArray<Write>
 }
 
-/** `workspace` is the workspace's real path. Until the scope closes, no other run can use a resumed worktree. */
+/** What decides about the folder of a run. */
+interface FolderFacts {
+  readonly id: RunId
+  readonly workspace: OpenWorkspace
+  readonly resumed: Run | undefined
+  readonly confinement: RunConfinement | undefined
+}
+
+/** Of a run that names none, that of the run that it resumes, or of its workspace. */
+const isolationOf = (
+  { isolation }: CreateRun,
+  { isolation: usual }: OpenWorkspace,
+  resumed: Run | undefined
+): Isolation => isolation ?? (resumed === undefined ? (usual ?? "none") : (resumed.isolation ?? "none"))
+
+/** Until the scope closes, no other run can use a resumed worktree or layer. */
 const folderOf = Effect.fnUntraced(function* (
-  id: RunId,
   request: CreateRun,
-  workspace: string,
-  resumed: Run | undefined,
-  worktrees: Worktrees["Service"]
-): Effect.fn.Return<RunFolder, SchemaValidationFailed, Scope.Scope> {
-  const { isolation = resumed?.isolation ?? "none" } = request
+  { layers, worktrees }: Pick<RunAdmission, "layers" | "worktrees">,
+  facts: FolderFacts
+): Effect.fn.Return<RunFolder, SchemaValidationFailed | Overloaded | PermissionDenied, Scope.Scope> {
+  const { id, resumed, workspace } = facts
+  const isolation = isolationOf(request, workspace, resumed)
   if (resumed !== undefined && isolation !== (resumed.isolation ?? "none")) {
     const message = "A run that resumes another works where that one worked."
     return yield* new SchemaValidationFailed({ details: { issues: [{ path: "isolation", message }] } })
   }
   if (resumed?.worktree !== undefined) {
     const worktree = yield* worktrees.enter(resumed.worktree)
-    return { path: worktrees.pathOf(resumed.worktree), worktree, rows: [] }
+    return { path: worktrees.pathOf(resumed.worktree), isolation, worktree, rows: [] }
   }
-  if (isolation === "none") return { path: workspace, rows: [] }
-  const { row, start } = yield* worktrees.plan(id, request.workspace, workspace)
-  return { path: worktrees.pathOf(id), worktree: start, rows: [row] }
+  if (isolation === "none") return { path: workspace.path, isolation, rows: [] }
+  if (isolation === "overlay") {
+    const enforced = yield* layerEnforcement(request, facts)
+    const { layer, path, row } =
+      resumed?.layer === undefined
+        ? yield* layers.plan({ id, workspace: request.workspace, root: workspace.path, enforced })
+        : yield* layers.enter(resumed.layer, id)
+    return { path, isolation, layer, rows: [row] }
+  }
+  const { row, start } = yield* worktrees.plan(id, request.workspace, workspace.path)
+  return { path: worktrees.pathOf(id), isolation, worktree: start, rows: [row] }
 })
+
+/** Whether the layer is enforced. A layer that a run could leave is refused, unless the owner of the workspace allows a mere copy. */
+const layerEnforcement = (
+  { mode }: CreateRun,
+  { confinement, resumed, workspace }: FolderFacts
+): Effect.Effect<boolean, PermissionDenied> => {
+  const isConfined = confinement?.kind === "bubblewrap"
+  const enforced = resumed?.layer?.enforced ?? isConfined
+  const isAllowed = enforced ? isConfined : workspace.allowsCopy
+  if (isAllowed) return Effect.succeed(enforced)
+  const message =
+    mode === "full_access"
+      ? "A run with full access is not confined, so it cannot be kept in a layer. Choose another mode or another isolation."
+      : "This Edge cannot keep a run in a layer: it does not confine runs with bubblewrap. Choose another isolation."
+  return Effect.fail(new PermissionDenied({ message, details: { reason: "isolation", mode } }))
+}
 
 export type AdmissionFailure =
   | InvalidAgentId
@@ -197,7 +239,9 @@ export interface RunAdmission {
   readonly runtimes: Runtimes["Service"]
   readonly workspaces: Workspaces["Service"]
   readonly worktrees: Worktrees["Service"]
+  readonly layers: Layers["Service"]
   readonly confinement: Confinement["Service"]
+  readonly store: Store["Service"]
   readonly find: (id: RunId) => Effect.Effect<Run, NotFound>
   /** Unix milliseconds. */
   readonly now: number
@@ -214,7 +258,7 @@ export const admitRun = Effect.fnUntraced(function* (
   request: CreateRun,
   admission: RunAdmission
 ): Effect.fn.Return<AdmittedRun, AdmissionFailure, Scope.Scope> {
-  const { attachments = noFiles, config, runtimes, workspaces, worktrees, find, now } = admission
+  const { attachments = noFiles, config, runtimes, workspaces, find, now } = admission
   const agent = yield* runtimes.get(request.agentId)
   const { adapter } = agent
   const workspace = yield* workspaces.open(request.workspace)
@@ -225,12 +269,18 @@ export const admitRun = Effect.fnUntraced(function* (
   const confinement = yield* admitWithKeys(keys, agent, yield* admission.confinement.admit(request.mode))
   const model = request.model ?? agent.model
   const earlier = yield* resumedRun({ ...request, model }, agent, find)
-  yield* isolated(request, agent, earlier)
+  yield* isolated(request, agent, isolationOf(request, workspace, earlier))
   const id = admission.id ?? mint<RunId>("run", now)
-  const folder = yield* folderOf(id, request, workspace.path, earlier, worktrees)
+  const folder = yield* folderOf(request, admission, { id, workspace, resumed: earlier, confinement })
+  yield* requireQuestions(request, agent, folder.layer)
+  const decided = decisionsSince(admission.store, earlier)
   const project = projectIn(folder.path, workspace, adapter)
   const start: RunStart = {
-    prompt: promptOf(withNote(request.input.text, attachmentNote(attachments)), earlier, project),
+    prompt: promptOf(
+      withNote(withNote(request.input.text, attachmentNote(attachments)), decidedNote(decided)),
+      earlier,
+      project
+    ),
     mode: request.mode,
     workspacePath: folder.path,
     model,
@@ -258,11 +308,13 @@ export const admitRun = Effect.fnUntraced(function* (
       id,
       agentId: agent.id,
       model,
-      isolation: earlier?.isolation,
-      worktree: folder.worktree,
+      folder,
       confinement
     }),
-    created: createdPayload(request, folder.worktree, confinement)
+    created: {
+      ...createdPayload(request, folder, confinement),
+      ...(decided.length === 0 ? {} : { decided })
+    }
   }
 })
 
@@ -273,18 +325,16 @@ const promptOf = (text: string, earlier: Run | undefined, project: ProjectFiles 
 interface NewRunFacts extends Pick<Run, "agentId" | "id"> {
   readonly confinement: Run["confinement"]
   readonly model: string | undefined
-  /** Isolation of the resumed run. */
-  readonly isolation: Run["isolation"]
-  readonly worktree: WorktreeStart | undefined
+  readonly folder: RunFolder
 }
 
 const newRun = (
   request: CreateRun,
   { config, now }: RunAdmission,
-  { agentId, confinement, id, isolation: earlierIsolation, model, worktree }: NewRunFacts
+  { agentId, confinement, folder, id, model }: NewRunFacts
 ): Run => {
   const { backgroundMs, budget, input, inputTtlMs, mode, resume, sessionId, workspace } = request
-  const { isolation = earlierIsolation } = request
+  const { isolation, layer, worktree } = folder
   const createdAt = new Date(now).toISOString()
   return {
     id,
@@ -301,8 +351,9 @@ const newRun = (
     ...(resume === undefined ? {} : { resume }),
     ...(sessionId === undefined ? {} : { sessionId }),
     ...(model === undefined ? {} : { model }),
-    ...(isolation === undefined ? {} : { isolation }),
+    ...(isolation === "none" && request.isolation === undefined ? {} : { isolation }),
     ...(worktree === undefined ? {} : { worktree: worktree.runId }),
+    ...(layer === undefined ? {} : { layer }),
     ...(confinement === undefined ? {} : { confinement }),
     ...(budget === undefined ? {} : { budget }),
     ...(backgroundMs === undefined ? {} : { backgroundMs }),
@@ -312,7 +363,7 @@ const newRun = (
 
 const createdPayload = (
   { input, mode, resume, workspace }: CreateRun,
-  worktree: WorktreeStart | undefined,
+  { layer, worktree }: RunFolder,
   confinement: Run["confinement"]
 ): PayloadOf<"run.created"> => ({
   workspace: workspace satisfies WorkspaceId,
@@ -320,6 +371,7 @@ const createdPayload = (
   input,
   ...(resume === undefined ? {} : { resume }),
   ...(worktree === undefined ? {} : { worktree }),
+  ...(layer === undefined ? {} : { layer }),
   ...(confinement === undefined ? {} : { confinement })
 })
 
@@ -366,15 +418,30 @@ const permitted = (
 }
 
 const isolated = (
-  { isolation, mode }: CreateRun,
+  { mode }: CreateRun,
   agent: OfferedAgent,
-  earlier: Run | undefined
+  isolation: Isolation
 ): Effect.Effect<void, PermissionDenied> => {
-  const message = isolationRefusal(agent, mode, isolation ?? earlier?.isolation)
+  const message = isolationRefusal(agent, mode, isolation)
   return message === undefined
     ? Effect.void
     : Effect.fail(new PermissionDenied({ message, details: { reason: "isolation", mode } }))
 }
+
+/** An agent that does not ask is left alone only where it cannot leave. */
+const requireQuestions = (
+  { mode }: CreateRun,
+  { adapter, label }: OfferedAgent,
+  layer: RunLayer | undefined
+): Effect.Effect<void, PermissionDenied> =>
+  layer === undefined || layer.enforced || mode !== "ask" || adapter.capabilities.approvals
+    ? Effect.void
+    : Effect.fail(
+        new PermissionDenied({
+          message: `${label} does not ask for approval before it acts, so in ask it needs a layer that the Edge enforces.`,
+          details: { reason: "isolation", mode }
+        })
+      )
 
 /** A limit that the runtime does not count would have no effect. */
 const countable = ({ budget }: CreateRun, { adapter, label }: OfferedAgent) => {

@@ -99,13 +99,15 @@ export const createSupervisedRun = Effect.fnUntraced(function* (
     "corral.run.agent": request.agentId,
     "corral.run.mode": request.mode
   })
-  const { config, confinement, runtimes, workspaces, worktrees } = services
+  const { config, confinement, layers, runtimes, workspaces, worktrees } = services
   const admitted = yield* admitRun(request, {
     config,
     confinement,
+    layers,
     runtimes,
     workspaces,
     worktrees,
+    store,
     find,
     now: clock.currentTimeMillisUnsafe(),
     traceparent: span?.traceparent ?? traceparent,
@@ -168,7 +170,8 @@ export const protectionOf = (
   { run, start }: Pick<AdmittedRun, "run" | "start">,
   hold: RunHold | undefined
 ): ProtectedWatch | undefined =>
-  isConfined(run) && canWrite(run.mode)
+  // A layer leaves the workspace as it is. What reaches it is decided by its changes.
+  isConfined(run) && canWrite(run.mode) && run.layer === undefined
     ? new ProtectedWatch(
         start.workspacePath,
         clock,
@@ -195,6 +198,23 @@ export const redactionOf = (
 
 const isConfined = ({ confinement }: Run): boolean => confinement !== undefined && confinement.kind !== "none"
 
+const workspaceOf = ({ run, start }: AdmittedRun): RunWorkspace => ({
+  runId: run.id,
+  mode: run.mode,
+  root: start.workspacePath,
+  worktree: run.worktree,
+  layer: run.layer?.owner
+})
+
+/** Only of a run with a separate repository. */
+const turnCommits = (
+  { layers, worktrees }: RunServices,
+  { layer, worktree }: Run
+): TurnCommits | undefined => {
+  if (layer !== undefined) return new TurnCommits(layers, layer.owner)
+  return worktree === undefined ? undefined : new TurnCommits(worktrees, worktree)
+}
+
 export const actorOptions = (
   services: RunServices,
   request: CreateRun,
@@ -203,13 +223,15 @@ export const actorOptions = (
   life: ActorLife
 ): RunActorOptions => {
   const { artifacts, config, containment, edgeId, grants, live, log, rawOutputs } = services
-  const { runtimes, snapshots, worktrees } = services
+  const { layers, runtimes, snapshots, worktrees } = services
   const { adapter, agent, protocol, run, start } = admitted
   const { adopted, hold } = life
-  const { worktree } = run
-  const folder: RunWorkspace = { runId: run.id, mode: request.mode, root: start.workspacePath, worktree }
+  const { layer, worktree } = run
+  const folder = workspaceOf(admitted)
   const command = { ...admitted.command, group: hold?.group ?? containment.groupOf(edgeId, run.id) }
-  const snapshot = new StartSnapshot(snapshots.before(run.id, folder.root))
+  // That of a layer was taken before.
+  const firstState = layer === undefined ? snapshots.before(run.id, folder.root) : Effect.void
+  const snapshot = new StartSnapshot(firstState)
   const protection = life.protection ?? protectionOf(services, admitted, hold)
   const redaction = life.redaction ?? redactionOf(config, admitted)
   const confined: ConfinedRun | undefined = isConfined(run)
@@ -220,6 +242,8 @@ export const actorOptions = (
         attachments: start.attachmentFolder,
         folders: adapter.folders,
         repository: worktree === undefined ? undefined : () => worktrees.repositoryOf(worktree),
+        // A copy that is not enforced is a folder like any other.
+        layer: layer?.enforced === true ? layers.files(layer.owner) : undefined,
         network: networkOf(agent),
         grants: grants.configuredFor(run.workspace, agent.grants),
         user: { ...networkUser(live, run.id), answers: life.answers },
@@ -245,9 +269,9 @@ export const actorOptions = (
       concurrency: 2,
       discard: true
     }),
-    review: reviewRunChanges({ snapshots, worktrees }, folder, protection),
+    review: reviewRunChanges({ snapshots, worktrees, layers }, folder, protection),
     takeBackState: confined === undefined ? undefined : services.confinement.takeBackState(run.id),
-    commits: worktree === undefined ? undefined : new TurnCommits(worktrees, worktree),
+    commits: turnCommits(services, run),
     protection,
     policy: life.policy ?? grants.forRun(run, folder.root, agent.grants, start.attachmentFolder),
     root: folder.root,
@@ -274,18 +298,28 @@ interface RunPreparation {
 
 /** The command of a run whose turn has come, when its folder exists. */
 const prepareRun = (
-  { confinement, edgeId, live, snapshots, worktrees }: RunServices,
+  { confinement, edgeId, layers, live, snapshots, worktrees }: RunServices,
   request: CreateRun,
   { admitted, command, confined, folder, recorder, snapshot }: RunPreparation
 ) => {
-  const { id, worktree = id } = admitted.run
+  const { id, layer, worktree = id } = admitted.run
   const mark = { [RUN_MARK]: id, [EDGE_MARK]: edgeId }
+  const report = (text: string) => live.actors.get(id)?.announce(draft("run.notice", { kind: "other", text }))
+  const check =
+    layer === undefined
+      ? checkProjectFiles(admitted, recorder, admitted.start.workspacePath)
+      : Effect.scoped(
+          Effect.flatMap(Effect.mapError(layers.files(layer.owner), layerUnreadable), ({ look }) =>
+            checkProjectFiles(admitted, recorder, look)
+          )
+        )
   return commandWhenFree(live, request.sessionId ?? request.workspace, command).pipe(
     Effect.tap(() =>
       worktrees
         .make(worktree, mark)
         .pipe(
-          Effect.andThen(checkProjectFiles(admitted, recorder)),
+          Effect.andThen(layers.open(admitted.run, mark, report)),
+          Effect.andThen(check),
           Effect.andThen(markRunStart(snapshots, folder)),
           Effect.andThen(snapshot.begin)
         )
@@ -329,14 +363,16 @@ const commandWhenFree = (
 /** Checks the folder again once it exists: a worktree contains committed files only, and files may change while a run is queued. */
 const checkProjectFiles = (
   { adapter, agent, command, project, start }: AdmittedRun,
-  recorder: RunRecorder
+  recorder: RunRecorder,
+  folder: string
 ): Effect.Effect<void, RunFailure> =>
   Effect.suspend(() => {
     if (project === undefined || adapter.projectSettings === undefined) return Effect.void
     const now = new ProjectFiles(
       adapter.projectSettings,
       start.workspacePath,
-      start.projectSettings ?? "ignored"
+      start.projectSettings ?? "ignored",
+      folder
     )
     const refusal = now.refusal(agent.label, command.env)
     if (refusal !== undefined) {
@@ -346,6 +382,12 @@ const checkProjectFiles = (
     recorder.projectSettings = now.report
     return Effect.void
   })
+
+const layerUnreadable = (cause: string): RunFailure => ({
+  code: "internal",
+  message: `The layer of the run can't be read: ${cause}.`,
+  details: { reason: "layer_failed" }
+})
 
 export const storeUnavailable = ({ message }: StoreFailed): OverloadedFailure =>
   new Overloaded({

@@ -246,6 +246,45 @@ export const preferencesMigration = [
   )`
 ]
 
+/**
+ * Change sets of runs as their Edges report them, the runs of each, and the decisions. `change_set` and `decision` are JSON. `waits`: a person can decide.
+ * `settled_run_id`: the newest run whose changes were all decided.
+ */
+export const changeSetsMigration = [
+  `CREATE TABLE change_sets (
+    id text PRIMARY KEY,
+    project_id text NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    run_id text NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    session_id text,
+    target_id text NOT NULL,
+    state text NOT NULL,
+    direct boolean NOT NULL,
+    waits boolean NOT NULL,
+    file_count integer NOT NULL,
+    settled_run_id text,
+    change_set text NOT NULL
+  )`,
+  `CREATE INDEX change_sets_of_project ON change_sets (project_id, id)`,
+  `CREATE INDEX change_sets_of_project_by_state ON change_sets (project_id, state, id)`,
+  `CREATE INDEX change_sets_waiting ON change_sets (project_id, id) WHERE waits`,
+  `CREATE INDEX change_sets_of_session ON change_sets (session_id, project_id, id)`,
+  `CREATE INDEX change_sets_of_run ON change_sets (run_id)`,
+  `CREATE TABLE change_set_runs (
+    run_id text PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
+    set_id text NOT NULL REFERENCES change_sets (id) ON DELETE CASCADE
+  )`,
+  `CREATE INDEX change_set_runs_of_set ON change_set_runs (set_id, run_id)`,
+  `CREATE TABLE change_decisions (
+    id text PRIMARY KEY,
+    set_id text NOT NULL REFERENCES change_sets (id) ON DELETE CASCADE,
+    decision text NOT NULL
+  )`,
+  `CREATE INDEX change_decisions_of_set ON change_decisions (set_id, id)`,
+
+  // Folder of runs that name none.
+  `ALTER TABLE projects ADD COLUMN isolation text`
+]
+
 /** The last state of a binding that a Gateway has received. Existing bindings are not news, also those that were suspended long ago. */
 export const bindingUpdatesMigration = [
   `ALTER TABLE chat_bindings ADD COLUMN reported text`,

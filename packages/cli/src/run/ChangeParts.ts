@@ -1,0 +1,243 @@
+/** Parts of a change set as the command line names them, and changes as lines. */
+import type {
+  ApartReason,
+  ChangedFile,
+  ChangedFileContent,
+  ChangeSelection,
+  ChangeSet,
+  ChangeSetPage,
+  ConflictSides,
+  DecidedChanges
+} from "@corral/domain/edge-api/ChangeSet"
+import type { ChangedFileId, ChangeHunkId, RunId } from "@corral/domain/identity/Ids"
+import { Effect } from "effect"
+import { CommandFailed, refused } from "../CommandFailed.ts"
+import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
+import type { Row } from "../terminal/Rows.ts"
+import { tintOf } from "./PatchText.ts"
+import type { RunServer, ServerCall } from "./RunServer.ts"
+
+export type ChangeList = Omit<ChangeSetPage, "nextCursor" | "requestId">
+export type ChangedFileHunks = Omit<ChangedFileContent, "nextCursor" | "requestId">
+
+/** Files and hunks as the user names them: paths, and starts of ids. */
+export interface NamedParts {
+  readonly all: boolean
+  readonly files: ReadonlyArray<string>
+  readonly hunks: ReadonlyArray<string>
+}
+
+const SHORT_ID = 8
+const isIdStart = /^[0-9a-f]{4,32}$/
+
+/** Files with this path or start of an id. */
+export const filesNamed = (
+  { items }: ChangeList,
+  names: ReadonlyArray<string>
+): Effect.Effect<ReadonlyArray<ChangedFile>, CommandFailed> =>
+  Effect.forEach(names, (name) => {
+    const exact = items.filter(({ path }) => path === name)
+    const found =
+      exact.length > 0 || !isIdStart.test(name) ? exact : items.filter(({ id }) => id.startsWith(name))
+    const [file, ...others] = found
+    return file !== undefined && others.length === 0
+      ? Effect.succeed(file)
+      : Effect.fail(
+          refused(
+            file === undefined
+              ? `No undecided changes of ${escapeLine(name)}.`
+              : `More than one file has an id that starts with ${name}.`
+          )
+        )
+  })
+
+const hunksNamed = Effect.fnUntraced(function* (
+  server: RunServer,
+  run: RunId,
+  { items }: ChangeList,
+  starts: ReadonlyArray<string>
+) {
+  const wanted = starts.map((start) => start.toLowerCase())
+  const invalid = wanted.find((start) => !isIdStart.test(start))
+  if (invalid !== undefined) return yield* refused(`${escapeLine(invalid)} is not the id of a hunk.`)
+  const ids = new Set<ChangeHunkId>()
+  for (const { id } of wanted.length === 0 ? [] : items)
+    for (const hunk of (yield* server.changedFile(run, id)).items) ids.add(hunk.id)
+  return yield* Effect.forEach(wanted, (start) => {
+    const [id, ...others] = [...ids].filter((each) => each.startsWith(start))
+    return id !== undefined && others.length === 0
+      ? Effect.succeed(id)
+      : Effect.fail(
+          refused(
+            id === undefined
+              ? `No hunk has an id that starts with ${start}.`
+              : `More than one hunk has an id that starts with ${start}.`
+          )
+        )
+  })
+})
+
+/** The parts for a request. Files are those that were read, at their versions. */
+export const selectedParts = Effect.fn("ChangeParts.select")(function* (
+  server: RunServer,
+  run: RunId,
+  { all, files, hunks }: NamedParts
+): Effect.fn.Return<ChangeSelection, CommandFailed> {
+  if (all && files.length + hunks.length > 0) return yield* refused("Use --all, or name files and hunks.")
+  if (!all && files.length + hunks.length === 0)
+    return yield* refused("Name what you decide: --all, --file PATH or --hunk ID.")
+  const list = yield* server.changes(run)
+  if (all) return { all: true, version: list.set.version }
+  const named = yield* filesNamed(list, files)
+  const versions: Record<ChangedFileId, string> = {}
+  for (const { id, version } of named) versions[id] = version
+  return {
+    files: named.map(({ id }) => id),
+    hunks: yield* hunksNamed(server, run, list, hunks),
+    versions
+  }
+})
+
+const isSides = (value: unknown): value is ConflictSides =>
+  typeof value === "object" && value !== null && "path" in value && typeof value.path === "string"
+
+/** Names the files of a conflict. */
+export const explainConflict = <A>(call: ServerCall<A>): ServerCall<A> =>
+  Effect.mapError(call, (failure) => {
+    const { files } = failure.details ?? {}
+    if (failure.code !== "merge_conflict" || !Array.isArray(files)) return failure
+    const message = [
+      "Nothing was changed. The workspace has other changes at the same place:",
+      ...files.filter(isSides).map(({ path }) => `  ${escapeLine(path)}`),
+      "Commit or undo your edits of these files, or reject the changes."
+    ].join("\n")
+    return new CommandFailed({ ...failure, message })
+  })
+
+const reasons: Readonly<Record<ApartReason, string>> = {
+  protected_name: "protected name",
+  secret: "has a secret",
+  new_program: "new program",
+  outside_link: "link out of the workspace",
+  set_id: "set-user-id bit"
+}
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`
+
+/** Lines of a change set: what is undecided, and what is not part of `--all`. */
+export const changeRows = ({ items, set }: ChangeList): ReadonlyArray<Row> => {
+  const width = Math.max(0, ...items.map(({ additions, deletions }) => `+${additions} -${deletions}`.length))
+  const rowOf = (file: ChangedFile): Row => {
+    const { additions, apart = [], conflict, deletions, fromPath, hunks, path, status } = file
+    const counts = `+${additions} -${deletions}`
+    const notes = [
+      ...(hunks > 1 ? [counted(hunks, "hunk")] : []),
+      ...apart.map((reason) => reasons[reason]),
+      ...(conflict === true ? ["conflict with your edits"] : [])
+    ]
+    return [
+      { text: `${file.id.slice(0, SHORT_ID)}  ${status.padEnd(8)}  ${counts.padEnd(width)}  ` },
+      { text: escapeLine(fromPath === undefined ? path : `${fromPath} → ${path}`) },
+      {
+        text: notes.length === 0 ? "" : `  (${notes.join(", ")})`,
+        style: apart.length > 0 ? "yellow" : "dim"
+      }
+    ]
+  }
+  return [...items.map(rowOf), ...summaryRows(set)]
+}
+
+const summaryRows = (set: ChangeSet): ReadonlyArray<Row> => {
+  const dim = (text: string): Row => [{ text, style: "dim" }]
+  const { apart, commits, direct, ignored, incomplete = [], live } = set
+  return [
+    ...(set.fileCount === 0
+      ? [dim(set.state === "empty" ? "The run changed no files." : "Everything is decided.")]
+      : direct
+        ? [dim("The run wrote into the workspace itself. Its changes can be undone.")]
+        : []),
+    ...(live ? [dim("A run is still working on these changes.")] : []),
+    ...(apart > 0 && !direct
+      ? [dim(`Not part of --all: ${counted(apart, "file")}. Name them with --file.`)]
+      : []),
+    ...incomplete.map((path) => dim(`not compared: ${escapeLine(path)}`)),
+    ...ignored.map(({ count, folder }) => dim(`ignored: ${escapeLine(folder)} (${counted(count, "file")})`)),
+    ...commits.map(({ id, subject }) => dim(`commit ${id.slice(0, SHORT_ID)}  ${escapeLine(subject)}`)),
+    ...set.decisions.map(({ by, fileCount, id, kind, reversedBy }) =>
+      dim(
+        `${id}  ${kind} of ${counted(fileCount, "file")}${by === undefined ? "" : ` by ${escapeLine(by)}`}${reversedBy === undefined ? "" : ", undone"}`
+      )
+    )
+  ]
+}
+
+/** Hunks of a file, each with its id. */
+export const hunkRows = ({ file, items, sides }: ChangedFileHunks): ReadonlyArray<Row> => [
+  [{ text: escapeLine(file.path), style: "bold" }],
+  ...items.flatMap(({ id, lines, newLines, newStart, oldLines, oldStart }): ReadonlyArray<Row> => [
+    [
+      { text: `${id.slice(0, SHORT_ID)}  `, style: "dim" },
+      {
+        text:
+          lines.length === 0
+            ? `(${file.whole ?? "whole file"})`
+            : `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`,
+        style: "cyan"
+      }
+    ],
+    ...lines.map((line): Row => [{ text: escapeControls(line), style: tintOf(line) }])
+  ]),
+  ...(sides === undefined
+    ? []
+    : [[{ text: "Your edits overlap with these changes.", style: "yellow" } as const]])
+]
+
+/** The decision to undo: the last one that is not undone. `undefined`: what the run wrote. */
+export const lastDecision = ({ decisions }: ChangeSet) =>
+  decisions.find(({ kind, reversedBy }) => kind !== "undo" && reversedBy === undefined)?.id
+
+/** The list of changes, or the hunks of the named file. */
+export const namedRows = (
+  server: RunServer,
+  run: RunId,
+  name: string
+): Effect.Effect<ReadonlyArray<Row>, CommandFailed> =>
+  Effect.flatMap(server.changes(run), (list) =>
+    name === ""
+      ? Effect.succeed(changeRows(list))
+      : Effect.flatMap(filesNamed(list, [name]), (files) =>
+          Effect.map(
+            Effect.forEach(files, ({ id }) => server.changedFile(run, id)),
+            (contents) => contents.flatMap(hunkRows)
+          )
+        )
+  )
+
+/** A decision about `all`, the file with this path, or the hunk whose id starts so. */
+export const decideNamed = Effect.fn("ChangeParts.decide")(function* (
+  server: RunServer,
+  run: RunId,
+  kind: "accept" | "reject" | "undo",
+  name: string
+): Effect.fn.Return<DecidedChanges, CommandFailed> {
+  const list = yield* server.changes(run)
+  if (kind === "undo") {
+    const decisionId = lastDecision(list.set)
+    const payload = decisionId === undefined ? {} : { decisionId }
+    return yield* explainConflict(server.decideChanges(run, { kind, payload }))
+  }
+  const isFile = list.items.some(({ path }) => path === name)
+  const parts = yield* selectedParts(server, run, {
+    all: name === "all" && !isFile,
+    files: isFile ? [name] : [],
+    hunks: isFile || name === "all" ? [] : [name]
+  })
+  return yield* explainConflict(server.decideChanges(run, { kind, payload: { parts } }))
+})
+
+const done = { accept: "Accepted", reject: "Rejected", undo: "Undone" } as const
+
+/** One line about a decision. */
+export const decidedLine = ({ decision, set }: DecidedChanges): string =>
+  `${done[decision.kind]}: ${counted(decision.fileCount, "file")}, +${decision.additions} -${decision.deletions}. ` +
+  `${set.state === "open" ? `${counted(set.fileCount, "file")} undecided.` : "Nothing is undecided."} ${decision.id}`

@@ -1,0 +1,93 @@
+/** Change sets on the command line: lines, and parts by their names. */
+import type { ChangedFile, ChangeSet } from "@corral/domain/edge-api/ChangeSet"
+import type { ChangedFileId, ChangeHunkId } from "@corral/domain/identity/Ids"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { CommandFailed } from "../../src/CommandFailed.ts"
+import { changeRows, explainConflict, filesNamed, hunkRows, lastDecision } from "../../src/run/ChangeParts.ts"
+
+const fileId = (digit: string) => digit.repeat(32) as ChangedFileId
+
+const file = (path: string, more: Partial<ChangedFile> = {}): ChangedFile => ({
+  id: fileId("a"),
+  path,
+  status: "modified",
+  binary: false,
+  additions: 2,
+  deletions: 1,
+  hunks: 2,
+  version: "v",
+  ...more
+})
+
+// Only what lines show.
+const set = {
+  state: "open",
+  fileCount: 2,
+  apart: 1,
+  live: false,
+  direct: false,
+  ignored: [{ folder: "node_modules", count: 1 }],
+  commits: [],
+  decisions: []
+} as unknown as ChangeSet
+
+const textOf = (rows: ReturnType<typeof changeRows>) =>
+  rows.map((row) => row.map(({ text }) => text).join(""))
+
+describe("changes on the command line", () => {
+  it("say how many hunks a file has, and why it is apart", () => {
+    const items = [
+      file("src/a.ts"),
+      file("b\u001b[31m.sh", { id: fileId("b"), status: "added", hunks: 1, apart: ["new_program", "secret"] })
+    ]
+    assert.deepStrictEqual(textOf(changeRows({ items, set })), [
+      "aaaaaaaa  modified  +2 -1  src/a.ts  (2 hunks)",
+      "bbbbbbbb  added     +2 -1  b␛[31m.sh  (new program, has a secret)",
+      "Not part of --all: 1 file. Name them with --file.",
+      "ignored: node_modules (1 file)"
+    ])
+  })
+
+  it("show hunks with the start of their ids", () => {
+    const id = "c".repeat(32) as ChangeHunkId
+    const hunk = { id, oldStart: 1, oldLines: 1, newStart: 1, newLines: 1, lines: ["-a", "+b"] }
+    assert.deepStrictEqual(textOf(hunkRows({ file: file("a"), version: "v", items: [hunk] })), [
+      "a",
+      "cccccccc  @@ -1,1 +1,1 @@",
+      "-a",
+      "+b"
+    ])
+  })
+
+  it.effect("names files by path or start of an id", () =>
+    Effect.gen(function* () {
+      const items = [file("abcd"), file("other", { id: fileId("b") })]
+      const named = yield* filesNamed({ items, set }, ["abcd", "bbbb"])
+      assert.deepStrictEqual(
+        named.map(({ path }) => path),
+        ["abcd", "other"]
+      )
+      const missing = yield* filesNamed({ items, set }, ["nothing"]).pipe(Effect.flip)
+      assert.strictEqual(missing.message, "No undecided changes of nothing.")
+    })
+  )
+
+  it.effect("name the files of a conflict", () =>
+    Effect.gen(function* () {
+      const details = { files: [{ id: fileId("a"), path: "a.txt" }, "other"] }
+      const failure = new CommandFailed({ message: "", exitCode: 2, code: "merge_conflict", details })
+      const { message } = yield* explainConflict(Effect.fail(failure)).pipe(Effect.flip)
+      assert.include(message, "\n  a.txt\n")
+    })
+  )
+
+  it("have a last decision that is neither an undo nor undone", () => {
+    const decisions = [
+      { id: "chd_3", kind: "undo" },
+      { id: "chd_2", kind: "accept", reversedBy: "chd_3" },
+      { id: "chd_1", kind: "reject" }
+    ]
+    assert.strictEqual(lastDecision({ decisions } as unknown as ChangeSet) as string, "chd_1")
+  })
+})

@@ -1,0 +1,93 @@
+/** Toolbar of the changes: totals, viewed files, the layout, and a menu for all files. */
+import { Menu } from "@base-ui/react/menu"
+import type { ReactNode } from "react"
+import { useDiffLayout } from "../diff/useDiffLayout.ts"
+import { useMessages } from "../text/Language.tsx"
+import { Icon } from "../ui/Icon.tsx"
+import { reviewMessages } from "./messages.ts"
+import "../diff/diff.css"
+import "./changes.css"
+import "./review.css"
+
+interface ChangesBarProps {
+  /** Selects the turn. */
+  readonly scope: ReactNode
+  readonly fileCount: number
+  readonly viewedCount: number
+  /** Whether the Hub has more files than these. */
+  readonly hasMore: boolean
+  /** Absent while they are not known: no counts are not zero. */
+  readonly totals: { readonly additions: number; readonly deletions: number } | undefined
+  readonly isTreeOpen: boolean
+  readonly onTree: () => void
+  readonly onOpenAll: (isOpen: boolean) => void
+  readonly onLoad: () => void
+  /** Further entries of the menu. */
+  readonly menu?: ReactNode
+}
+
+/** Toolbar of the changes: totals, viewed files, the layout, and a menu for all files. */
+export const ChangesBar = (props: ChangesBarProps) => {
+  const messages = useMessages(reviewMessages)
+  const { canSplit, layout, selectLayout } = useDiffLayout()
+  const { fileCount, hasMore, isTreeOpen, menu, onLoad, onOpenAll, onTree, scope, totals, viewedCount } =
+    props
+  return (
+    <div className="panel-bar">
+      {scope}
+      <span className="changes-counts">
+        {totals !== undefined && (
+          <>
+            {hasMore ? messages.firstFiles(fileCount) : messages.files(fileCount)}{" "}
+            <ins className="diff-plus">+{totals.additions}</ins>{" "}
+            <del className="diff-minus">−{totals.deletions}</del>
+          </>
+        )}
+        {fileCount > 0 && <span className="quiet"> · {messages.viewedCount(viewedCount, fileCount)}</span>}
+      </span>
+      <button
+        type="button"
+        className="icon-button"
+        aria-label={messages.tree}
+        title={messages.tree}
+        aria-pressed={isTreeOpen}
+        onClick={onTree}
+      >
+        <Icon name="tree" />
+      </button>
+      {canSplit && (
+        <button
+          type="button"
+          className="icon-button"
+          aria-label={messages.split}
+          title={messages.split}
+          aria-pressed={layout === "split"}
+          onClick={() => selectLayout(layout === "split" ? "unified" : "split")}
+        >
+          <Icon name="split" />
+        </button>
+      )}
+      <Menu.Root>
+        <Menu.Trigger className="icon-button" aria-label={messages.more} title={messages.more}>
+          <Icon name="more" />
+        </Menu.Trigger>
+        <Menu.Portal>
+          <Menu.Positioner className="menu-positioner" sideOffset={4} align="end">
+            <Menu.Popup className="menu">
+              <Menu.Item className="menu-item" onClick={() => onOpenAll(true)}>
+                {messages.expandAll}
+              </Menu.Item>
+              <Menu.Item className="menu-item" onClick={() => onOpenAll(false)}>
+                {messages.collapseAll}
+              </Menu.Item>
+              <Menu.Item className="menu-item" onClick={onLoad}>
+                {messages.loadAgain}
+              </Menu.Item>
+              {menu}
+            </Menu.Popup>
+          </Menu.Positioner>
+        </Menu.Portal>
+      </Menu.Root>
+    </div>
+  )
+}

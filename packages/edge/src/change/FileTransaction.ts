@@ -1,0 +1,377 @@
+/**
+ * Change of several files of a folder, all or none, while other programs may write there.
+ *
+ * New versions are written beside, in a folder with the decision's id. Then each old version is moved there, and each new one gets the name with a
+ * hard link, which fails if the name exists. So a version that a person has written is never replaced: it is moved aside and compared, or blocks.
+ *
+ * Guarantees: what `plan` says is on disk before `apply`. From that and from the folder, `reverse` restores the versions before, at any later time,
+ * also after a crash. What a person has written meanwhile stays: it is merged, or left as it is.
+ * Does not: keep an edit that a program makes through a descriptor of an old version after the last comparison.
+ */
+import { Effect } from "effect"
+import type { Stats } from "node:fs"
+import { type GitFailed, attemptFiles } from "../workspace/Git.ts"
+import { entryFound, type FileStep, isSameEntry, type TransactionPlan } from "./TransactionPlan.ts"
+import {
+  codeOf,
+  type FileOperations,
+  FolderFiles,
+  folderOfPath,
+  foldersAround,
+  joinPath,
+  LINK,
+  PROGRAM
+} from "./FolderFiles.ts"
+
+/** What a transaction needs from its owner. */
+export interface TransactionContents {
+  readonly read: (id: string) => Effect.Effect<Buffer, GitFailed>
+  /** Calls `use` with each of these contents. */
+  readonly each: (
+    ids: ReadonlyArray<string>,
+    use: (id: string, content: Buffer) => Effect.Effect<void, GitFailed>
+  ) => Effect.Effect<void, GitFailed>
+  /** The merged content; `undefined` if the versions cannot be merged. */
+  readonly merge: (base: Buffer, ours: Buffer, theirs: Buffer) => Effect.Effect<Buffer | undefined, GitFailed>
+}
+
+/** Begins the names of folders that a decision writes beside the files. Snapshots ignore them. */
+export const BESIDE = ".corral-"
+
+const MAX_MERGED = 33_554_432
+/** End of the name of a person's version that has no other place. */
+const SAVED = ".before"
+const FOLDER_MODE = 0o777
+
+/** A step could not be done, because another program changed the folder meanwhile. */
+class FolderChanged extends Error {
+  readonly path: Buffer
+
+  constructor(path: Buffer) {
+    super("a file was changed meanwhile")
+    this.path = path
+  }
+}
+
+export class FileTransaction {
+  readonly #plan: TransactionPlan
+  readonly #files: FolderFiles
+  readonly #operations: FileOperations
+  readonly #contents: TransactionContents
+
+  constructor(
+    plan: TransactionPlan,
+    folder: string,
+    operations: FileOperations,
+    contents: TransactionContents
+  ) {
+    this.#plan = plan
+    this.#files = new FolderFiles(folder)
+    this.#operations = operations
+    this.#contents = contents
+  }
+
+  /** Writes the new versions beside. */
+  readonly stage: Effect.Effect<void, GitFailed> = Effect.suspend(() =>
+    Effect.gen({ self: this }, function* () {
+      const { steps } = this.#plan
+      yield* attemptFiles(() => {
+        for (const beside of this.#besides())
+          this.#do(this.#folder(beside), (path) => this.#operations.makeFolder(path, 0o700))
+      })
+      const wanted = new Map<string, Array<readonly [at: number, mode: string]>>()
+      for (const [at, { after }] of steps.entries())
+        if (after !== undefined) wanted.set(after.id, [...(wanted.get(after.id) ?? []), [at, after.mode]])
+      yield* this.#contents.each([...wanted.keys()], (id, content) =>
+        Effect.andThen(
+          attemptFiles(() => {
+            for (const [at, mode] of wanted.get(id) ?? []) this.#write(at, content, mode)
+          }),
+          Effect.yieldNow
+        )
+      )
+      yield* attemptFiles(() => {
+        for (const beside of this.#besides()) {
+          this.#do(this.#folder(beside), (path) => this.#operations.sync(path))
+          this.#do(beside, (path) => this.#operations.sync(path))
+        }
+      })
+    })
+  )
+
+  /** Does the steps. `undefined` if they are done and on disk, or the path at which another program has changed the folder. */
+  apply(): Buffer | undefined {
+    try {
+      const { cleared, created, steps } = this.#plan
+      for (const [at, { before, path }] of steps.entries()) if (before !== undefined) this.#setAside(at, path)
+      for (const folder of cleared) this.#removeFolder(folder)
+      for (const folder of created) this.#makeFolder(folder)
+      for (const [at, { after, path }] of steps.entries()) if (after !== undefined) this.#place(at, path)
+      for (const [at, { before, path }] of steps.entries()) {
+        if (before !== undefined && !isSameEntry(before, entryFound(this.#files.look(this.#old(at)))))
+          throw new FolderChanged(path)
+      }
+      this.#syncAll()
+      return undefined
+    } catch (cause) {
+      if (cause instanceof FolderChanged) return cause.path
+      throw cause
+    }
+  }
+
+  /** Restores the versions before. Succeeds with the paths that a person has changed in a way that cannot be merged. */
+  readonly reverse: Effect.Effect<ReadonlyArray<Buffer>, GitFailed> = Effect.suspend(() =>
+    Effect.gen({ self: this }, function* () {
+      const { cleared, created, steps } = this.#plan
+      const left: Array<Buffer> = []
+      for (const [at, step] of steps.entries()) {
+        yield* attemptFiles(() => this.#putBack(at, step.path, this.#taken(at)))
+        if (this.#isReplaced(at, step) && !(yield* this.#takeBack(at, step))) left.push(step.path)
+      }
+      yield* attemptFiles(() => {
+        for (const folder of created.toReversed()) this.#removeEmpty(folder)
+        for (const folder of cleared.toReversed()) this.#makeFolder(folder)
+        for (const [at, { before, path }] of steps.entries()) {
+          if (before === undefined || this.#files.look(this.#old(at)).kind === "absent") continue
+          if (this.#putBack(at, path)) continue
+          if (!isSameEntry(before, entryFound(this.#files.look(this.#old(at)))))
+            this.#putBack(at, Buffer.concat([path, Buffer.from(SAVED)]))
+          if (!left.includes(path)) left.push(path)
+        }
+        this.#syncAll()
+        this.removeBeside()
+      })
+      return left
+    })
+  )
+
+  /** Removes the versions beside, and folders that became empty. */
+  readonly finish: Effect.Effect<void, GitFailed> = Effect.suspend(() =>
+    attemptFiles(() => {
+      this.removeBeside()
+      for (const { after, path } of this.#plan.steps) {
+        if (after !== undefined) continue
+        for (const folder of foldersAround(path).toReversed()) if (!this.#removeEmpty(folder)) break
+      }
+    })
+  )
+
+  /** Removes what is beside. */
+  removeBeside(): void {
+    for (const beside of this.#besides()) {
+      const folder = this.#folder(beside)
+      for (const { path } of this.#files.list(folder))
+        this.#do(path, (absolute) => this.#operations.remove(absolute))
+      if (this.#files.stat(folder) === undefined) continue
+      this.#do(folder, (path) => this.#operations.sync(path))
+      this.#removeEmpty(folder)
+      this.#do(beside, (path) => this.#operations.sync(path))
+    }
+  }
+
+  #besides(): ReadonlyArray<Buffer> {
+    const found = new Map(this.#plan.steps.map(({ beside }) => [beside.toString("latin1"), beside]))
+    return [...found.values()]
+  }
+
+  #folder(beside: Buffer): Buffer {
+    return joinPath(beside, `${BESIDE}${this.#plan.id}`)
+  }
+
+  #named(at: number, end: string): Buffer {
+    return joinPath(this.#folder(this.#plan.steps[at]?.beside ?? Buffer.alloc(0)), `${at}.${end}`)
+  }
+
+  #old(at: number): Buffer {
+    return this.#named(at, "old")
+  }
+
+  #new(at: number): Buffer {
+    return this.#named(at, "new")
+  }
+
+  /** A version that is being taken back. */
+  #taken(at: number): Buffer {
+    return this.#named(at, "taken")
+  }
+
+  #do<A>(path: Buffer, use: (absolute: Buffer) => A): A {
+    const done = this.#files.at(path, (absolute) => ({ result: use(absolute) }))
+    if (done === "missing" || done === "blocked") throw new FolderChanged(path)
+    return done.result
+  }
+
+  /** Does something with two names. */
+  #move(from: Buffer, to: Buffer, use: (from: Buffer, to: Buffer) => void): void {
+    this.#do(from, (source) => this.#do(to, (target) => use(source, target)))
+  }
+
+  /** With the permissions and the owner of the version before, as far as the mode allows. */
+  #write(at: number, content: Buffer, mode: string): void {
+    const step = this.#plan.steps[at]
+    const before = step?.before === undefined ? undefined : this.#files.stat(step.path)
+    const path = this.#new(at)
+    if (mode === LINK) this.#do(path, (absolute) => this.#operations.writeLink(absolute, content))
+    else
+      this.#do(path, (absolute) =>
+        this.#operations.write(absolute, content, permissionsOf(mode, before), before?.isFile() === true)
+      )
+    const owner = before ?? this.#ownerAround(step?.path ?? path)
+    const { getgid, getuid } = process
+    const isOther = owner !== undefined && (owner.uid !== getuid?.() || owner.gid !== getgid?.())
+    if (!isOther || getuid?.() !== 0) return
+    this.#do(path, (absolute) => this.#operations.giveTo(absolute, owner.uid, owner.gid))
+  }
+
+  /** A new file belongs to whom its folder belongs. */
+  #ownerAround(path: Buffer): Stats | undefined {
+    for (const folder of foldersAround(path).toReversed()) {
+      const stats = this.#files.stat(folder)
+      if (stats !== undefined) return stats
+    }
+    return this.#files.stat(Buffer.alloc(0))
+  }
+
+  #setAside(at: number, path: Buffer): void {
+    try {
+      this.#move(path, this.#old(at), this.#operations.rename)
+    } catch (cause) {
+      throw codeOf(cause) === "ENOENT" ? new FolderChanged(path) : cause
+    }
+  }
+
+  #place(at: number, path: Buffer): void {
+    try {
+      this.#name(this.#new(at), path)
+    } catch (cause) {
+      throw ["EEXIST", "ENOENT", "ENOTDIR"].includes(codeOf(cause)) ? new FolderChanged(path) : cause
+    }
+  }
+
+  /** Gives a version beside the name `path`, which must not exist. */
+  #name(version: Buffer, path: Buffer): void {
+    try {
+      this.#move(version, path, this.#operations.link)
+    } catch (cause) {
+      if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "EMLINK"].includes(codeOf(cause))) throw cause
+      // A file system without hard links.
+      if (this.#files.look(path).kind !== "absent") throw new FolderChanged(path)
+      this.#move(version, path, this.#operations.rename)
+    }
+  }
+
+  /** What was moved out of it is on disk before it is removed. */
+  #removeFolder(folder: Buffer): void {
+    try {
+      this.#do(folder, (path) => this.#operations.sync(path))
+      this.#do(folder, (path) => this.#operations.removeFolder(path))
+    } catch (cause) {
+      throw ["ENOTEMPTY", "EEXIST", "ENOTDIR", "ENOENT"].includes(codeOf(cause))
+        ? new FolderChanged(folder)
+        : cause
+    }
+  }
+
+  /** Whether the folder is gone. */
+  #removeEmpty(folder: Buffer): boolean {
+    const isEmpty = this.#files.stat(folder)?.isDirectory() === true && this.#files.list(folder).length === 0
+    if (!isEmpty) return false
+    try {
+      this.#do(folder, (path) => this.#operations.removeFolder(path))
+      return true
+    } catch (cause) {
+      if (["ENOTEMPTY", "EEXIST", "ENOENT", "ENOTDIR", "EBUSY"].includes(codeOf(cause))) return false
+      throw cause
+    }
+  }
+
+  #makeFolder(folder: Buffer): void {
+    try {
+      this.#do(folder, (path) => this.#operations.makeFolder(path, FOLDER_MODE))
+    } catch (cause) {
+      if (codeOf(cause) !== "EEXIST") throw cause
+    }
+  }
+
+  /** Whether the path has a version that came after the one before. */
+  #isReplaced(at: number, { after, before, path }: FileStep): boolean {
+    const now = this.#files.stat(path)
+    if (after === undefined || now === undefined || now.isDirectory()) return false
+    if (before !== undefined) return this.#files.stat(this.#old(at)) !== undefined
+    const version = this.#files.stat(this.#new(at))
+    return version === undefined
+      ? isSameEntry(after, entryFound(this.#files.look(path)))
+      : version.ino === now.ino && version.dev === now.dev
+  }
+
+  /**
+   * Takes a new version out of its place. One that a person has edited since becomes their edit of the version before, if that can be merged;
+   * otherwise it stays.
+   */
+  #takeBack(at: number, step: FileStep): Effect.Effect<boolean, GitFailed> {
+    return Effect.gen({ self: this }, function* () {
+      const { after, before, path } = step
+      const taken = this.#taken(at)
+      yield* attemptFiles(() => this.#move(path, taken, this.#operations.rename))
+      const found = entryFound(this.#files.look(taken))
+      if (isSameEntry(found, after)) return true
+      const ours = this.#files.read(taken, MAX_MERGED)
+      const theirs = this.#files.read(this.#old(at), MAX_MERGED)
+      const isMergeable =
+        before !== undefined && after !== undefined && before.mode !== LINK && after.mode !== LINK
+      const merged =
+        isMergeable && ours !== undefined && theirs !== undefined
+          ? yield* this.#contents.merge(yield* this.#contents.read(after.id), ours, theirs)
+          : undefined
+      return yield* attemptFiles(() => {
+        if (merged === undefined) {
+          this.#putBack(at, path, taken)
+          return false
+        }
+        const version = this.#named(at, "merged")
+        const stats = this.#files.stat(taken)
+        this.#do(version, (absolute) =>
+          this.#operations.write(absolute, merged, (stats?.mode ?? 0o644) & 0o777, true)
+        )
+        this.#move(version, this.#old(at), this.#operations.rename)
+        return true
+      })
+    })
+  }
+
+  /** Gives a version its name again, unless there is none or a person has written another one. */
+  #putBack(at: number, path: Buffer, version = this.#old(at)): boolean {
+    try {
+      if (this.#files.stat(version) === undefined) return false
+      this.#name(version, path)
+      return true
+    } catch (cause) {
+      if (cause instanceof FolderChanged || ["EEXIST", "ENOENT", "ENOTDIR"].includes(codeOf(cause)))
+        return false
+      throw cause
+    }
+  }
+
+  #syncAll(): void {
+    const folders = new Map(
+      this.#plan.steps.map(({ path }) => [folderOfPath(path).toString("latin1"), folderOfPath(path)])
+    )
+    const around = [...this.#plan.created, ...this.#plan.cleared].map(folderOfPath)
+    for (const folder of [
+      ...folders.values(),
+      ...around,
+      ...this.#besides().map((each) => this.#folder(each))
+    ])
+      if (this.#files.stat(folder)?.isDirectory() === true)
+        this.#do(folder, (path) => this.#operations.sync(path))
+  }
+}
+
+/** Permissions of a new version. */
+const permissionsOf = (mode: string, before: Stats | undefined): number => {
+  if (before === undefined || before.isSymbolicLink()) return mode === PROGRAM ? 0o777 : 0o666
+  const bits = before.mode & 0o777
+  if (mode !== PROGRAM) return bits & ~0o111
+  // Who may read it may run it.
+  return bits | 0o100 | ((bits & 0o444) >> 2)
+}

@@ -1,0 +1,180 @@
+/**
+ * What a request for a decision means: which paths change in the workspace or the layer, and which in the base.
+ */
+import type {
+  AcceptChanges,
+  ChangeDecision,
+  ChangeSelection,
+  RejectChanges,
+  UndoChanges
+} from "@corral/domain/edge-api/ChangeSet"
+import { ChangesOutdated, Conflict, NotFound, SchemaValidationFailed } from "@corral/domain/errors/Failures"
+import type { ChangeDecisionId, ChangedFileId } from "@corral/domain/identity/Ids"
+import { Effect } from "effect"
+import type { Store } from "../store/Store.ts"
+import type { GitFailed } from "../workspace/Git.ts"
+import { countLines, numberedHunks, shownFile } from "./ChangeComparison.ts"
+import { type ChangeSetRow, type DecidedParts, findDecision } from "./ChangeRows.ts"
+import type { OpenSet } from "./ChangeSets.ts"
+import {
+  acceptedPaths,
+  type PathChange,
+  rejectedPaths,
+  type SelectedFile,
+  selectParts,
+  turned
+} from "./DecisionPlan.ts"
+
+/** A decision before its files are changed. */
+export interface PreparedDecision {
+  readonly kind: ChangeDecision["kind"]
+  readonly place: DecidedParts["place"]
+  /** Changes of files. */
+  readonly paths: ReadonlyArray<PathChange>
+  /** Changes of the base. */
+  readonly base: ReadonlyArray<PathChange>
+  readonly files: ChangeDecision["files"]
+  readonly additions: number
+  readonly deletions: number
+  readonly numbers: DecidedParts["numbers"]
+  readonly comment?: string | undefined
+  readonly reverses?: ChangeDecision | undefined
+  /** Whether all of `reverses` is reversed. */
+  readonly isComplete?: boolean
+}
+
+export type PreparationFailure = ChangesOutdated | Conflict | NotFound | SchemaValidationFailed | GitFailed
+
+type Preparation = Effect.Effect<PreparedDecision, PreparationFailure>
+
+const select = ({ comparison, row, source }: OpenSet, parts: ChangeSelection) =>
+  source.direct
+    ? Effect.fail(
+        new Conflict({
+          message: "The run wrote into the workspace itself. Its changes can be undone only.",
+          details: { reason: "direct" }
+        })
+      )
+    : selectParts(source.shadow, comparison, parts, row.numbers)
+
+export const prepareAcceptance = (open: OpenSet, { parts }: AcceptChanges): Preparation =>
+  Effect.gen(function* () {
+    const selected = yield* select(open, parts)
+    const paths = yield* acceptedPaths(open.source.shadow, selected)
+    return { kind: "accept", place: "workspace", paths, base: paths, ...described(selected, open.row) }
+  })
+
+export const prepareRejection = (open: OpenSet, { comment, parts }: RejectChanges): Preparation =>
+  Effect.gen(function* () {
+    const selected = yield* select(open, parts)
+    const paths = yield* rejectedPaths(open.source.shadow, selected)
+    return { kind: "reject", place: "layer", paths, base: [], comment, ...described(selected, open.row) }
+  })
+
+export const prepareUndo = (
+  store: Store["Service"],
+  open: OpenSet,
+  { decisionId, files }: UndoChanges
+): Preparation =>
+  decisionId === undefined ? undoRun(open, files) : undoDecision(store, open, decisionId, files)
+
+const unnamed = new SchemaValidationFailed({
+  details: { issues: [{ path: "decisionId", message: "Name the decision to reverse" }] }
+})
+const nothing = new SchemaValidationFailed({
+  details: { issues: [{ path: "files", message: "There is nothing to undo" }] }
+})
+
+/** Reverses what a run wrote directly. */
+const undoRun = Effect.fnUntraced(function* (
+  { comparison, row, source }: OpenSet,
+  ids: ReadonlyArray<ChangedFileId> | undefined
+): Effect.fn.Return<PreparedDecision, PreparationFailure> {
+  if (!source.direct) return yield* unnamed
+  const named = new Set(ids)
+  const files = comparison.files.filter(({ id }) => ids === undefined || named.has(id))
+  if (files.length < named.size) return yield* new ChangesOutdated()
+  if (files.length === 0) return yield* nothing
+  const hunks = yield* numberedHunks(source.shadow, files, row.numbers)
+  const selected = files.map((file) => ({ file, hunks: hunks.get(file.id) ?? [], chosen: undefined }))
+  const paths = yield* acceptedPaths(source.shadow, selected)
+  return {
+    kind: "undo",
+    place: "workspace",
+    paths: paths.map(turned),
+    base: paths,
+    ...described(selected, row)
+  }
+})
+
+const undoDecision = Effect.fnUntraced(function* (
+  store: Store["Service"],
+  { source }: OpenSet,
+  id: ChangeDecisionId,
+  ids: ReadonlyArray<ChangedFileId> | undefined
+): Effect.fn.Return<PreparedDecision, PreparationFailure> {
+  const found = findDecision(store, source.setId, id)
+  if (found === undefined) return yield* new NotFound({ message: "This change set has no such decision." })
+  const { decision, parts } = found
+  if (decision.kind === "undo")
+    return yield* new Conflict({ message: "An undo can't be reversed.", details: { reason: "undo" } })
+  if (decision.reversedBy !== undefined)
+    return yield* new Conflict({
+      message: "This decision is already reversed.",
+      details: { reason: "reversed" }
+    })
+  const named = new Set(ids)
+  const paths = parts.paths.filter(({ fileId }) => ids === undefined || named.has(fileId))
+  const fileIds = new Set(paths.map(({ fileId }) => fileId))
+  if (fileIds.size < named.size) return yield* new ChangesOutdated()
+  return {
+    kind: "undo",
+    place: parts.place,
+    paths: paths.map(({ after, before, fileId, path }) => ({
+      fileId,
+      path: Buffer.from(path, "hex"),
+      before: after,
+      after: before
+    })),
+    base: paths.map(({ baseAfter, baseBefore, fileId, path }) => ({
+      fileId,
+      path: Buffer.from(path, "hex"),
+      before: baseAfter,
+      after: baseBefore
+    })),
+    files: decision.files.filter((file) => fileIds.has(file.id)),
+    additions: decision.deletions,
+    deletions: decision.additions,
+    numbers: parts.numbers,
+    reverses: decision,
+    isComplete: paths.length === parts.paths.length
+  }
+})
+
+/** Files and lines of the selected parts. */
+const described = (
+  selected: ReadonlyArray<SelectedFile>,
+  { numbers }: ChangeSetRow
+): Pick<PreparedDecision, "files" | "additions" | "deletions" | "numbers"> => {
+  const counts = selected.map(({ chosen, file: { change } }) =>
+    chosen === undefined ? change : countLines(chosen)
+  )
+  return {
+    files: selected.map(({ chosen, file, hunks }) => ({
+      id: file.id,
+      path: shownFile(file, hunks).path,
+      hunks: chosen?.length ?? (file.whole === undefined ? hunks.length : 1)
+    })),
+    additions: counts.reduce((sum, { additions }) => sum + additions, 0),
+    deletions: counts.reduce((sum, { deletions }) => sum + deletions, 0),
+    // Only equal hunks need their numbers: those of others are 0 again.
+    numbers: selected.flatMap(({ chosen, hunks }) =>
+      (chosen ?? hunks)
+        .filter(
+          ({ id, text }) =>
+            numbers[text] !== undefined || hunks.some((each) => each.text === text && each.id !== id)
+        )
+        .map(({ number, text }) => [text, number] as const)
+    )
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * How this machine makes layers: by overlayfs in a user namespace, by copies that share blocks, or by plain copies. Each is tried once.
+ *
+ * Guarantees: an overlay is used for a workspace only after it was mounted there once. One with other mounts in it gets a copy.
+ */
+import type { LayerReadiness } from "@corral/domain/http/Health"
+import type { LayerMeans } from "@corral/domain/run/Run"
+import { makeFolder } from "@corral/service/MakeFolder"
+import { Context, Effect } from "effect"
+import { randomUUID } from "node:crypto"
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { removeFolder } from "../process/TemporaryFolder.ts"
+import { canShareBlocks } from "./LayerCopy.ts"
+import { mountLayer, type MountPrograms, mountPrograms } from "./LayerMounts.ts"
+import { layerPlaces } from "./LayerRows.ts"
+
+/** Programs that mount layers; `undefined` if this machine lacks one. */
+export const LayerPrograms = Context.Reference<MountPrograms | undefined>("corral/edge/LayerPrograms", {
+  defaultValue: mountPrograms
+})
+
+interface MachineMeans {
+  readonly canMount: boolean
+  readonly canShare: boolean
+  readonly problem?: string
+}
+
+const HINT =
+  "Layers are copies of the workspace, which take longer. Overlays need util-linux and user namespaces, and CORRAL_HOME on a file system such as ext4 or XFS."
+
+/** Folders of an overlay for a trial. */
+const withTrial = <A, E>(home: string, use: (folder: string) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => {
+      const folder = join(home, "layers", `trial-${randomUUID()}`)
+      const { lower, upper, work } = layerPlaces(folder)
+      for (const each of [upper, work, lower, join(folder, "root")]) makeFolder(each, 0o700)
+      return folder
+    }),
+    use,
+    (folder) => Effect.ignore(removeFolder(folder))
+  )
+
+/** Writes and removes files in an overlay. Fails with a phrase. */
+const tryOverlay = (programs: MountPrograms, home: string): Effect.Effect<void, string> =>
+  withTrial(home, (folder) => {
+    const root = join(folder, "root")
+    return Effect.scoped(
+      Effect.gen(function* () {
+        for (const name of ["changed", "removed"]) writeFileSync(join(root, name), "below")
+        const { at } = yield* mountLayer(programs, { kind: "write", folder, root })
+        const found = yield* Effect.try({
+          try: () => {
+            writeFileSync(at(join(root, "changed")), "above")
+            rmSync(at(join(root, "removed")))
+            const isRemoved = !existsSync(at(join(root, "removed")))
+            const isBelow = readFileSync(join(root, "changed"), "utf8") === "below"
+            return isRemoved && isBelow && existsSync(join(root, "removed"))
+          },
+          catch: String
+        })
+        if (!found) return yield* Effect.fail("an overlay does not keep what is written")
+      })
+    )
+  })
+
+const tryAll = Effect.fnUntraced(function* (
+  home: string,
+  programs: MountPrograms | undefined
+): Effect.fn.Return<MachineMeans> {
+  makeFolder(join(home, "layers"), 0o700)
+  const canShare = yield* withTrial(home, canShareBlocks)
+  if (process.platform !== "linux") return { canMount: false, canShare }
+  const problem =
+    programs === undefined
+      ? "unshare, nsenter or mount is not installed."
+      : yield* tryOverlay(programs, home).pipe(
+          Effect.as(undefined),
+          Effect.catch((cause) => Effect.succeed(`Overlays do not work here: ${cause.slice(0, 200)}.`))
+        )
+  return { canMount: problem === undefined, canShare, ...(problem === undefined ? {} : { problem }) }
+})
+
+export class LayerChecks {
+  /** `undefined` if they are missing. */
+  readonly programs: MountPrograms | undefined
+  readonly #home: string
+  readonly #machine: Effect.Effect<MachineMeans>
+  /** Whether an overlay can be mounted over a workspace, by its path. */
+  readonly #workspaces = new Map<string, boolean>()
+
+  private constructor(
+    home: string,
+    programs: MountPrograms | undefined,
+    machine: Effect.Effect<MachineMeans>
+  ) {
+    this.#home = home
+    this.programs = programs
+    this.#machine = machine
+  }
+
+  static readonly make = Effect.fnUntraced(function* (home: string): Effect.fn.Return<LayerChecks> {
+    const programs = yield* LayerPrograms
+    return new LayerChecks(home, programs, yield* Effect.cached(tryAll(home, programs)))
+  })
+
+  get readiness(): Effect.Effect<Omit<LayerReadiness, "enforced">> {
+    return Effect.map(this.#machine, ({ canMount, canShare, problem }) => ({
+      means: canMount ? "overlayfs" : canShare ? "reflink" : "copy",
+      ...(problem === undefined ? {} : { problem, hint: HINT })
+    }))
+  }
+
+  /** Only a confined run sees an overlay. */
+  readonly meansFor = Effect.fnUntraced(
+    { self: this },
+    function* (this: LayerChecks, root: string, isConfined: boolean): Effect.fn.Return<LayerMeans> {
+      const { canMount, canShare } = yield* this.#machine
+      if (isConfined && canMount && (yield* this.#canMountOver(root))) return "overlayfs"
+      return canShare && statSync(root).dev === statSync(this.#home).dev ? "reflink" : "copy"
+    }
+  )
+
+  #canMountOver(root: string): Effect.Effect<boolean> {
+    return Effect.suspend(() => {
+      const { programs } = this
+      const found = this.#workspaces.get(root)
+      if (found !== undefined || programs === undefined) return Effect.succeed(found ?? false)
+      return withTrial(this.#home, (folder) =>
+        Effect.scoped(mountLayer(programs, { kind: "write", folder, root }))
+      ).pipe(
+        Effect.as(true),
+        Effect.catch((cause) =>
+          Effect.as(Effect.logWarning("a workspace gets copies instead of overlays", { cause, root }), false)
+        ),
+        Effect.tap((canMount) => Effect.sync(() => this.#workspaces.set(root, canMount)))
+      )
+    })
+  }
+}

@@ -1,0 +1,230 @@
+/**
+ * The person's edits of a workspace, merged three ways into a layer: base, workspace, and what the layer has. By bytes.
+ *
+ * Guarantees: a file of the layer is replaced only by the workspace's version of a file that the run did not change, or by a merge without a
+ * conflict. Of a conflict the layer's version and the earlier base stay. No part of a path is followed if it is a link.
+ */
+import { Effect } from "effect"
+import {
+  constants,
+  lstatSync,
+  openSync,
+  closeSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync
+} from "node:fs"
+import { join } from "node:path"
+import { attemptFiles, type GitFailed } from "../workspace/Git.ts"
+import {
+  FILE_MODE,
+  type IndexEntry,
+  LINK_MODE,
+  PROGRAM_MODE,
+  REPOSITORY_MODE,
+  entryMode,
+  oidOf,
+  plainEntry,
+  readIndex,
+  writeIndex
+} from "../workspace/IndexFile.ts"
+import type { ShadowRepository } from "../workspace/ShadowRepository.ts"
+
+/** A file of a state: its mode, and the id of its content. */
+export interface StateEntry {
+  readonly mode: number
+  readonly oid: string
+}
+
+/** Files of a state by their paths, one character per byte. */
+export type TreeState = ReadonlyMap<string, StateEntry>
+
+const stateEntry = (entry: IndexEntry): StateEntry => ({
+  mode: entryMode(entry),
+  oid: oidOf(entry).toString("hex")
+})
+
+/** The state in an index file. Throws if it cannot be read. */
+export const readState = (index: string): TreeState => {
+  const entries = readIndex(readFileSync(index))
+  if (entries === undefined) throw new Error("a state of a workspace cannot be read")
+  return new Map(
+    entries
+      .filter((entry) => entryMode(entry) !== REPOSITORY_MODE)
+      .map((entry) => [entry.path.toString("latin1"), stateEntry(entry)])
+  )
+}
+
+/** Writes a state as an index file. */
+export const writeState = (index: string, state: TreeState): void =>
+  writeFileSync(
+    index,
+    writeIndex(
+      [...state].map(([path, { mode, oid }]) =>
+        plainEntry(Buffer.from(path, "latin1"), mode, Buffer.from(oid, "hex"))
+      )
+    ),
+    { mode: 0o600 }
+  )
+
+const isSame = (one: StateEntry | undefined, other: StateEntry | undefined): boolean =>
+  one?.mode === other?.mode && one?.oid === other?.oid
+
+/** Paths whose entries differ. */
+export const differingPaths = (one: TreeState, other: TreeState): ReadonlyArray<string> => [
+  ...[...one].flatMap(([path, entry]) => (isSame(entry, other.get(path)) ? [] : [path])),
+  ...[...other.keys()].filter((path) => !one.has(path))
+]
+
+const setEntry = (state: Map<string, StateEntry>, path: string, entry: StateEntry | undefined): void => {
+  if (entry === undefined) state.delete(path)
+  else state.set(path, entry)
+}
+
+/** The state with the entries of another one at these paths. */
+export const withEntriesOf = (state: TreeState, other: TreeState, paths: Iterable<string>): TreeState => {
+  const next = new Map(state)
+  for (const path of paths) setEntry(next, path, other.get(path))
+  return next
+}
+
+// Files of a layer, written by the Edge when no run is live in it.
+
+/** The path of a file, if every folder on the way is a real one. `undefined` otherwise. */
+const placeOf = (top: string, path: string, isMade: boolean): Buffer | undefined => {
+  const names = path.split("/")
+  let at = Buffer.from(top)
+  for (const name of names.slice(0, -1)) {
+    at = Buffer.concat([at, Buffer.from(`/${name}`, "latin1")])
+    const stat = lstatSync(at, { throwIfNoEntry: false })
+    if (stat === undefined && isMade) mkdirSync(at)
+    else if (stat?.isDirectory() !== true) return undefined
+  }
+  return Buffer.concat([at, Buffer.from(`/${names.at(-1)}`, "latin1")])
+}
+
+/** Writes a file, or removes it. Returns whether it could. */
+const putFile = (
+  top: string,
+  path: string,
+  file: { readonly mode: number; readonly content: Buffer } | undefined
+): boolean => {
+  const place = placeOf(top, path, file !== undefined)
+  if (place === undefined) return file === undefined
+  const stat = lstatSync(place, { throwIfNoEntry: false })
+  if (stat?.isDirectory() === true) return false
+  if (stat !== undefined) unlinkSync(place)
+  if (file === undefined) return true
+  if (file.mode === LINK_MODE) symlinkSync(file.content, place)
+  else {
+    const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
+    const mode = file.mode === PROGRAM_MODE ? 0o777 : 0o666
+    const descriptor = openSync(place, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY, mode)
+    try {
+      writeFileSync(descriptor, file.content)
+    } finally {
+      closeSync(descriptor)
+    }
+  }
+  return true
+}
+
+/** What a merge needs. */
+export interface EditMerge {
+  readonly shadow: ShadowRepository
+  readonly base: TreeState
+  /** The workspace now. */
+  readonly workspace: TreeState
+  /** The layer at the end of its last turn. */
+  readonly result: TreeState
+  /** Where the layer's files are written. */
+  readonly top: string
+  /** Whether the layer shows the workspace's version of a file by itself. */
+  readonly shows: (path: string) => boolean
+}
+
+export interface MergedEdits {
+  readonly base: TreeState
+  readonly result: TreeState
+  readonly conflicts: ReadonlyArray<string>
+}
+
+const isFile = (entry: StateEntry | undefined): entry is StateEntry =>
+  entry !== undefined && (entry.mode === FILE_MODE || entry.mode === PROGRAM_MODE)
+
+const contentOf = (shadow: ShadowRepository, { oid }: StateEntry): Effect.Effect<Buffer, GitFailed> =>
+  Effect.map(shadow.run(["cat-file", "blob", oid]), ({ bytes }) => bytes)
+
+/** The merge of three contents; `undefined` if they conflict, or are not text. */
+const mergedContent = Effect.fnUntraced(function* (
+  shadow: ShadowRepository,
+  [base, workspace, layer]: readonly [StateEntry, StateEntry, StateEntry]
+): Effect.fn.Return<Buffer | undefined, GitFailed> {
+  const contents = yield* Effect.forEach([workspace, base, layer], (entry) => contentOf(shadow, entry))
+  const files = contents.map((_, at) => join(shadow.folder, `merge-${process.pid}.${at}`))
+  const write = attemptFiles(() => {
+    for (const [at, content] of contents.entries()) writeFileSync(files[at] ?? "", content, { mode: 0o600 })
+  })
+  // The exit code counts conflicts, up to 127. Others are failures, such as of a binary file.
+  const codes = Array.from({ length: 256 }, (_, code) => code)
+  const { bytes, code } = yield* write.pipe(
+    Effect.andThen(shadow.run(["merge-file", "-p", "-q", ...files], { accept: codes })),
+    Effect.ensuring(Effect.sync(() => files.forEach((file) => rmSync(file, { force: true }))))
+  )
+  return code === 0 ? bytes : undefined
+})
+
+const storedContent = (shadow: ShadowRepository, content: Buffer): Effect.Effect<string, GitFailed> =>
+  Effect.map(shadow.run(["hash-object", "-w", "--stdin", "-t", "blob"], { stdin: content }), ({ bytes }) =>
+    bytes.toString("latin1").trim()
+  )
+
+type PathMerge = { readonly entry: StateEntry | undefined; readonly content: Buffer | undefined } | "conflict"
+
+/** What the layer gets at one path where the workspace has changed. */
+const mergePath = Effect.fnUntraced(function* (
+  { base, result, shadow, workspace }: EditMerge,
+  path: string
+): Effect.fn.Return<PathMerge, GitFailed> {
+  const [before, now, changed] = [base.get(path), workspace.get(path), result.get(path)]
+  if (isSame(changed, before))
+    return { entry: now, content: now === undefined ? undefined : yield* contentOf(shadow, now) }
+  if (!isFile(before) || !isFile(now) || !isFile(changed)) return "conflict"
+  const content = yield* mergedContent(shadow, [before, now, changed])
+  if (content === undefined) return "conflict"
+  const mode = changed.mode === before.mode ? now.mode : changed.mode
+  return { entry: { mode, oid: yield* storedContent(shadow, content) }, content }
+})
+
+/** Merges the edits, one file after the other. */
+export const mergeEdits = Effect.fn("LayerMerge.mergeEdits")(function* (
+  merge: EditMerge
+): Effect.fn.Return<MergedEdits, GitFailed> {
+  const { base, result, shows, top, workspace } = merge
+  const nextResult = new Map(result)
+  const conflicts: Array<string> = []
+  for (const path of differingPaths(base, workspace)) {
+    const now = workspace.get(path)
+    if (isSame(result.get(path), now)) continue
+    if (isSame(result.get(path), base.get(path)) && shows(path)) {
+      setEntry(nextResult, path, now)
+      continue
+    }
+    const merged = yield* mergePath(merge, path)
+    const isWritten =
+      merged !== "conflict" &&
+      (yield* attemptFiles(() =>
+        putFile(
+          top,
+          path,
+          merged.entry && merged.content && { mode: merged.entry.mode, content: merged.content }
+        )
+      ))
+    if (merged === "conflict" || !isWritten) conflicts.push(path)
+    else setEntry(nextResult, path, merged.entry)
+  }
+  return { base: withEntriesOf(workspace, base, conflicts), result: nextResult, conflicts }
+})

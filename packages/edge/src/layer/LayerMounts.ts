@@ -1,0 +1,135 @@
+/**
+ * Mounts of layers, each in a user namespace and a mount namespace: overlayfs over the workspace's own path, or a bind of a copy there. Programs
+ * of the system make them; the kernel removes them with the last process of the namespace.
+ *
+ * Guarantees: options contain no path of a user, so no name changes their meaning.
+ * Does not: take rights away. bubblewrap does, which starts in these namespaces.
+ */
+import { Effect, type Scope } from "effect"
+import { spawn } from "node:child_process"
+import type { IsolatedCommand } from "../workspace/Git.ts"
+import { findProgram } from "../process/ChildEnvironment.ts"
+
+const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+/** Absolute paths of the programs. */
+export interface MountPrograms {
+  readonly unshare: string
+  readonly nsenter: string
+  readonly mount: string
+}
+
+/** `undefined` if one of them is missing. */
+export const mountPrograms = (): MountPrograms | undefined => {
+  const find = (name: string) => findProgram(name, SYSTEM_PATH)
+  const [unshare, nsenter, mount] = [find("unshare"), find("nsenter"), find("mount")]
+  return unshare === undefined || nsenter === undefined || mount === undefined
+    ? undefined
+    : { unshare, nsenter, mount }
+}
+
+/** `write`: what is written goes to the layer. `read`: also while a run writes it. `copy`: a copy instead of an overlay. */
+export type LayerMountKind = "write" | "read" | "copy"
+
+/** A layer to mount. */
+export interface LayerMount {
+  readonly kind: LayerMountKind
+  /** Folder of the layer. */
+  readonly folder: string
+  /** Real path of the workspace. */
+  readonly root: string
+}
+
+/** Real inode numbers, so that git compares the files with those of the workspace by them. */
+const COMMON = "userxattr,xino=off"
+const OPTIONS = {
+  write: `${COMMON},lowerdir=lower,upperdir=upper,workdir=work`,
+  read: `ro,${COMMON},lowerdir=upper:lower`
+}
+const OVERLAY =
+  'cd "$1" && "$2" --rbind "$3" lower && "$2" -t overlay overlay -o "$4" "$3" || exit 120; cd / && shift 4 && exec "$@"'
+const BIND = 'cd "$1" && "$2" --bind copy "$3" || exit 120; cd / && shift 4 && exec "$@"'
+
+const NAMESPACES = ["--user", "--map-root-user", "--mount", "--", "/bin/sh", "-c"]
+
+/** The command with the layer at the path of its workspace. It is root in its namespace: of files, it has the rights of the Edge's user. */
+export const mounted = (
+  { mount, unshare }: MountPrograms,
+  { folder, kind, root }: LayerMount,
+  { args, file }: IsolatedCommand
+): IsolatedCommand => ({
+  file: unshare,
+  args: [
+    ...NAMESPACES,
+    kind === "copy" ? BIND : OVERLAY,
+    "sh",
+    folder,
+    mount,
+    root,
+    kind === "copy" ? "" : OPTIONS[kind],
+    file,
+    ...args
+  ]
+})
+
+/** A mounted layer, for as long as its scope. */
+export interface MountedLayer {
+  /** Where the Edge's own code finds a path of the namespace. */
+  readonly at: (path: string) => string
+  /** A command in the namespaces, which sees the layer at the path of the workspace, and starts in this folder. */
+  readonly enter: (folder: string) => (command: IsolatedCommand) => IsolatedCommand
+}
+
+const READY = "ready"
+const KEEP = `printf ${READY} && exec cat`
+const WAIT = "30 seconds"
+const ENTER = ["--user", "--mount", "--", "/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh"]
+
+/** Mounts a layer until the scope closes, or this process ends. Fails with a phrase. */
+export const mountLayer = (
+  programs: MountPrograms,
+  layer: LayerMount
+): Effect.Effect<MountedLayer, string, Scope.Scope> =>
+  Effect.map(
+    Effect.acquireRelease(startHolder(programs, layer), ({ end }) => end),
+    ({ pid }) => ({
+      at: (path) => `/proc/${pid}/root${path}`,
+      enter: (folder) => (command) => ({
+        file: programs.nsenter,
+        args: ["--target", String(pid), ...ENTER, folder, command.file, ...command.args]
+      })
+    })
+  )
+
+interface MountHolder {
+  readonly pid: number
+  /** Succeeds when the process has ended. */
+  readonly end: Effect.Effect<void>
+}
+
+/** A process in the namespaces that ends with its input. */
+const startHolder = (programs: MountPrograms, layer: LayerMount): Effect.Effect<MountHolder, string> =>
+  Effect.callback<MountHolder, string>((resume) => {
+    const { args, file } = mounted(programs, layer, { file: "/bin/sh", args: ["-c", KEEP] })
+    const child = spawn(file, args, { cwd: "/", env: { PATH: SYSTEM_PATH }, stdio: ["pipe", "pipe", "pipe"] })
+    const { pid } = child
+    let output = ""
+    let stderr = ""
+    child.stdin.on("error", () => undefined)
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      output += text
+      if (output === READY && pid !== undefined) resume(Effect.succeed({ pid, end: endOf(child) }))
+    })
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr = (stderr + text).slice(0, 1_000)))
+    child.once("error", (error) => resume(Effect.fail(error.message)))
+    child.once("close", () => resume(Effect.fail(stderr.trim().split("\n", 1)[0] || "the mount failed")))
+    return endOf(child)
+  }).pipe(Effect.timeoutOrElse({ duration: WAIT, orElse: () => Effect.fail("the mount took too long") }))
+
+const endOf = (child: ReturnType<typeof spawn>): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => {
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null)
+      return resume(Effect.void)
+    child.once("exit", () => resume(Effect.void))
+    child.kill("SIGKILL")
+  })

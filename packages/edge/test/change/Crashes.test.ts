@@ -1,0 +1,34 @@
+/** A decision that ends in the middle is complete or absent after the next start. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Seeded } from "../harness/Seeded.ts"
+import { checkCrashes } from "./Crashes.ts"
+import type { Tree, TreeFile } from "./RandomTrees.ts"
+import { shadowPlace } from "./Subsets.ts"
+
+const file = (content: string): TreeFile => ({ mode: "100644", content: Buffer.from(content) })
+const tree = (files: Readonly<Record<string, TreeFile>>): Tree => new Map(Object.entries(files))
+
+describe("A decision that ends in the middle", () => {
+  it.live(
+    "is complete or absent after each beginning of its steps",
+    () =>
+      Effect.gen(function* () {
+        const { folder, shadow } = yield* shadowPlace
+        const seeded = new Seeded("decisions that end in the middle")
+        const chosen = {
+          base: tree({ a: file("1\n"), gone: file("x\n"), "folder/in": file("in\n") }),
+          result: tree({
+            a: { mode: "100755", content: Buffer.from("2\n") },
+            folder: file("a file\n"),
+            "new/deep/b": file("b\n"),
+            link: { mode: "120000", content: Buffer.from("a") }
+          })
+        }
+        let tried = yield* checkCrashes(folder, shadow, seeded, chosen)
+        while (tried < 400) tried += yield* checkCrashes(folder, shadow, seeded)
+        assert.isAbove(tried, 399)
+      }).pipe(Effect.scoped),
+    120_000
+  )
+})

@@ -1,0 +1,44 @@
+/** 10,000 decisions with edits of a person between their steps, and 1,000 undone ones. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Store } from "../../src/store/Store.ts"
+import { Seeded } from "../harness/Seeded.ts"
+import { checkInterleaving, checkUndo } from "./Interleavings.ts"
+import { shadowPlace } from "./Subsets.ts"
+
+/** Repositories of states grow: each has this many cases. */
+const EACH = 250
+
+describe("Many decisions", () => {
+  it.live("lose no edit in 10,000 cases", () =>
+    Effect.gen(function* () {
+      const seeded = new Seeded("10,000 edits during decisions")
+      const counts = { done: 0, conflict: 0, edits: 0, left: 0 }
+      while (counts.done + counts.conflict < 10_000)
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const { folder, shadow } = yield* shadowPlace
+            for (let at = 0; at < EACH; at++) yield* checkInterleaving(folder, shadow, seeded, counts)
+          }).pipe(Effect.provide(Store.layerMemory))
+        )
+      console.log(counts)
+      assert.isBelow(counts.left, counts.conflict / 2)
+    })
+  )
+
+  it.live("are undone exactly in 1,000 cases", () =>
+    Effect.gen(function* () {
+      const seeded = new Seeded("1,000 undone decisions")
+      const ends = { done: 0, conflict: 0 }
+      while (ends.done + ends.conflict < 1_000)
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const { folder, shadow } = yield* shadowPlace
+            for (let at = 0; at < EACH; at++) ends[yield* checkUndo(folder, shadow, seeded)]++
+          }).pipe(Effect.provide(Store.layerMemory))
+        )
+      console.log(ends)
+      assert.isAbove(ends.conflict, 0)
+    })
+  )
+})
