@@ -71,7 +71,9 @@ export const offeredModes = (
 
 /** The agent that is named, or the first one that is available: the editor shows it as an option and can change it. */
 export const agentFor = (agents: ReadonlyArray<Agent>, wanted: Option.Option<string>): Call<Agent> => {
-  const found = Option.isSome(wanted) ? findAgent(agents, wanted.value) : agents.find(({ available }) => available)
+  const found = Option.isSome(wanted)
+    ? findAgent(agents, wanted.value)
+    : agents.find(({ available }) => available)
   if (found !== undefined) return Effect.succeed(found)
   const ids = agents.filter(({ available }) => available).map(({ id }) => escapeLine(id))
   return Effect.fail(

@@ -164,7 +164,11 @@ export const selectPlace = Effect.fn("HubPlace.select")(function* (
   const project = yield* select("project", "--project", ordered, flags.project, isInteractive)
   const last = choices.find(({ projectId }) => projectId === project.id)
   const { device, workspace } = yield* placesOf(calls, project.id, flags, last, isInteractive)
-  const agent = yield* selectAgent(latestFirst(device.agents, [last?.agentId && currentAgentId(last.agentId)]), flags.agent, isInteractive)
+  const agent = yield* selectAgent(
+    latestFirst(device.agents, [last?.agentId && currentAgentId(last.agentId)]),
+    flags.agent,
+    isInteractive
+  )
   return {
     projectId: project.id,
     targetId: device.id,

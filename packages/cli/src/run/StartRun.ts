@@ -63,8 +63,10 @@ const latestRun = Effect.fnUntraced(function* (server: RunServer, { agent, works
   const { items } = yield* server.runs({ limit: 200 })
   const found = items.find(
     (run) =>
-      namesSameAgent(run.agentId, Option.getOrElse(agent, () => run.agentId)) &&
-      run.workspace === Option.getOrElse(workspace, () => run.workspace)
+      namesSameAgent(
+        run.agentId,
+        Option.getOrElse(agent, () => run.agentId)
+      ) && run.workspace === Option.getOrElse(workspace, () => run.workspace)
   )
   return found ?? (yield* refused("There is no run to continue."))
 })

@@ -181,7 +181,9 @@ const useAuditNames = (records: ReadonlyArray<AuditRecord>): AuditNames | undefi
     nameOf: (id) => (id === user.id ? user.name : (places.get(id) ?? resources.get(id)?.name)),
     agentOf: (id) => {
       const agentId = resources.get(id)?.agentId
-      return agentId === undefined ? undefined : (agents.get(agentId) ?? agents.get(currentAgentId(agentId)) ?? agentId)
+      return agentId === undefined
+        ? undefined
+        : (agents.get(agentId) ?? agents.get(currentAgentId(agentId)) ?? agentId)
     },
     reasonOf: (id) => resources.get(id)?.reason
   }

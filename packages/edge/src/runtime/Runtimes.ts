@@ -172,7 +172,8 @@ const checkProxyKeys = (
 ): Effect.Effect<void, ConfigFileInvalid> => {
   const wrong = proxyKeys.find(
     (entry) =>
-      !entry.adapter.startsWith("custom:") && !agents.some(({ adapter }) => namesSameAgent(adapter.id, entry.adapter))
+      !entry.adapter.startsWith("custom:") &&
+      !agents.some(({ adapter }) => namesSameAgent(adapter.id, entry.adapter))
   )
   if (wrong === undefined) return Effect.void
   const message = `CORRAL_EDGE_PROXY_KEYS names the adapter ${wrong.adapter}, which this Edge does not have.`

@@ -197,7 +197,8 @@ const chooseAgent = Effect.fn("SessionCommands.agent")(function* (
   if (place === undefined) return yield* reply(phrases.noLocations)
   const agents = yield* (yield* WorkLocations).agents(account, place)
   if (agents.length === 0) return yield* reply(phrases.noAgent)
-  const wanted = name === undefined ? undefined : (findAgent(agents, name) ?? findAgent(agents, name.toLowerCase()))
+  const wanted =
+    name === undefined ? undefined : (findAgent(agents, name) ?? findAgent(agents, name.toLowerCase()))
   if (wanted === undefined) {
     const names = agents.map(({ id }) => id).join(", ")
     return yield* reply(

@@ -71,18 +71,20 @@ export const holdRun = Effect.fn("HeldStart.hold")(function* (
   const { adapter, command, run, start } = admitted
   const { containment, edgeId, holder, live } = services
   const groups = live.queue.isFree ? containment.groupsOf(edgeId) : undefined
-  return yield* holder.open(run.id, encodeStartState({ request, adapter: adapter.id, start, command }), groups).pipe(
-    Effect.map((connection): HeldOrNot => ({
-      hold: new OpenHold(services, admitted, connection),
-      isFallback: false
-    })),
-    Effect.catch(({ message }) =>
-      Effect.as(Effect.logWarning(`run ${run.id} ends with this Edge`, { cause: message }), {
-        hold: undefined,
-        isFallback: true
-      })
+  return yield* holder
+    .open(run.id, encodeStartState({ request, adapter: adapter.id, start, command }), groups)
+    .pipe(
+      Effect.map((connection): HeldOrNot => ({
+        hold: new OpenHold(services, admitted, connection),
+        isFallback: false
+      })),
+      Effect.catch(({ message }) =>
+        Effect.as(Effect.logWarning(`run ${run.id} ends with this Edge`, { cause: message }), {
+          hold: undefined,
+          isFallback: true
+        })
+      )
     )
-  )
 })
 
 /** The hold of a run whose connection is open. */
