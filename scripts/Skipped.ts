@@ -25,6 +25,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/console/test/e2e/ConfinedNetwork.test.ts":
     "no Chromium for this system, or bubblewrap, socat or curl is not installed",
   "packages/console/test/e2e/Console.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/Changes.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/JoinedChanges.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/SessionAgents.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/DesktopPage.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Finding.test.ts": "no Chromium for this system",

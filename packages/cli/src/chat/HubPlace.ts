@@ -4,6 +4,7 @@
  */
 import type { Target } from "@corral/domain/device/Device"
 import type { AgentId, AgentInstanceId, DeviceId, ProjectId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { findAgent, currentAgentId } from "@corral/domain/offer/Offer"
 import type { LastChoice } from "@corral/domain/preference/Preferences"
 import type { Agent } from "@corral/domain/run/Agent"
 import type { RunMode } from "@corral/domain/run/Run"
@@ -74,7 +75,7 @@ export const selectAgent = Effect.fnUntraced(function* (
   isInteractive: boolean
 ) {
   if (Option.isSome(wanted)) {
-    const found = agents.find(({ id }) => id === wanted.value)
+    const found = findAgent(agents, wanted.value)
     return (
       found ??
       (yield* selectByName(
@@ -163,7 +164,11 @@ export const selectPlace = Effect.fn("HubPlace.select")(function* (
   const project = yield* select("project", "--project", ordered, flags.project, isInteractive)
   const last = choices.find(({ projectId }) => projectId === project.id)
   const { device, workspace } = yield* placesOf(calls, project.id, flags, last, isInteractive)
-  const agent = yield* selectAgent(latestFirst(device.agents, [last?.agentId]), flags.agent, isInteractive)
+  const agent = yield* selectAgent(
+    latestFirst(device.agents, [last?.agentId && currentAgentId(last.agentId)]),
+    flags.agent,
+    isInteractive
+  )
   return {
     projectId: project.id,
     targetId: device.id,

@@ -10,6 +10,7 @@ import { newIdempotencyKey } from "@corral/client/http/Transport"
 import { hubChanges } from "@corral/client/Hub"
 import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
 import type { RunId, SessionId } from "@corral/domain/identity/Ids"
+import { namesSameAgent } from "@corral/domain/offer/Offer"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
 import { Deferred, Effect, Queue, type Scope, Stream } from "effect"
@@ -96,7 +97,7 @@ export class HubSession {
         })
       )
       for (const { available, id, label } of offered)
-        if (available && !instances.some((each) => each.agentId === id))
+        if (available && !instances.some((each) => namesSameAgent(each.agentId, id)))
           options.push({
             id,
             name: id,

@@ -12,6 +12,8 @@ export interface OfferedAgent {
   readonly id: AgentId
   readonly label: string
   readonly adapter: AnyRuntimeAdapter
+  /** The adapter that its profile names, if `adapter` replaced it. */
+  readonly replaced?: string | undefined
   /** Name or absolute path of a program that replaces the adapter's. */
   readonly program?: string | undefined
   readonly widestMode?: RunMode | undefined

@@ -10,6 +10,7 @@ import { makeJsonLines } from "@corral/adapters/JsonMapping"
 import { aiderProject, gooseProject } from "@corral/adapters/ProjectFiles"
 import { makeText } from "@corral/adapters/Text"
 import type { AgentId } from "@corral/domain/identity/Ids"
+import { currentAgentId, replacedAdapters } from "@corral/domain/offer/Offer"
 import type { Runner } from "@corral/domain/run/Agent"
 import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import type { ConfigProblem } from "./ConfigContent.ts"
@@ -87,12 +88,17 @@ export interface Offers {
 
 type Adapters = ReadonlyMap<string, AnyRuntimeAdapter>
 
+/** The adapter that a profile names, or the one that replaced it. */
+const adapterNamed = (adapters: Adapters, id: string): AnyRuntimeAdapter | undefined =>
+  adapters.get(id) ?? adapters.get(currentAgentId(id))
+
 const fromProfile = (profile: Profile, adapter: AnyRuntimeAdapter): OfferedAgent => {
   const { id, label, program, model, grants = [], env = [] } = profile
   return {
     id,
     label,
     adapter,
+    ...(profile.adapter === adapter.id ? {} : { replaced: profile.adapter }),
     program,
     model,
     grants,
@@ -133,7 +139,7 @@ const offersOf = ({ profiles = [], runners = [] }: EdgeConfigFile, adapters: Ada
     agents: [
       ...[...adapters.values()].map(fromAdapter),
       ...profiles.flatMap((profile) => {
-        const adapter = adapters.get(profile.adapter)
+        const adapter = adapterNamed(adapters, profile.adapter)
         return adapter === undefined ? [] : [fromProfile(profile, adapter)]
       })
     ],
@@ -141,7 +147,7 @@ const offersOf = ({ profiles = [], runners = [] }: EdgeConfigFile, adapters: Ada
   }
   const all = [...offered.agents, ...offered.runners]
   const left = profiles
-    .filter(({ adapter }) => !adapters.has(adapter))
+    .filter(({ adapter }) => adapterNamed(adapters, adapter) === undefined)
     .map(({ adapter, id }) => `The profile ${id} is not offered: its adapter ${adapter} is not loaded.`)
   return { ...offered, byId: new Map(all.map((agent) => [agent.id, agent])), left }
 }
@@ -153,7 +159,7 @@ const isExternal = ({ adapters: listed = [] }: EdgeConfigFile, { adapter }: Prof
 const configProblems = (file: EdgeConfigFile, adapters: Adapters): Array<ConfigProblem> => {
   const { profiles = [], runners = [] } = file
   const problems: Array<ConfigProblem> = []
-  const usedIds = new Set<string>(adapters.keys())
+  const usedIds = new Set<string>([...adapters.keys(), ...replacedAdapters.keys()])
   const take = (id: string, path: string) => {
     if (usedIds.has(id)) problems.push({ path, message: "this id is taken" })
     usedIds.add(id)
@@ -162,7 +168,7 @@ const configProblems = (file: EdgeConfigFile, adapters: Adapters): Array<ConfigP
   for (const { id } of builtInRunners) usedIds.add(id)
   profiles.forEach((profile, at) => {
     take(profile.id, `profiles.${at}.id`)
-    const adapter = adapters.get(profile.adapter)
+    const adapter = adapterNamed(adapters, profile.adapter)
     if (adapter === undefined) {
       if (isExternal(file, profile)) return
       const message = `there is no such adapter; there are ${[...adapters.keys()].join(", ")}`
