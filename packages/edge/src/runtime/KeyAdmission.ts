@@ -5,7 +5,7 @@ import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Effect } from "effect"
 import type { EdgeConfig, KeyEntry } from "../config/EdgeConfig.ts"
 import { keysOfRun, keyVariables } from "../network/KeyServices.ts"
-import type { OfferedAgent } from "./OfferedAgent.ts"
+import type { OfferedAgent } from "./Offers.ts"
 
 /** The setting for an adapter. */
 export const keyEntryOf = ({ proxyKeys }: EdgeConfig, adapterId: string): KeyEntry | undefined =>
