@@ -39,7 +39,7 @@ const approvers: ReadonlyArray<Approvers> = ["member", "admin", "owner"]
 const chatAnswers: ReadonlyArray<ChatAnswers> = ["none", "direct", "all"]
 /** Where a run writes. `unset`: the project says nothing, and the workspace decides. */
 const UNSET = "unset"
-const isolations: ReadonlyArray<Isolation> = ["none", "worktree"]
+const isolations: ReadonlyArray<Isolation> = ["none", "worktree", "overlay"]
 
 /** The policies that a form with these fields has. */
 const policiesIn = (form: FormData): Pick<UpdateProject, "approvals" | "chats" | "runs"> => ({

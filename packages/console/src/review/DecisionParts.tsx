@@ -81,6 +81,7 @@ export const DecideButtons = ({ decisions, name, part }: ButtonsProps) => {
       <button
         type="button"
         className="icon-button decide-why"
+        data-decides
         aria-label={messages.sayWhy(name)}
         title={messages.sayWhy(name)}
         disabled={isOff}

@@ -67,12 +67,11 @@ const isForUser = (
   { mayDecide, mayWork }: Rights
 ): boolean => (state === "waiting_input" ? mayWork : mayDecide)(projectId)
 
-/** Whether the changes of an ended run wait for the user. */
+/** Whether changes wait for the user. */
 const hasOpenChanges = (
-  { changes, projectId, state }: Pick<RunFacts, "changes" | "projectId" | "state">,
+  { changes, projectId }: Pick<RunFacts, "changes" | "projectId">,
   { mayDecide }: Rights
-): boolean =>
-  !isInProgress(state) && changes?.state === "open" && changes.direct !== true && mayDecide(projectId)
+): boolean => changes?.state === "open" && changes.direct !== true && mayDecide(projectId)
 
 export const runStatus = (
   run: Pick<RunFacts, "id" | "state" | "paused" | "projectId" | "targetId" | "turn" | "changes">,
@@ -82,7 +81,8 @@ export const runStatus = (
   if (isInProgress(state) && waiting.has(id)) return "needsYou"
   const status = statusByState[state]
   if (status === "needsYou") return isForUser(run, rights) ? status : "needsOthers"
-  if (hasOpenChanges(run, rights)) return "changes"
+  // A failure says more than what it left.
+  if ((status === "idle" || status === "stopped") && hasOpenChanges(run, rights)) return "changes"
   if (status !== "working") return status
   if (offline.has(targetId)) return "offline"
   if (paused === true) return "paused"

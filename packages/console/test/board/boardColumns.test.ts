@@ -43,6 +43,12 @@ describe("boardOf", () => {
     })
   })
 
+  it("has runs to review whose changes wait for the user", () => {
+    const changes = { state: "open", fileCount: 1 }
+    const runs = [{ ...run("1", "completed"), changes } as HubRun, run("2", "completed")]
+    assert.deepStrictEqual(columns(runs)["toReview"], ["1"])
+  })
+
   it("keeps a run among those that work while its device is offline, with that status", () => {
     const runs = [{ ...run("1", "running"), targetId: "dev_laptop" as DeviceId }]
     const offline = new Set(runs.map(({ targetId }) => targetId))

@@ -253,27 +253,29 @@ describe.skipIf(!hasChromium)("changes in the console", { timeout: 90_000 }, () 
     await browser.end(page)
   })
 
-  it("decides nothing by a sentence, wherever the focus is", async () => {
-    const [page] = await open()
+  it("decides nothing by a sentence, wherever the focus is", { timeout: 180_000 }, async () => {
+    const [page] = await open([hoursFile, ...files.slice(4)])
+    await page.getByText("Lines 4–9").waitFor()
     const word = fc.string({ unit: fc.constantFrom(..."adadjknpve12?xyz"), minLength: 1, maxLength: 4 })
     const sentence = fc.array(word, { minLength: 2, maxLength: 4 }).map((words) => words.join(" "))
     const texts = fc.sample(sentence, { numRuns: 200, seed: 11 })
     const inChanges = ".changes :is(button, [tabindex], input, summary)"
     const count = await page.locator(inChanges).count()
-    for (let nth = 0; nth < Math.min(count, 60); nth++) {
+    // What decides comes first; of the rest, some.
+    for (let nth = 0; nth < count; nth += nth < 12 ? 1 : 4) {
+      // Without the marks of viewed files that the sentence before has set.
+      await page.evaluate("localStorage.clear()")
+      await page.reload()
+      await page.getByText("Lines 4–9").waitFor()
       await page.locator(".thread-head h1").click()
       const element = page.locator(inChanges).nth(nth)
-      if (!(await element.isVisible()) || (await element.isDisabled())) continue
+      const text = texts[nth % texts.length] ?? ""
       await element.focus()
-      await page.keyboard.type(texts[nth % texts.length] ?? "")
+      await page.keyboard.type(text)
       await page.keyboard.press("Enter")
       await page.evaluate("new Promise((done) => requestAnimationFrame(() => done()))")
-      await page.keyboard.press("Escape")
-      assert.deepStrictEqual(
-        hub.received.filter(({ path }) => path.includes("/changes/")),
-        [],
-        `${nth}: ${texts[nth % texts.length]}`
-      )
+      const decided = hub.received.filter(({ path }) => path.includes("/changes/"))
+      assert.deepStrictEqual(decided, [], `${nth}: ${text}`)
     }
     await browser.end(page)
   })

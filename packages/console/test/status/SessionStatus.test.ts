@@ -43,6 +43,24 @@ describe("SessionStatus", () => {
     assert.deepStrictEqual(statuses(runs, ["1", "2"]), { a: "needsYou" })
   })
 
+  it("shows changes that wait after the end of the newest run, to users who can decide, below a failure", () => {
+    const open = { id: "chs_1", runId: "run_1", state: "open", fileCount: 2 } as NonNullable<
+      RunFacts["changes"]
+    >
+    const runs = [
+      { ...run("1", "a", "completed"), changes: open },
+      { ...run("2", "b", "cancelled"), changes: open },
+      { ...run("3", "c", "failed"), changes: open },
+      { ...run("4", "d", "running"), changes: open },
+      { ...run("5", "e", "completed"), changes: { ...open, direct: true as const } },
+      { ...run("6", "f", "completed"), changes: { ...open, state: "decided" as const } },
+      { ...run("7", "g", "completed"), changes: open },
+      run("8", "g", "completed")
+    ]
+    assert.deepStrictEqual(statuses(runs), { a: "changes", b: "changes", c: "failed", d: "working" })
+    assert.deepStrictEqual(statuses(runs, [], [], { mayDecide: false }), { c: "failed", d: "working" })
+  })
+
   it("does not need readers who can't answer", () => {
     const runs = [run("1", "a", "waiting_approval"), run("2", "b", "waiting_input"), run("3", "b", "running")]
     const viewer = { mayDecide: false, mayWork: false }

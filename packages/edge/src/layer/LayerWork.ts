@@ -18,9 +18,8 @@ import type { StateTree } from "../workspace/Snapshots.ts"
 import { changeSetIdOf } from "../change/ChangeIds.ts"
 import { findSet, setBase } from "../change/ChangeRows.ts"
 import { copyTree } from "./LayerCopy.ts"
-import type { LayerFiles } from "./LayerFiles.ts"
 import type { LayerChecks } from "./LayerMeans.ts"
-import { type LayerMount, mounted, mountLayer } from "./LayerMounts.ts"
+import { type LayerFiles, type LayerMount, mounted, mountLayer } from "./LayerMounts.ts"
 import { LayerRepository } from "./LayerRepository.ts"
 import {
   dropLayer,

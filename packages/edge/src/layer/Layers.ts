@@ -39,7 +39,7 @@ import type { DiffSummary } from "../workspace/SnapshotComparison.ts"
 import { Snapshots } from "../workspace/Snapshots.ts"
 import { notIsolated } from "../workspace/WorktreePlan.ts"
 import { logFailure, notResumed } from "../workspace/Worktrees.ts"
-import type { LayerFiles } from "./LayerFiles.ts"
+import type { LayerFiles } from "./LayerMounts.ts"
 import { LayerChecks } from "./LayerMeans.ts"
 import { type LayerRepository, layerCommit } from "./LayerRepository.ts"
 import {
