@@ -15,7 +15,7 @@ import {
   RunActive,
   type SchemaValidationFailed
 } from "@corral/domain/errors/Failures"
-import type { LayerSummary } from "@corral/domain/edge-api/Layers"
+import type { LayerSummary } from "@corral/domain/edge-api/Worktrees"
 import type { LayerReadiness } from "@corral/domain/http/Health"
 import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { Run, RunFailure, RunLayer } from "@corral/domain/run/Run"

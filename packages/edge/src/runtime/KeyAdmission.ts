@@ -6,7 +6,7 @@ import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Effect } from "effect"
 import type { EdgeConfig, KeyEntry } from "../config/EdgeConfig.ts"
 import { keysOfRun, keyVariables } from "../network/KeyServices.ts"
-import type { OfferedAgent } from "./OfferedAgent.ts"
+import type { OfferedAgent } from "./Offers.ts"
 
 /** The setting for an adapter. One that names an adapter that it replaced holds for it, too, and the stricter one counts. */
 export const keyEntryOf = ({ proxyKeys }: EdgeConfig, adapterId: string): KeyEntry | undefined => {

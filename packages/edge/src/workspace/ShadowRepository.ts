@@ -13,10 +13,9 @@ import { isAbsolute, join } from "node:path"
 import { type GitCall, type GitFailed, type GitOutput, git } from "./Git.ts"
 import { readIndex } from "./IndexFile.ts"
 import { pathText } from "./PathText.ts"
-import { smallFile, smallFileBytes } from "./SmallFile.ts"
+import { folderEntries, smallFile, smallFileBytes } from "./UntrustedFiles.ts"
 import { MAX_RULES, type SnapshotTree, plainTree, snapshotTreeOf } from "./SnapshotTree.ts"
 import { borrowedObjectsOf } from "./WorktreeRows.ts"
-import { folderEntries } from "./FolderEntries.ts"
 
 // Check of an object store that git would read: all that git opens there is regular. A store of a workspace is untrusted.
 //

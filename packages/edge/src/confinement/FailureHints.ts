@@ -1,13 +1,41 @@
 /**
- * Failures of programs that ended without a result, with the end of their stderr, and for confined runs with what the confinement may have
- * to do with it. Pure.
+ * Failures that the confinement of a run may have to do with, by the words that programs print: refusals of the kernel in the output of a failed
+ * tool call, and the end of a program without a result, which its failure tells with the last words of stderr. Pure.
  *
- * Does not: know why the program ended. The same words have other causes.
+ * Does not: know what refused, or why the program ended. The same words have other causes, also outside of a confinement.
  */
+import type { KernelRefusal } from "@corral/domain/run/Confinement"
 import type { ConfinedHint } from "@corral/domain/run/ConfinementText"
 import type { RunFailure } from "@corral/domain/run/Run"
-import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
-import { refusalIn } from "./KernelRefusals.ts"
+import { draft } from "@corral/domain/run/RunEvent"
+import type { AdapterEvent, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
+
+/** Characters that are read at each end of an output. */
+const READ = 8_192
+
+/** Git prints it and succeeds, for example if a new branch has no upstream. */
+const GIT_SETTINGS = "could not write config file"
+
+/** A protected file or folder of a run is a mount, which is busy for a program that replaces or renames it. */
+const words: ReadonlyArray<readonly [KernelRefusal, ReadonlyArray<string>]> = [
+  ["write", ["Read-only file system", "read-only file system", "EROFS", "Device or resource busy", "EBUSY"]],
+  ["access", ["ermission denied", "peration not permitted", "EACCES", "EPERM"]]
+]
+
+export const refusalIn = (output: string): KernelRefusal | undefined => {
+  const read = output.length <= 2 * READ ? output : `${output.slice(0, READ)}\n${output.slice(-READ)}`
+  return words.find(([, each]) => each.some((word) => read.includes(word)))?.[0]
+}
+
+/** The event with a hint, if its call failed, or a part of it did, and its output has one. */
+export const withRefusal = (event: AdapterEvent): AdapterEvent => {
+  if (event.type !== "run.tool.result") return event
+  const { exitCode = 0, output, status } = event.payload
+  if (output === undefined) return event
+  if (status !== "failed" && exitCode === 0 && !output.includes(GIT_SETTINGS)) return event
+  const kernelRefusal = refusalIn(output)
+  return kernelRefusal === undefined ? event : draft(event.type, { ...event.payload, kernelRefusal })
+}
 
 /** Characters of stderr in the details. */
 const MAX_WORDS = 2_000
