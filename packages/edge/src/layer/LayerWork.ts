@@ -43,6 +43,8 @@ export interface LayerTools {
   readonly isolation: GitIsolation
   /** Absolute path of git; `undefined` without git. */
   readonly program: string | undefined
+  /** Programs that run where a layer is mounted, and what they load. */
+  readonly filesInNamespace: ReadonlyArray<string>
   readonly checks: LayerChecks
 }
 

@@ -31,12 +31,15 @@ export const canOverlay = await Effect.runPromise(
 )
 
 /** Layers whose runs are confined. */
-export const layerServices = ({ home }: Place, programs: MountPrograms | undefined) =>
+export const layerServices = ({ home }: Place, programs: MountPrograms | undefined, path = PATH) =>
   Layers.layer.pipe(
     Layer.provide([isolatedGitLayer, Layer.succeed(LayerPrograms, programs)]),
     Layer.provideMerge([Confinement.layer, Snapshots.layer]),
     Layer.provide(
-      configLayer(home, { confinement: "required", environment: { PATH, HOME: join(home, "..", "user") } })
+      configLayer(home, {
+        confinement: "required",
+        environment: { PATH: path, HOME: join(home, "..", "user") }
+      })
     ),
     Layer.provideMerge(Store.layerMemory)
   )
