@@ -25,7 +25,7 @@ import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { existsSync, realpathSync } from "node:fs"
 import { statfs } from "node:fs/promises"
 import { resolve } from "node:path"
-import { type ChangeSource, requireEnded, type SourceFailure } from "../change/ChangeSource.ts"
+import type { ChangeSource, SourceFailure } from "../change/ChangeSource.ts"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { runsOfOwner } from "../log/Runs.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
@@ -307,7 +307,11 @@ class EdgeLayers implements Service {
         Effect.tapError(logFailure("failed to list commits", owner)),
         Effect.orElseSucceed((): ReadonlyArray<WorktreeCommit> => [])
       )
-      const reserve = Effect.andThen(this.claim(owner, runActive), requireEnded(runs))
+      // A run may have entered after its runs were read.
+      const requireIdle = Effect.suspend(() =>
+        layersInUse(this.store).has(owner) ? Effect.fail(runActive) : Effect.void
+      )
+      const reserve = Effect.andThen(this.claim(owner, runActive), requireIdle)
       const states = yield* Effect.mapError(work.states, unknownChanges)
       return sourceOfLayer({ work, states, runs, commits, reserve })
     }
