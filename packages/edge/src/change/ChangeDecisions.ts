@@ -16,6 +16,7 @@ import {
   type ChangesUnknown,
   type Conflict,
   MergeConflict,
+  NotFound,
   Overloaded,
   PermissionDenied,
   type RunActive,
@@ -298,8 +299,10 @@ export class ChangeDecisions {
     const { commit, snapshots, store } = this.#services
     const run = findRun(store, entry.runId)
     if (entry.place === "layer") {
-      if (run === undefined) return
-      const source = yield* this.#services.sources.of(run)
+      const found = run === undefined ? Effect.fail(new NotFound()) : this.#services.sources.of(run)
+      const source = yield* Effect.catchTag(found, "NotFound", () => Effect.undefined)
+      // Removed meanwhile, with what the decision left in it.
+      if (source === undefined) return yield* commit.forget(entry)
       return yield* source.withView((folder) => commit.recover(entry, folder, source.shadow))
     }
     // The contents of merges are read from any repository of the set.

@@ -158,5 +158,6 @@ export const journalEntries = (store: Store["Service"]): ReadonlyArray<JournalEn
 export const forgetSet = (setId: ChangeSetId): ReadonlyArray<Write> => [
   ["DELETE FROM change_decisions WHERE set_id = ?", setId],
   ["DELETE FROM change_sets WHERE id = ?", setId],
+  ["DELETE FROM change_journal WHERE json_extract(entry, '$.setId') = ?", setId],
   ["DELETE FROM change_pushes WHERE set_id = ?", setId]
 ]

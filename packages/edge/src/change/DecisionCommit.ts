@@ -8,7 +8,7 @@ import type { ChangeDecisionId, ChangeSetId, RunId } from "@corral/domain/identi
 import { Effect, Semaphore } from "effect"
 import { type FileOperations, FolderFiles } from "./FolderFiles.ts"
 import type { Store, StoreFailed, Write } from "../store/Store.ts"
-import { attemptFiles, type GitFailed } from "../workspace/Git.ts"
+import { attemptFiles, GitFailed } from "../workspace/Git.ts"
 import type { ShadowRepository } from "../workspace/ShadowRepository.ts"
 import {
   type DecisionPlace,
@@ -152,12 +152,17 @@ export class DecisionCommit {
     )
   }
 
+  /** Forgets a decision whose files were removed. */
+  forget({ plan }: JournalEntry) {
+    return this.#store.commit([dropJournal(plan.id)])
+  }
+
   /** Decisions of a workspace, or of all, that an Edge was carrying out. */
   unfinished(root?: string): ReadonlyArray<JournalEntry> {
     return journalEntries(this.#store).filter((entry) => root === undefined || entry.root === root)
   }
 
-  /** Reverses a decision that has no record, or removes what one with a record has left. */
+  /** Reverses a decision that has no record, or removes what one with a record has left. Fails while the folder is not there. */
   recover({ plan, state }: JournalEntry, folder: string, shadow: ShadowRepository) {
     const transaction = new FileTransaction(readPlan(plan), folder, this.#operations, contentsOf(shadow))
     const work: Effect.Effect<void, CommitFailure> =
@@ -169,6 +174,11 @@ export class DecisionCommit {
               attemptFiles(() => transaction.removeBeside()),
               this.#store.commit([dropJournal(plan.id)])
             )
-    return Effect.uninterruptible(work)
+    const isAway = attemptFiles(() => transaction.isAway())
+    return Effect.uninterruptible(
+      Effect.flatMap(isAway, (away) =>
+        away ? Effect.fail(new GitFailed({ message: "the folder of its files is not there" })) : work
+      )
+    )
   }
 }

@@ -145,6 +145,15 @@ export class FileTransaction {
     })
   )
 
+  /** Whether the folder is missing or empty, although it had files: as a disk that is not mounted yet. */
+  isAway(): boolean {
+    const top = Buffer.alloc(0)
+    return (
+      this.#files.stat(top)?.isDirectory() !== true ||
+      (this.#plan.steps.length > 0 && this.#files.list(top).length === 0)
+    )
+  }
+
   /** Removes the versions beside, and folders that became empty. */
   readonly finish: Effect.Effect<void, GitFailed> = Effect.suspend(() =>
     attemptFiles(() => {
