@@ -91,6 +91,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/contract/Layers.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/LayerCrash.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/Layers.soak.test.ts": "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/layer/LayerMerge.test.ts": "this user cannot mount a folder in memory",
+  "packages/edge/test/layer/LayerSource.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/layer/Layers.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/confinement/HostilePrograms.test.ts":
     "bubblewrap is not installed, or does not work here",
