@@ -102,17 +102,10 @@ export class DecisionCommit {
       const transaction = new FileTransaction(plan, folder, this.#operations, contentsOf(shadow))
       yield* this.#store.commit([entry("staging")])
       yield* transaction.stage.pipe(
-        Effect.tapError(() =>
-          Effect.andThen(
-            attemptFiles(() => transaction.removeBeside()),
-            this.#store.commit([dropJournal(id)])
-          )
-        )
+        Effect.tapError(() => Effect.andThen(transaction.removeBeside, this.#store.commit([dropJournal(id)])))
       )
       yield* this.#store.commit([entry("ready")])
-      const overtaken = yield* attemptFiles(() => transaction.apply()).pipe(
-        Effect.tapError(() => this.#undo(target, transaction))
-      )
+      const overtaken = yield* transaction.apply.pipe(Effect.tapError(() => this.#undo(target, transaction)))
       if (overtaken !== undefined) {
         yield* this.#undo(target, transaction)
         return { path: overtaken }
@@ -170,10 +163,7 @@ export class DecisionCommit {
         ? this.#undo(plan, transaction)
         : state === "done"
           ? this.#finish(plan.id, transaction)
-          : Effect.andThen(
-              attemptFiles(() => transaction.removeBeside()),
-              this.#store.commit([dropJournal(plan.id)])
-            )
+          : Effect.andThen(transaction.removeBeside, this.#store.commit([dropJournal(plan.id)]))
     const isAway = attemptFiles(() => transaction.isAway())
     return Effect.uninterruptible(
       Effect.flatMap(isAway, (away) =>
