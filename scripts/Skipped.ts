@@ -61,6 +61,7 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/workspace/SmallFile.test.ts": "the system has no /proc",
   "packages/edge/test/approval/ShellDifferences.property.test.ts": "the shell is not installed",
   "packages/edge/test/approval/ShellDifferences.soak.test.ts": "the shell or strace is not installed",
+  "packages/edge/test/change/SmallDisk.test.ts": "this user cannot mount a folder in memory",
   "packages/edge/test/confinement/RepositoryFiles.property.test.ts": "strace is not installed",
   "packages/edge/test/confinement/RepositoryFiles.soak.test.ts": "strace is not installed",
   "packages/edge/test/confinement/BubblewrapProbe.test.ts": "bubblewrap exists on Linux only",
