@@ -3,8 +3,12 @@
  *
  * Does not: have sources of layers. `LayerSources` is where they are registered.
  */
-import type { WorkspaceOutsideAllowlist } from "@corral/domain/errors/Failures"
-import { ChangesUnknown, NotFound, RunActive } from "@corral/domain/errors/Failures"
+import {
+  ChangesUnknown,
+  NotFound,
+  RunActive,
+  WorkspaceOutsideAllowlist
+} from "@corral/domain/errors/Failures"
 import type { ChangeSetId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { Isolation, Run } from "@corral/domain/run/Run"
 import { isTerminal } from "@corral/domain/run/RunEnd"
@@ -80,9 +84,11 @@ export class ChangeSources extends Context.Service<
       }
       return ChangeSources.of({
         of: Effect.fn("ChangeSource.of")(function* (run: Run) {
-          const layer = yield* layers.sourceOf(run)
-          if (layer !== undefined) return layer
           const { path } = yield* services.workspaces.open(run.workspace)
+          const layer = yield* layers.sourceOf(run)
+          // The folder that the workspace had is no longer allowed.
+          if (layer !== undefined && layer.root !== path) return yield* new WorkspaceOutsideAllowlist()
+          if (layer !== undefined) return layer
           return run.worktree === undefined
             ? yield* directSource(services, run, path)
             : yield* worktreeSource(services, run.workspace, run.worktree, path)

@@ -20,7 +20,7 @@ const rejection = (paths: ReadonlyArray<string>): EarlierDecision => ({
 })
 
 describe("decidedNote", () => {
-  it("gives each name one line, whatever its characters", () =>
+  it("gives each name one line, also with other line ends in it", () =>
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "binary", minLength: 1 }), { maxLength: 5 }), (paths) => {
         const note = decidedNote([rejection(paths)])

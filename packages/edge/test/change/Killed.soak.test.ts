@@ -38,7 +38,7 @@ const trees = (): { readonly base: Tree; readonly result: Tree } => {
 
 const PROGRAM = join(import.meta.dirname, "AcceptAll.ts")
 
-/** Runs the acceptance in a process. With `lines`, kills it after it printed so many. Returns how many it printed, and how it ended. */
+/** Runs the acceptance in a process. With `lines`, kills it after that number of them. Returns how many it printed, and how it ended. */
 const acceptUntil = ({ folder, run }: ChangePlace, lines = Number.POSITIVE_INFINITY) =>
   Effect.callback<{ readonly printed: number; readonly end: number | string | null }>((resume) => {
     const child = spawn(process.execPath, [PROGRAM, folder, run.id], { stdio: ["ignore", "pipe", "inherit"] })

@@ -1,4 +1,4 @@
-/** Acceptance into a workspace on a disk of its own that is full, then read-only, then has room again. */
+/** Acceptance into a workspace on another disk, which is full, then read-only, then has room again. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawnSync } from "node:child_process"

@@ -1,12 +1,13 @@
 /** A layer with a confined shell in it, as a run has one, beside the workspace of its owner. */
 import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
-import type { Run, RunLayer, RunState } from "@corral/domain/run/Run"
+import type { Run, RunLayer } from "@corral/domain/run/Run"
 import { Effect, Layer } from "effect"
 import { spawnSync } from "node:child_process"
 import { mkdirSync, realpathSync } from "node:fs"
 import { join } from "node:path"
 import { Changes } from "../../src/change/Changes.ts"
 import { ChangeSources, LayerSources } from "../../src/change/ChangeSource.ts"
+import type { EdgeConfig } from "../../src/config/EdgeConfig.ts"
 import { Confinement } from "../../src/confinement/Confinement.ts"
 import { isolatedGitLayer } from "../../src/confinement/IsolatedGit.ts"
 import { LayerChecks, LayerPrograms } from "../../src/layer/LayerMeans.ts"
@@ -22,7 +23,7 @@ import { temporaryFolder } from "../Folder.ts"
 import { configLayer, newRunId, runOf } from "../Samples.ts"
 import type { Place } from "../workspace/Repository.ts"
 
-const workspace = "ws" as WorkspaceId
+export const workspace = "ws" as WorkspaceId
 const PATH = "/usr/local/bin:/usr/bin:/bin"
 
 /** Whether this machine mounts overlays for its tests. */
@@ -50,7 +51,11 @@ export const layerServices = ({ home }: Place, programs: MountPrograms | undefin
   )
 
 /** Decisions about what runs in layers have changed. */
-export const layerChanges = (at: Place, programs: MountPrograms | undefined) => {
+export const layerChanges = (
+  at: Place,
+  programs: MountPrograms | undefined,
+  workspaces: EdgeConfig["workspaces"] = [{ id: workspace, path: at.root }]
+) => {
   const sources = Layer.effect(
     LayerSources,
     Effect.map(Layers, ({ sourceOf }) => ({ sourceOf }))
@@ -59,20 +64,18 @@ export const layerChanges = (at: Place, programs: MountPrograms | undefined) => 
     Layer.provide(ChangeSources.layer),
     Layer.provide([sources, Workspaces.layer, Worktrees.layer.pipe(Layer.provide(isolatedGitLayer))]),
     Layer.provide(EdgeEventLog.layer),
-    Layer.provide(
-      configLayer(at.home, { workspaces: [{ id: workspace, path: at.root }], environment: { PATH } })
-    ),
+    Layer.provide(configLayer(at.home, { workspaces, environment: { PATH } })),
     Layer.provideMerge(layerServices(at, programs))
   )
 }
 
 export interface OpenLayer {
-  readonly run: Pick<Run, "id" | "layer">
+  readonly run: Pick<Run, "id"> & { readonly layer: RunLayer }
   readonly owner: RunId
 }
 
 /** A run in the layer, an ended one if no other state is named. */
-export const putRun = (id: RunId, layer: RunLayer, state: RunState = "completed"): Write => {
+export const putRun = (id: RunId, layer: RunLayer, state: Run["state"] = "completed"): Write => {
   const run = runOf(id, { workspace, layer, state })
   return [
     "INSERT OR REPLACE INTO runs (id, state, created_at, last_seq, snapshot) VALUES (?, ?, ?, 0, ?)",
@@ -99,7 +102,7 @@ export const openLayer = Effect.fnUntraced(function* (root: string, enforced = t
 export const nextTurn = Effect.fnUntraced(function* ({ owner, run }: OpenLayer) {
   const layers = yield* Layers
   const id = newRunId()
-  const layer = run.layer ?? (yield* Effect.die("a layer was opened"))
+  const { layer } = run
   const next = { id, layer }
   yield* Effect.scoped(
     Effect.flatMap(layers.enter(layer, id), ({ row }) =>

@@ -1,17 +1,27 @@
 /** Change sets of layers: what reads and decisions do to the layer. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, type Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Changes } from "../../src/change/Changes.ts"
 import { fileIdOf } from "../../src/change/ChangeIds.ts"
 import { mountPrograms } from "../../src/layer/LayerMounts.ts"
+import { putLayer } from "../../src/layer/LayerRows.ts"
 import { Layers } from "../../src/layer/Layers.ts"
 import { Store } from "../../src/store/Store.ts"
 import { canConfine } from "../confinement/CanConfine.ts"
 import { decider } from "../change/ChangePlace.ts"
 import { commitAll, place, type Place, repository } from "../workspace/Repository.ts"
-import { canOverlay, layerChanges, nextTurn, openLayer, putRun, rowOf, runInLayer } from "./LayerPlace.ts"
+import {
+  canOverlay,
+  layerChanges,
+  nextTurn,
+  openLayer,
+  putRun,
+  rowOf,
+  runInLayer,
+  workspace
+} from "./LayerPlace.ts"
 
 type Services = Layer.Success<ReturnType<typeof layerChanges>>
 
@@ -69,6 +79,29 @@ for (const [kind, programs, isPossible] of means)
           assert.match(stdout, /^before\n.*No such file.*\nafter\n$/)
           const undone = yield* changes.undo(layer.run.id, { decisionId: decision.id }, decider)
           assert.deepInclude(undone.set, { fileCount: 3 })
+          assert.strictEqual(readFileSync(join(at.root, "a.txt"), "utf8"), "before\n")
+        })
+      )
+    )
+
+    it.effect("are not written to a folder that is no longer the workspace's", () =>
+      inPlace((at) =>
+        Effect.gen(function* () {
+          const layer = yield* worked(at)
+          const { id } = layer.run
+          const version = (yield* (yield* Changes).summary(id)).version
+          const other = join(at.root, "..", "other")
+          mkdirSync(other)
+          for (const workspaces of [[], [{ id: workspace, path: other }]]) {
+            const row = yield* rowOf(layer.owner)
+            const refusal = yield* Effect.gen(function* () {
+              yield* (yield* Store).commit([putLayer(row), putRun(id, layer.run.layer)])
+              return yield* Effect.flip(
+                (yield* Changes).accept(id, { parts: { all: true, version } }, decider)
+              )
+            }).pipe(Effect.provide(Layer.fresh(layerChanges(at, programs, workspaces))))
+            assert.strictEqual(refusal.code, "workspace_outside_allowlist")
+          }
           assert.strictEqual(readFileSync(join(at.root, "a.txt"), "utf8"), "before\n")
         })
       )
