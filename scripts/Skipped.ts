@@ -63,6 +63,7 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/workspace/SmallFile.test.ts": "the system has no /proc",
   "packages/edge/test/approval/ShellDifferences.property.test.ts": "the shell is not installed",
   "packages/edge/test/approval/ShellDifferences.soak.test.ts": "the shell or strace is not installed",
+  "packages/edge/test/change/SmallDisk.test.ts": "this user cannot mount a folder in memory",
   "packages/edge/test/confinement/RepositoryFiles.property.test.ts": "strace is not installed",
   "packages/edge/test/confinement/RepositoryFiles.soak.test.ts": "strace is not installed",
   "packages/edge/test/confinement/BubblewrapProbe.test.ts": "bubblewrap exists on Linux only",
@@ -93,6 +94,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/contract/Layers.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/LayerCrash.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/Layers.soak.test.ts": "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/layer/LayerMerge.test.ts": "this user cannot mount a folder in memory",
+  "packages/edge/test/layer/LayerSource.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/layer/Layers.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/confinement/HostilePrograms.test.ts":
     "bubblewrap is not installed, or does not work here",

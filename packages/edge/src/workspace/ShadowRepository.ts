@@ -102,8 +102,10 @@ export interface ShadowCall {
 
 /** Paths without review, in a workspace that has no repository with ignore rules. */
 const IGNORED = ["node_modules/", ".venv/", "__pycache__/", ".gradle/", ".DS_Store"]
-/** Versions of files that a decision about changes writes beside them. The last rule counts. */
-const DECISION_FILES = ".corral-chd_*/"
+/** Begins the names of folders with versions of files that a decision or a merge writes beside them. */
+export const DECISION_FOLDER = ".corral-chd_"
+/** The last rule counts. */
+const DECISION_FILES = `${DECISION_FOLDER}*/`
 /** Largest index that is read. */
 export const MAX_INDEX = 33_554_432
 
