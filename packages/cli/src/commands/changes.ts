@@ -154,7 +154,7 @@ export const undoCommand = Command.make(
         const files =
           shown === undefined
             ? yield* filesNamed(list, file)
-            : shown.files.filter(({ path }) => file.includes(path))
+            : yield* filesNamed({ items: shown.files }, file)
         return {
           kind: "undo" as const,
           payload: {

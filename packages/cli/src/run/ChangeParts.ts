@@ -31,10 +31,10 @@ const SHORT_ID = 8
 const isIdStart = /^[0-9a-f]{4,32}$/
 
 /** Files with this path or start of an id. */
-export const filesNamed = (
-  { items }: ChangeList,
+export const filesNamed = <File extends Pick<ChangedFile, "id" | "path">>(
+  { items }: { readonly items: ReadonlyArray<File> },
   names: ReadonlyArray<string>
-): Effect.Effect<ReadonlyArray<ChangedFile>, CommandFailed> =>
+): Effect.Effect<ReadonlyArray<File>, CommandFailed> =>
   Effect.forEach(names, (name) => {
     const exact = items.filter(({ path }) => path === name)
     const found =
@@ -45,7 +45,7 @@ export const filesNamed = (
       : Effect.fail(
           refused(
             file === undefined
-              ? `No undecided changes of ${escapeLine(name)}.`
+              ? `No changes of ${escapeLine(name)}.`
               : `More than one file has an id that starts with ${name}.`
           )
         )

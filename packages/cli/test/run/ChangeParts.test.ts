@@ -69,7 +69,7 @@ describe("changes on the command line", () => {
         ["abcd", "other"]
       )
       const missing = yield* filesNamed({ items, set }, ["nothing"]).pipe(Effect.flip)
-      assert.strictEqual(missing.message, "No undecided changes of nothing.")
+      assert.strictEqual(missing.message, "No changes of nothing.")
     })
   )
 

@@ -116,9 +116,11 @@ export class ChangeDecisions {
       return yield* commit.alone(
         root,
         Effect.gen({ self: this }, function* () {
+          const found = yield* this.#sets.sourceOf(runId)
+          yield* found.reserve
+          yield* this.#finishEarlier(found)
+          // A turn may have ended before the files were reserved.
           const source = yield* this.#sets.sourceOf(runId)
-          yield* source.reserve
-          yield* this.#finishEarlier(source)
           const work = Effect.gen({ self: this }, function* () {
             const open = yield* this.#sets.open(source)
             return yield* this.#carryOut(open, yield* prepare(open), decider, keep)

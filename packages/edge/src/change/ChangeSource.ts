@@ -47,7 +47,11 @@ export interface ChangeSource {
   readonly commits: Effect.Effect<ReadonlyArray<WorktreeCommit>>
   /** Reserves the files until the scope closes: no run is live in them, and none enters. */
   readonly reserve: Effect.Effect<void, RunActive, Scope.Scope>
-  /** Gives the folder in which the files of the layer are read and written. */
+  /** Gives the folder in which the files are read, also while a run writes them. */
+  readonly withFiles: <A, E>(
+    use: (folder: string) => Effect.Effect<A, E>
+  ) => Effect.Effect<A, E | ChangesUnknown>
+  /** Gives the folder in which the files of the layer are written. Only while they are reserved. */
   readonly withView: <A, E>(
     use: (folder: string) => Effect.Effect<A, E>
   ) => Effect.Effect<A, E | ChangesUnknown>
@@ -141,6 +145,7 @@ const worktreeSource = Effect.fnUntraced(function* (
       requireEnded(runs),
       Effect.asVoid(Effect.mapError(worktrees.enter(owner), () => runActive))
     ),
+    withFiles: (use) => use(folder),
     withView: (use) => use(folder)
   }
 })
@@ -166,6 +171,7 @@ const directSource = Effect.fnUntraced(function* (
     ignored: Effect.succeed([]),
     commits: Effect.succeed([]),
     reserve: requireEnded([run]),
+    withFiles: (use) => use(root),
     withView: (use) => use(root)
   }
 })

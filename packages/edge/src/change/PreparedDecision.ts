@@ -127,6 +127,7 @@ const undoDecision = Effect.fnUntraced(function* (
   const paths = parts.paths.filter(({ fileId }) => ids === undefined || named.has(fileId))
   const fileIds = new Set(paths.map(({ fileId }) => fileId))
   if (fileIds.size < named.size) return yield* new ChangesOutdated()
+  if (paths.length === 0) return yield* nothing
   return {
     kind: "undo",
     place: parts.place,

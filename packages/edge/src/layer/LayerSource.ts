@@ -40,6 +40,10 @@ export const sourceOfLayer = ({ commits, reserve, runs, states, work }: LayerSou
     ignored: Effect.sync(() => states.ignored),
     commits,
     reserve,
+    withFiles: (use) =>
+      Effect.scoped(
+        Effect.flatMap(Effect.mapError(work.view("read"), unknownChanges), (view) => use(work.topOf(view)))
+      ),
     withView: (use) =>
       work
         .written((top) => Effect.result(use(top)))

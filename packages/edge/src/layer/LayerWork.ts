@@ -23,6 +23,7 @@ import { type LayerFiles, type LayerMount, mounted, mountLayer } from "./LayerMo
 import { LayerRepository } from "./LayerRepository.ts"
 import {
   dropLayer,
+  findLayer,
   type LayerChange,
   layerFolder,
   layerPlaces,
@@ -42,6 +43,8 @@ export interface LayerTools {
   readonly isolation: GitIsolation
   /** Absolute path of git; `undefined` without git. */
   readonly program: string | undefined
+  /** Programs that run where a layer is mounted, and what they load. */
+  readonly filesInNamespace: ReadonlyArray<string>
   readonly checks: LayerChecks
 }
 
@@ -185,18 +188,20 @@ export class LayerWork {
   /** The stored result, or a new one if that is due. */
   get result(): Effect.Effect<StateTree, GitFailed> {
     return Effect.gen({ self: this }, function* () {
-      const { captured, incomplete, owner, runs } = this.row
-      const isDue = captured !== runs.at(-1) && !layersInUse(this.#tools.store).has(owner)
+      const { store } = this.#tools
+      const { captured, incomplete, owner, runs } = findLayer(store, this.row.owner) ?? this.row
+      const isDue = captured !== runs.at(-1) && !layersInUse(store).has(owner)
       const leftOut = isDue ? (yield* this.capture()).leftOut : incomplete
       return { tree: yield* (yield* this.states).resultTree, leftOut }
     })
   }
 
-  /** Uses the files, which are compared again afterwards. */
+  /** Uses the files, which are compared again from now on, also if this process ends meanwhile. */
   written<A, E>(use: (top: string) => Effect.Effect<A, E>): Effect.Effect<A, E | GitFailed> {
-    return Effect.scoped(Effect.flatMap(this.view("write"), (view) => use(this.topOf(view)))).pipe(
-      Effect.onExit(() => Effect.orDie(this.#change({ captured: null })))
-    )
+    const isWritten = this.#change({ captured: null })
+    return Effect.scoped(
+      Effect.flatMap(this.view("write"), (view) => Effect.andThen(isWritten, use(this.topOf(view))))
+    ).pipe(Effect.onExit(() => Effect.ignore(isWritten, { log: true })))
   }
 
   /** Whether the result differs from the base. */

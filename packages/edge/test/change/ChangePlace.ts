@@ -151,6 +151,7 @@ const layerSources = ({ root, view }: ChangePlace) =>
               ignored: Effect.succeed([]),
               commits: Effect.succeed([]),
               reserve: requireEnded([now]),
+              withFiles: (use) => use(view),
               withView: (use) => use(view)
             }
           })
