@@ -184,9 +184,7 @@ const outsideLinks = Effect.fnUntraced(function* (
     links.filter(({ after, path }) => {
       const target = targets.get(after?.id ?? "") ?? "/"
       const place = posix.join(posix.dirname(path.toString("latin1")), target)
-      return (
-        posix.isAbsolute(target) || place === ".." || place.startsWith("../") || goesUpLater(target)
-      )
+      return posix.isAbsolute(target) || place === ".." || place.startsWith("../") || goesUpLater(target)
     })
   )
 })
