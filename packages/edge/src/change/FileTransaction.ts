@@ -9,7 +9,7 @@
  * Does not: keep an edit that a program makes through a descriptor of an old version after the last comparison.
  */
 import { Effect } from "effect"
-import type { Stats } from "node:fs"
+import { constants, type Stats } from "node:fs"
 import { type GitFailed, attemptFiles } from "../workspace/Git.ts"
 import { entryFound, type FileStep, isSameEntry, type TransactionPlan } from "./TransactionPlan.ts"
 import {
@@ -217,10 +217,13 @@ export class FileTransaction {
         this.#operations.write(absolute, content, permissionsOf(mode, before), before?.isFile() === true)
       )
     const owner = before ?? this.#ownerAround(step?.path ?? path)
-    const { getgid, getuid } = process
-    const isOther = owner !== undefined && (owner.uid !== getuid?.() || owner.gid !== getgid?.())
-    if (!isOther || getuid?.() !== 0) return
-    this.#do(path, (absolute) => this.#operations.giveTo(absolute, owner.uid, owner.gid))
+    if (owner === undefined) return
+    const [uid, gid] = [process.getuid?.(), process.getgid?.()]
+    if (uid === undefined || (owner.uid === uid && owner.gid === gid)) return
+    // Only root gives files away. Others keep the group of a version, or that which a folder gives to its files, if they are in it.
+    const keepsGroup = before !== undefined || (owner.mode & constants.S_ISGID) !== 0
+    if (uid !== 0 && !(keepsGroup && process.getgroups?.().includes(owner.gid) === true)) return
+    this.#do(path, (absolute) => this.#operations.giveTo(absolute, uid === 0 ? owner.uid : uid, owner.gid))
   }
 
   /** A new file belongs to whom its folder belongs. */
