@@ -63,12 +63,12 @@ describe("changes on the command line", () => {
   it.effect("names files by path or start of an id", () =>
     Effect.gen(function* () {
       const items = [file("abcd"), file("other", { id: fileId("b") })]
-      const named = yield* filesNamed({ items, set }, ["abcd", "bbbb"])
+      const named = yield* filesNamed({ items }, ["abcd", "bbbb"])
       assert.deepStrictEqual(
         named.map(({ path }) => path),
         ["abcd", "other"]
       )
-      const missing = yield* filesNamed({ items, set }, ["nothing"]).pipe(Effect.flip)
+      const missing = yield* filesNamed({ items }, ["nothing"]).pipe(Effect.flip)
       assert.strictEqual(missing.message, "No changes of nothing.")
     })
   )

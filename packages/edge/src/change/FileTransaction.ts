@@ -9,7 +9,7 @@
  * Does not: keep an edit that a program makes through a descriptor of an old version after the last comparison.
  */
 import { Effect } from "effect"
-import { constants, type Stats } from "node:fs"
+import type { Stats } from "node:fs"
 import { type GitFailed, attemptFiles } from "../workspace/Git.ts"
 import { entryFound, type FileStep, isSameEntry, type TransactionPlan } from "./TransactionPlan.ts"
 import {
@@ -42,6 +42,8 @@ const MAX_MERGED = 33_554_432
 /** End of the name of a person's version that has no other place. */
 const SAVED = ".before"
 const FOLDER_MODE = 0o777
+/** New files of such a folder get its group. */
+const SET_GROUP_ID = 0o2000
 
 /** A step could not be done, because another program changed the folder meanwhile. */
 class FolderChanged extends Error {
@@ -221,7 +223,7 @@ export class FileTransaction {
     const [uid, gid] = [process.getuid?.(), process.getgid?.()]
     if (uid === undefined || (owner.uid === uid && owner.gid === gid)) return
     // Only root gives files away. Others keep the group of a version, or that which a folder gives to its files, if they are in it.
-    const keepsGroup = before !== undefined || (owner.mode & constants.S_ISGID) !== 0
+    const keepsGroup = before !== undefined || (owner.mode & SET_GROUP_ID) !== 0
     if (uid !== 0 && !(keepsGroup && process.getgroups?.().includes(owner.gid) === true)) return
     this.#do(path, (absolute) => this.#operations.giveTo(absolute, uid === 0 ? owner.uid : uid, owner.gid))
   }
