@@ -116,23 +116,23 @@ export class HubSession {
       if (session === undefined) this.place = chosen
       else if (instance === undefined) yield* this.addAgent(session.id, chosen, newIdempotencyKey())
       else {
-        const { agentId, mode, targetId, workspace } = instance
+        const { agentId, isolation, mode, targetId, workspace } = instance
         this.session = yield* this.calls.sessions.update({
           params: { id: session.id },
           payload: { defaultAgentInstanceId: instance.id }
         })
-        this.place = { ...this.place, agentId, mode, targetId, workspace, instanceId: instance.id }
+        this.place = { ...this.place, agentId, mode, isolation, targetId, workspace, instanceId: instance.id }
       }
     })
   }
 
   private addAgent(id: SessionId, place: AgentPlace, key: string) {
-    const { agentId, mode, targetId, workspace } = place
+    const { agentId, isolation, mode, targetId, workspace } = place
     return Effect.gen({ self: this }, function* () {
       const instance = yield* this.calls.sessions.addAgent({
         params: { id },
         headers: { "idempotency-key": key },
-        payload: { agentId, targetId, workspace, mode }
+        payload: { agentId, targetId, workspace, mode, ...(isolation === undefined ? {} : { isolation }) }
       })
       this.place = { ...place, instanceId: instance.id }
       this.session = yield* this.calls.sessions.get({ params: { id } })

@@ -164,7 +164,7 @@ export const undoCommand = Command.make(
     decide(choice, run, json, (server, id) =>
       Effect.gen(function* () {
         const list = yield* server.changes(id)
-        const decisionId = Option.isSome(decision) ? decision.value : lastDecision(list.set)
+        const decisionId = Option.isSome(decision) ? decision.value : yield* lastDecision(list.set)
         const shown = list.set.decisions.find((each) => each.id === decisionId)
         const files =
           shown === undefined

@@ -13,7 +13,7 @@ import type {
   DecidedChanges
 } from "@corral/domain/edge-api/ChangeSet"
 import type { Diff, FileDiff } from "@corral/domain/edge-api/Diff"
-import type { ChangedFileId, ChangeHunkId, RunId } from "@corral/domain/identity/Ids"
+import type { ChangeDecisionId, ChangedFileId, ChangeHunkId, RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { CommandFailed, refused } from "../CommandFailed.ts"
 import type { Row } from "../terminal/Rows.ts"
@@ -145,7 +145,11 @@ export const selectedParts = Effect.fn("ChangeParts.select")(function* (
   if (!all && files.length + hunks.length === 0)
     return yield* refused("Name what you decide: --all, --file PATH or --hunk ID.")
   const list = yield* server.changes(run)
-  if (all) return { all: true, version: list.set.version }
+  const { set } = list
+  if (all && set.fileCount === 0) return yield* refused(nothingText(set))
+  if (all && !set.direct && set.apart === set.fileCount)
+    return yield* refused("`corral changes` shows why --all has none of these files. Name them with --file.")
+  if (all) return { all: true, version: set.version }
   const named = yield* filesNamed(list, files)
   const versions: Record<ChangedFileId, string> = {}
   for (const { id, version } of named) versions[id] = version
@@ -205,12 +209,22 @@ export const changeRows = ({ items, set }: ChangeList): ReadonlyArray<Row> => {
   return [...items.map(rowOf), ...summaryRows(set)]
 }
 
+/** Why a set has no undecided files. */
+const nothingText = ({ direct, live, state }: ChangeSet): string =>
+  live
+    ? "No changes yet. They are listed when the turn has ended."
+    : state === "empty"
+      ? "The run changed no files."
+      : direct
+        ? "Everything is undone."
+        : "Everything is decided."
+
 const summaryRows = (set: ChangeSet): ReadonlyArray<Row> => {
   const dim = (text: string): Row => [{ text, style: "dim" }]
   const { apart, commits, direct, ignored, incomplete = [], live } = set
   return [
     ...(set.fileCount === 0
-      ? [dim(set.state === "empty" ? "The run changed no files." : "Everything is decided.")]
+      ? [dim(nothingText(set))]
       : direct
         ? [dim("The run wrote into the workspace itself. Its changes can be undone.")]
         : []),
@@ -251,8 +265,15 @@ export const hunkRows = ({ file, items, sides }: ChangedFileHunks): ReadonlyArra
 ]
 
 /** The decision to undo: the last one that is not undone. `undefined`: what the run wrote. */
-export const lastDecision = ({ decisions }: ChangeSet) =>
-  decisions.find(({ kind, reversedBy }) => kind !== "undo" && reversedBy === undefined)?.id
+export const lastDecision = ({
+  decisions,
+  direct,
+  fileCount
+}: ChangeSet): Effect.Effect<ChangeDecisionId | undefined, CommandFailed> => {
+  const last = decisions.find(({ kind, reversedBy }) => kind !== "undo" && reversedBy === undefined)
+  const isEmpty = last === undefined && (!direct || fileCount === 0)
+  return isEmpty ? Effect.fail(refused("There is nothing to undo.")) : Effect.succeed(last?.id)
+}
 
 /** The list of changes, or the hunks of the named file. */
 export const namedRows = (
@@ -280,11 +301,12 @@ export const decideNamed = Effect.fn("ChangeParts.decide")(function* (
 ): Effect.fn.Return<DecidedChanges, CommandFailed> {
   const list = yield* server.changes(run)
   if (kind === "undo") {
-    const decisionId = lastDecision(list.set)
+    const decisionId = yield* lastDecision(list.set)
     const payload = decisionId === undefined ? {} : { decisionId }
     return yield* explainConflict(server.decideChanges(run, { kind, payload }))
   }
-  const isFile = list.items.some(({ path }) => path === name)
+  // A text that can't be the start of an id can only be a path.
+  const isFile = list.items.some(({ path }) => path === name) || (name !== "all" && !isIdStart.test(name))
   const parts = yield* selectedParts(server, run, {
     all: name === "all" && !isFile,
     files: isFile ? [name] : [],
@@ -295,7 +317,12 @@ export const decideNamed = Effect.fn("ChangeParts.decide")(function* (
 
 const done = { accept: "Accepted", reject: "Rejected", undo: "Undone" } as const
 
+const remainingText = ({ direct, fileCount }: ChangeSet): string => {
+  if (direct) return fileCount === 0 ? "Everything is undone." : `${counted(fileCount, "file")} left.`
+  return fileCount === 0 ? "Nothing is undecided." : `${counted(fileCount, "file")} undecided.`
+}
+
 /** One line about a decision. */
 export const decidedLine = ({ decision, set }: DecidedChanges): string =>
   `${done[decision.kind]}: ${counted(decision.fileCount, "file")}, +${decision.additions} -${decision.deletions}. ` +
-  `${set.state === "open" ? `${counted(set.fileCount, "file")} undecided.` : "Nothing is undecided."} ${decision.id}`
+  `${remainingText(set)} ${decision.id}`

@@ -109,8 +109,8 @@ const findSessionId = Effect.fnUntraced(function* (
 })
 
 const addAgent = (calls: HubApiClient, id: SessionId, place: AgentPlace, agentId: AgentPlace["agentId"]) => {
-  const { mode, targetId, workspace } = place
-  const payload = { agentId, mode, targetId, workspace }
+  const { isolation, mode, targetId, workspace } = place
+  const payload = { agentId, mode, targetId, workspace, ...(isolation === undefined ? {} : { isolation }) }
   return calls.sessions.addAgent({ params: { id }, headers: { "idempotency-key": randomUUID() }, payload })
 }
 

@@ -42,6 +42,8 @@ const MAX_MERGED = 33_554_432
 /** End of the name of a person's version that has no other place. */
 const SAVED = ".before"
 const FOLDER_MODE = 0o777
+/** New files of such a folder get its group. */
+const SET_GROUP_ID = 0o2000
 
 /** A step could not be done, because another program changed the folder meanwhile. */
 class FolderChanged extends Error {
@@ -243,10 +245,13 @@ export class FileTransaction {
         this.#operations.write(absolute, content, permissionsOf(mode, before), before?.isFile() === true)
       )
     const owner = before ?? this.#ownerAround(step?.path ?? path)
-    const { getgid, getuid } = process
-    const isOther = owner !== undefined && (owner.uid !== getuid?.() || owner.gid !== getgid?.())
-    if (!isOther || getuid?.() !== 0) return
-    this.#do(path, (absolute) => this.#operations.giveTo(absolute, owner.uid, owner.gid))
+    if (owner === undefined) return
+    const [uid, gid] = [process.getuid?.(), process.getgid?.()]
+    if (uid === undefined || (owner.uid === uid && owner.gid === gid)) return
+    // Only root gives files away. Others keep the group of a version, or that which a folder gives to its files, if they are in it.
+    const keepsGroup = before !== undefined || (owner.mode & SET_GROUP_ID) !== 0
+    if (uid !== 0 && !(keepsGroup && process.getgroups?.().includes(owner.gid) === true)) return
+    this.#do(path, (absolute) => this.#operations.giveTo(absolute, uid === 0 ? owner.uid : uid, owner.gid))
   }
 
   /** A new file belongs to whom its folder belongs. */

@@ -98,12 +98,15 @@ const undoRun = Effect.fnUntraced(function* (
   const hunks = yield* numberedHunks(source.shadow, files, row.numbers)
   const selected = files.map((file) => ({ file, hunks: hunks.get(file.id) ?? [], chosen: undefined }))
   const paths = yield* acceptedPaths(source.shadow, selected)
+  const written = described(selected, row)
   return {
     kind: "undo",
     place: "workspace",
     paths: paths.map(turned),
     base: paths,
-    ...described(selected, row)
+    ...written,
+    additions: written.deletions,
+    deletions: written.additions
   }
 })
 

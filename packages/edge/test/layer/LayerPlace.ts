@@ -1,6 +1,6 @@
 /** A layer with a confined shell in it, as a run has one, beside the workspace of its owner. */
 import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
-import type { Run, RunLayer } from "@corral/domain/run/Run"
+import type { Run, RunLayer, RunStatus } from "@corral/domain/run/Run"
 import { Effect, Layer } from "effect"
 import { spawnSync } from "node:child_process"
 import { mkdirSync, realpathSync } from "node:fs"
@@ -74,7 +74,7 @@ export interface OpenLayer {
 }
 
 /** A run in the layer, an ended one if no other state is named. */
-export const putRun = (id: RunId, layer: RunLayer, state: Run["state"] = "completed"): Write => {
+export const putRun = (id: RunId, layer: RunLayer, state: RunStatus = "completed"): Write => {
   const run = runOf(id, { workspace, layer, state })
   return [
     "INSERT OR REPLACE INTO runs (id, state, created_at, last_seq, snapshot) VALUES (?, ?, ?, 0, ?)",
