@@ -25,6 +25,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/console/test/e2e/ConfinedNetwork.test.ts":
     "no Chromium for this system, or bubblewrap, socat or curl is not installed",
   "packages/console/test/e2e/Console.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/Changes.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/JoinedChanges.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/SessionAgents.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/DesktopPage.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Finding.test.ts": "no Chromium for this system",
@@ -61,6 +63,7 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/workspace/SmallFile.test.ts": "the system has no /proc",
   "packages/edge/test/approval/ShellDifferences.property.test.ts": "the shell is not installed",
   "packages/edge/test/approval/ShellDifferences.soak.test.ts": "the shell or strace is not installed",
+  "packages/edge/test/change/SmallDisk.test.ts": "this user cannot mount a folder in memory",
   "packages/edge/test/confinement/RepositoryFiles.property.test.ts": "strace is not installed",
   "packages/edge/test/confinement/RepositoryFiles.soak.test.ts": "strace is not installed",
   "packages/edge/test/confinement/BubblewrapProbe.test.ts": "bubblewrap exists on Linux only",
@@ -91,6 +94,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/contract/Layers.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/LayerCrash.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/e2e/Layers.soak.test.ts": "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/layer/LayerMerge.test.ts": "this user cannot mount a folder in memory",
+  "packages/edge/test/layer/LayerSource.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/layer/Layers.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/confinement/HostilePrograms.test.ts":
     "bubblewrap is not installed, or does not work here",

@@ -9,7 +9,7 @@ import { codexFolders } from "./StateFolders.ts"
 import { AppServerProtocol } from "./codex/AppServer.ts"
 import { codexEnvironment } from "./codex/CodexFailure.ts"
 
-export const codexProbe: Probe = {
+const codexProbe: Probe = {
   command: "codex",
   versionArgs: ["--version"],
   signedIn: {
@@ -25,7 +25,7 @@ export const codexProbe: Probe = {
 }
 
 /** Both ways to drive Codex share the conversations. */
-export const codexContinuation: Continuation = {
+const codexContinuation: Continuation = {
   store: "~/.codex/sessions",
   model: "any",
   mode: "any",
@@ -36,7 +36,7 @@ export const codexContinuation: Continuation = {
  * Flag before the subcommand that sets the trust of the workspace. Codex reads no configuration of an untrusted project, and by default
  * trusts a writable folder. A quoted key of TOML supports the escapes of `JSON.stringify`.
  */
-export const trustFlags = ({ projectSettings, workspacePath }: RunStart): ReadonlyArray<string> => {
+const trustFlags = ({ projectSettings, workspacePath }: RunStart): ReadonlyArray<string> => {
   const level = projectSettings === "enabled" ? "trusted" : "untrusted"
   return ["-c", `projects={${JSON.stringify(workspacePath)}={trust_level="${level}"}}`]
 }

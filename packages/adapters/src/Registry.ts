@@ -6,7 +6,6 @@ import { makeAcp } from "./Acp.ts"
 import { acpAgents } from "./acp/AcpAgents.ts"
 import { claudeCode } from "./ClaudeCode.ts"
 import { codex } from "./Codex.ts"
-import { codexExec } from "./CodexExec.ts"
 import { copilot } from "./Copilot.ts"
 import { gemini } from "./Gemini.ts"
 import { makeOpenCode } from "./OpenCode.ts"
@@ -27,7 +26,6 @@ export const builtIn = ({ node, scriptedProgram }: BuiltInOptions): ReadonlyMap<
   const adapters = [
     claudeCode,
     codex,
-    codexExec,
     qwen,
     gemini,
     copilot,

@@ -3,7 +3,6 @@ import type { AdapterOutput, ApprovalAnswer, Protocol, RunStart } from "@corral/
 import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
 import { codex } from "../src/Codex.ts"
-import { codexExec } from "../src/CodexExec.ts"
 import { load, recordedStdin } from "@corral/testing/recordings/Fixtures"
 
 const start: RunStart = { prompt: "Please do the task.", mode: "ask", workspacePath: "/workspace" }
@@ -415,37 +414,6 @@ describe("Codex turns", () => {
     const hologram = { method: "item/completed", params: { item: { type: "hologram", id: "h1" } } }
     assert.deepStrictEqual(send(startProtocol(), hologram), [
       { _tag: "Unknown", what: "item/hologram", raw: JSON.stringify(hologram) }
-    ])
-  })
-})
-
-describe("Codex (exec) command", () => {
-  it("takes the prompt on stdin, and its sandbox from the mode", () => {
-    const command = codexExec.command({ ...start, mode: "read_only" })
-    assert.strictEqual(command.stdin, "once")
-    assert.deepStrictEqual(command.args.slice(2), [
-      "-c",
-      "features.multi_agent=false",
-      "-c",
-      "features.goals=false",
-      "exec",
-      "--json",
-      "--sandbox",
-      "read-only",
-      "--skip-git-repo-check",
-      "-"
-    ])
-    assert.strictEqual(codexExec.protocol(start).open, start.prompt)
-    const resumed = codexExec.command({ ...start, mode: "full_access", model: "m", resumeSessionId: "abc" })
-    assert.deepStrictEqual(resumed.args.slice(8), [
-      "--sandbox",
-      "danger-full-access",
-      "--skip-git-repo-check",
-      "--model",
-      "m",
-      "resume",
-      "abc",
-      "-"
     ])
   })
 })

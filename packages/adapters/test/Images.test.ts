@@ -3,7 +3,6 @@ import type { RunImage, RunStart, RuntimeAdapter } from "@corral/domain/run/Runt
 import { registry } from "@corral/testing/recordings/Fixtures"
 import { assert, describe, it } from "@effect/vitest"
 import { claudeCode } from "../src/ClaudeCode.ts"
-import { codexExec } from "../src/CodexExec.ts"
 import { gemini } from "../src/Gemini.ts"
 
 const image: RunImage = { path: "/images of it/dot.png", mediaType: "image/png", base64: "aW1hZ2U=" }
@@ -25,7 +24,6 @@ describe("An image of a message", () => {
   })
 
   it("is a path for programs that read it themselves", () => {
-    assert.includeMembers([...args(codexExec)], ["--image", image.path])
     assert.include(args(gemini), "Look. @/images\\ of\\ it/dot.png")
     assert.deepStrictEqual(args(gemini).slice(-2), ["--include-directories", "/images of it"])
   })

@@ -1,11 +1,10 @@
-/** The Codex adapters against a process that talks like the real one: the recordings, played by `fixtures/bin/codex`. */
+/** The Codex adapter against a process that talks like the real one: the recordings, played by `fixtures/bin/codex`. */
 import type { RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { afterEach, assert, beforeEach, describe, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import path from "node:path"
 import { codex } from "../src/Codex.ts"
-import { codexExec } from "../src/CodexExec.ts"
 import { invariantFindings, deltasJoin } from "@corral/conformance/Invariants"
 import { Conversation, workspace } from "./Conversation.ts"
 import { fixtures } from "@corral/testing/recordings/Fixtures"
@@ -129,13 +128,5 @@ describe("a played codex", () => {
     await killed.next("Event", ({ event }) => event.type === "run.tool.call")
     killed.child.kill("SIGKILL")
     assert.strictEqual(await reasonOf(killed), "crashed")
-  })
-
-  it("exec takes the prompt and the end of its stdin, and says what it did", async () => {
-    const run = play("file-write", { mode: "full_access" }, codexExec)
-    run.child.stdin.end()
-    assert.deepInclude(await outcomeOf(run), { _tag: "Completed", text: "Created notes.txt." })
-    const changed = await run.next("Event", ({ event }) => event.type === "run.file.changed")
-    assert.deepInclude(changed.event.payload, { path: "notes.txt", change: "created" })
   })
 })

@@ -9,7 +9,6 @@ import { Effect } from "effect"
 import * as FastCheck from "fast-check"
 import { claudeCode } from "../src/ClaudeCode.ts"
 import { codex } from "../src/Codex.ts"
-import { codexExec } from "../src/CodexExec.ts"
 import { copilot } from "../src/Copilot.ts"
 import { builtIn } from "../src/Registry.ts"
 
@@ -83,12 +82,10 @@ describe("Project settings", () => {
       FastCheck.assert(
         FastCheck.property(FastCheck.string({ unit: "grapheme-ascii" }), (name) => {
           const workspacePath = `/srv/${name}`
-          for (const adapter of [codex, codexExec]) {
-            const [flag, setting = ""] = argsOf(adapter, { workspacePath })
-            assert.strictEqual(flag, "-c")
-            const key = /^projects=\{("(?:[^"\\]|\\.)*")=\{trust_level="untrusted"\}\}$/.exec(setting)?.[1]
-            assert.strictEqual(JSON.parse(key ?? "null"), workspacePath)
-          }
+          const [flag, setting = ""] = argsOf(codex, { workspacePath })
+          assert.strictEqual(flag, "-c")
+          const key = /^projects=\{("(?:[^"\\]|\\.)*")=\{trust_level="untrusted"\}\}$/.exec(setting)?.[1]
+          assert.strictEqual(JSON.parse(key ?? "null"), workspacePath)
         })
       )
     )

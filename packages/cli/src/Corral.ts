@@ -9,11 +9,17 @@ import { artifactsCommand } from "./commands/artifacts.ts"
 import { attachCommand, runCommand } from "./commands/run.ts"
 import { auditCommand } from "./commands/audit.ts"
 import { cancelCommand, finishCommand, pauseCommand, unpauseCommand } from "./commands/liveRun.ts"
-import { acceptCommand, changesCommand, rejectCommand, undoCommand } from "./commands/changes.ts"
+import {
+  acceptCommand,
+  changesCommand,
+  diffCommand,
+  rejectCommand,
+  undoCommand,
+  worktreeCommand
+} from "./commands/changes.ts"
 import { chatCommand } from "./commands/chat.ts"
 import { makeCompletionsCommand } from "./commands/completions.ts"
 import { deviceCommand, devicesCommand } from "./commands/device.ts"
-import { diffCommand, worktreeCommand } from "./commands/diff.ts"
 import { doctorCommand } from "./commands/doctor.ts"
 import { hubCommand } from "./commands/hub.ts"
 import { loginCommand, logoutCommand, whoamiCommand } from "./commands/login.ts"

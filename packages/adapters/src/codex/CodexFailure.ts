@@ -1,8 +1,8 @@
 /**
  * Failure of a run of Codex, from its typed error, from the error's text, or from stderr at the exit. Also failed model calls that Codex retries
- * ("Reconnecting... 1/5"), and the variables of the environment that every Codex adapter passes on.
+ * ("Reconnecting... 1/5"), and the variables of the environment that Codex receives.
  *
- * `app-server` reports a type and a text, `exec` only the text. Exit codes are ignored: the app-server always exits with 0.
+ * Exit codes are ignored: the app-server always exits with 0.
  */
 import { missingVariable, reasonOfStatus, toRetryEvent } from "../output/ServiceFailure.ts"
 import { runtimeFailure } from "../output/OutputCollector.ts"
@@ -13,7 +13,7 @@ import type { DraftOf } from "@corral/domain/run/RunEvent"
 import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { capped } from "@corral/domain/text/CappedPattern"
 
-// Variables of the Edge's environment that every Codex adapter passes on: settings of Codex, keys of model services, proxies.
+// Variables of the Edge's environment that Codex receives: settings of Codex, keys of model services, proxies.
 
 export const codexEnvironment: ReadonlyArray<string> = [
   "CODEX_*",
@@ -174,12 +174,4 @@ export const toCodexRetry = (error: JsonObject): DraftOf<"runtime.retrying"> => 
     maxAttempts: numberIn(maxAttempts),
     failure: isVague ? toCodexFailure({ ...error, message: text }) : fromText
   })
-}
-
-/** Retry from an error line of `exec`; `undefined` for other errors. */
-export const parseRetry = (message: string): DraftOf<"runtime.retrying"> | undefined => {
-  const [match, attempt, maxAttempts, text = ""] = ATTEMPT.exec(message) ?? []
-  if (match === undefined) return undefined
-  const failure = parseFailure(text)
-  return toRetryEvent({ attempt: numberIn(attempt), maxAttempts: numberIn(maxAttempts), failure })
 }

@@ -4,7 +4,7 @@
  * The total of a resumed thread includes earlier runs. Sub-agents have their own threads, which count too.
  */
 import type { Usage } from "@corral/domain/run/Run"
-import { countOf, defined, objectOf, type JsonObject } from "../text/Json.ts"
+import { countOf, objectOf, type JsonObject } from "../text/Json.ts"
 
 interface Tokens {
   readonly input: number
@@ -72,12 +72,3 @@ export class CodexUsage {
     }
   }
 }
-
-/** Usage of an `exec` turn. */
-export const usageOfTurn = (tokens: JsonObject): Usage =>
-  defined({
-    inputTokens: countOf(tokens["input_tokens"]),
-    outputTokens: countOf(tokens["output_tokens"]),
-    cachedInputTokens: countOf(tokens["cached_input_tokens"]),
-    reasoningTokens: countOf(tokens["reasoning_output_tokens"])
-  })

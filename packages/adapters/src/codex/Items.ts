@@ -2,8 +2,7 @@
  * Items of Codex's threads as events: messages, reasoning, tool calls with their results, files. Also the agent's list of steps.
  *
  * An item is reported at its start and, complete, at its end. Some items are reported only at their end. A command may end after the turn that
- * started it: until then it is work in the background. `exec` has other names for the same items (`command_execution`, `exit_code`), which
- * `Exec` converts.
+ * started it: until then it is work in the background.
  */
 import { type PayloadOf, draft } from "@corral/domain/run/RunEvent"
 import { type JsonObject, arrayOf, defined, isJsonObject, objectOf, textOf } from "../text/Json.ts"
@@ -15,19 +14,19 @@ import { type CodexCall, isCall, readCodexCall } from "./Tools.ts"
 import { type BlockFile, readBlock } from "../output/ContentBlocks.ts"
 import type { Step } from "@corral/domain/run/Work"
 
-// The agent's list of steps: its plan at the app-server, its to-do list in `exec`.
+// The agent's list of steps.
 
-const stateOf = (entry: { readonly [name: string]: unknown }): Step["state"] => {
-  if (entry["status"] === "completed" || entry["completed"] === true) return "completed"
-  return entry["status"] === "inProgress" ? "in_progress" : "pending"
+const stateOf = (status: unknown): Step["state"] => {
+  if (status === "completed") return "completed"
+  return status === "inProgress" ? "in_progress" : "pending"
 }
 
 /** The steps of a list. Entries without a text are skipped. */
 export const codexSteps = (list: unknown): ReadonlyArray<Step> =>
   arrayOf(list).flatMap((value, at) => {
     const entry = objectOf(value)
-    const text = textOf(entry["step"]) ?? textOf(entry["text"])
-    return text === undefined ? [] : [{ id: `${at + 1}`, text, state: stateOf(entry) }]
+    const text = textOf(entry["step"])
+    return text === undefined ? [] : [{ id: `${at + 1}`, text, state: stateOf(entry["status"]) }]
   })
 
 // Output of a tool: its texts, and the images and other files among its content.
@@ -189,9 +188,6 @@ export class Items {
       }
       case "reasoning":
         return this.#emitReasoning(id, item, parent)
-      // Of `exec`.
-      case "todoList":
-        return this.#collector.steps(codexSteps(item["items"]))
       case "error":
         return this.#collector.notice("warning", textOf(item["message"]) ?? "Codex gave a warning.")
       case "subAgentActivity":

@@ -8,6 +8,7 @@ import type { SessionConfigOption, SessionModeState } from "@agentclientprotocol
 import type { RunMode } from "@corral/domain/approval/RunMode"
 import type { Workspace } from "@corral/domain/device/Workspace"
 import type { RunId } from "@corral/domain/identity/Ids"
+import { findAgent } from "@corral/domain/offer/Offer"
 import type { Agent } from "@corral/domain/run/Agent"
 import { Effect, Option } from "effect"
 import { basename, dirname } from "node:path"
@@ -70,7 +71,9 @@ export const offeredModes = (
 
 /** The agent that is named, or the first one that is available: the editor shows it as an option and can change it. */
 export const agentFor = (agents: ReadonlyArray<Agent>, wanted: Option.Option<string>): Call<Agent> => {
-  const found = agents.find(({ available, id }) => (Option.isSome(wanted) ? id === wanted.value : available))
+  const found = Option.isSome(wanted)
+    ? findAgent(agents, wanted.value)
+    : agents.find(({ available }) => available)
   if (found !== undefined) return Effect.succeed(found)
   const ids = agents.filter(({ available }) => available).map(({ id }) => escapeLine(id))
   return Effect.fail(

@@ -1,6 +1,7 @@
 /** Sessions of a Hub, whose devices may be elsewhere. */
 import type { Target } from "@corral/domain/device/Device"
 import type { ProjectId, SessionId } from "@corral/domain/identity/Ids"
+import { findAgent } from "@corral/domain/offer/Offer"
 import type { Session } from "@corral/domain/session/Session"
 import { Effect, Option } from "effect"
 import { readAllPages } from "../AllPages.ts"
@@ -44,7 +45,7 @@ export const hubSessions = Effect.fn("HubSessions.make")(function* (
     const thread = yield* openThread(choice, place, session)
     const { calls } = yield* connect
     const target = (yield* targetsOf(calls, place.projectId)).find(({ id }) => id === place.targetId)
-    const agent = target?.agents.find(({ id }) => id === place.agentId)
+    const agent = findAgent(target?.agents, place.agentId)
     const workspace = target?.workspaces.find(({ id }) => id === place.workspace)
     return {
       id: yield* thread.begin,

@@ -44,6 +44,8 @@ export interface RowContext {
   readonly columns: number
   /** Name of a user, by the id that events have. */
   readonly nameOf: (user: string) => string
+  /** Whether the run writes into a worktree or a layer: what it changed waits for a decision. */
+  readonly isIsolated?: boolean
 }
 
 const marks = { completed: "✓", failed: "✗", denied: "✗", cancelled: "–" } as const
@@ -190,7 +192,10 @@ export const blockRows = (block: RunBlock, context: RowContext): Rows => {
     case "diff": {
       const { additions, deletions, files, leftOut } = block
       const changed = `${files} ${files === 1 ? "file" : "files"} changed, +${additions} −${deletions}`
-      return oneRow(`  ${changed}${leftOutText(leftOut)} · /diff`, columns)
+      return oneRow(
+        `  ${changed}${leftOutText(leftOut)} · /${context.isIsolated === true ? "changes" : "diff"}`,
+        columns
+      )
     }
     case "unknown_changes":
       return warningRow(unknownChangesLine(block), columns)

@@ -12,6 +12,7 @@ import { Effect, Result } from "effect"
 import type { CommandFailed } from "../CommandFailed.ts"
 import type { EdgeApiClient } from "../edge/EdgeClient.ts"
 import { planMessage } from "../run/CarryOutPlan.ts"
+import { isolationSuffix } from "../run/EventLines.ts"
 import { type RunServer, hasEnded } from "../run/RunServer.ts"
 import type { AgentOption, ChatThread, OutgoingMessage, ThreadMessage, ThreadUpdate } from "./ChatThread.ts"
 import { RunChain, type RunChainOptions } from "./RunChain.ts"
@@ -39,7 +40,8 @@ export class EdgeThread implements ChatThread {
 
   readonly nameOf = (user: string): string => user
   readonly mode = (): RunMode => this.options.mode
-  readonly place = (): string => `${this.chain.agent.id} in ${this.options.workspace} on this machine`
+  readonly place = (): string =>
+    `${this.chain.agent.id} in ${this.options.workspace} on this machine${isolationSuffix(this.options.isolation)}`
   readonly id = (): string | undefined => this.chain.id
 
   readonly history = () =>

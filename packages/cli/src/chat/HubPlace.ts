@@ -4,9 +4,10 @@
  */
 import type { Target } from "@corral/domain/device/Device"
 import type { AgentId, AgentInstanceId, DeviceId, ProjectId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { findAgent, currentAgentId } from "@corral/domain/offer/Offer"
 import type { LastChoice } from "@corral/domain/preference/Preferences"
 import type { Agent } from "@corral/domain/run/Agent"
-import type { RunMode } from "@corral/domain/run/Run"
+import type { Isolation, RunMode } from "@corral/domain/run/Run"
 import type { Session } from "@corral/domain/session/Session"
 import { Effect, Option } from "effect"
 import { readAllPages } from "../AllPages.ts"
@@ -24,6 +25,8 @@ export interface AgentPlace {
   readonly workspace: WorkspaceId
   readonly agentId: AgentId
   readonly mode: RunMode
+  /** Where the agent writes; `undefined` for the project's default. */
+  readonly isolation?: Isolation | undefined
   /** Agent of the session; `undefined` until it is added. */
   readonly instanceId: AgentInstanceId | undefined
 }
@@ -35,6 +38,7 @@ export interface PlaceFlags {
   readonly workspace: Option.Option<string>
   readonly agent: Option.Option<string>
   readonly mode: Option.Option<RunMode>
+  readonly isolation?: Option.Option<Isolation>
 }
 
 /** Selects by name, or asks the user. */
@@ -74,7 +78,7 @@ export const selectAgent = Effect.fnUntraced(function* (
   isInteractive: boolean
 ) {
   if (Option.isSome(wanted)) {
-    const found = agents.find(({ id }) => id === wanted.value)
+    const found = findAgent(agents, wanted.value)
     return (
       found ??
       (yield* selectByName(
@@ -163,7 +167,11 @@ export const selectPlace = Effect.fn("HubPlace.select")(function* (
   const project = yield* select("project", "--project", ordered, flags.project, isInteractive)
   const last = choices.find(({ projectId }) => projectId === project.id)
   const { device, workspace } = yield* placesOf(calls, project.id, flags, last, isInteractive)
-  const agent = yield* selectAgent(latestFirst(device.agents, [last?.agentId]), flags.agent, isInteractive)
+  const agent = yield* selectAgent(
+    latestFirst(device.agents, [last?.agentId && currentAgentId(last.agentId)]),
+    flags.agent,
+    isInteractive
+  )
   return {
     projectId: project.id,
     targetId: device.id,
@@ -172,6 +180,7 @@ export const selectPlace = Effect.fn("HubPlace.select")(function* (
     workspace,
     agentId: agent.id,
     mode: Option.getOrElse(flags.mode, () => "ask" as const),
+    isolation: flags.isolation && Option.getOrUndefined(flags.isolation),
     instanceId: undefined
   } satisfies AgentPlace
 })
@@ -181,7 +190,7 @@ export const placeOfSession = Effect.fnUntraced(function* (calls: HubApiClient, 
   const { agents, defaultAgentInstanceId, projectId } = session
   const instance = agents.find(({ id }) => id === defaultAgentInstanceId) ?? agents.at(-1)
   if (instance === undefined) return undefined
-  const { agentId, id, mode, targetId, workspace } = instance
+  const { agentId, id, isolation, mode, targetId, workspace } = instance
   const targets = yield* readAllPages((query) => calls.devices.targets({ query: { ...query, projectId } }))
   const device = targets.items.find((each) => each.id === targetId)
   return {
@@ -192,6 +201,7 @@ export const placeOfSession = Effect.fnUntraced(function* (calls: HubApiClient, 
     workspace,
     agentId,
     mode,
+    isolation,
     instanceId: id
   } satisfies AgentPlace
 })

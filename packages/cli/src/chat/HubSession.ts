@@ -10,6 +10,7 @@ import { newIdempotencyKey } from "@corral/client/http/Transport"
 import { hubChanges } from "@corral/client/Hub"
 import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
 import type { RunId, SessionId } from "@corral/domain/identity/Ids"
+import { namesSameAgent } from "@corral/domain/offer/Offer"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
 import { Deferred, Effect, Queue, type Scope, Stream } from "effect"
@@ -96,7 +97,7 @@ export class HubSession {
         })
       )
       for (const { available, id, label } of offered)
-        if (available && !instances.some((each) => each.agentId === id))
+        if (available && !instances.some((each) => namesSameAgent(each.agentId, id)))
           options.push({
             id,
             name: id,
@@ -115,23 +116,23 @@ export class HubSession {
       if (session === undefined) this.place = chosen
       else if (instance === undefined) yield* this.addAgent(session.id, chosen, newIdempotencyKey())
       else {
-        const { agentId, mode, targetId, workspace } = instance
+        const { agentId, isolation, mode, targetId, workspace } = instance
         this.session = yield* this.calls.sessions.update({
           params: { id: session.id },
           payload: { defaultAgentInstanceId: instance.id }
         })
-        this.place = { ...this.place, agentId, mode, targetId, workspace, instanceId: instance.id }
+        this.place = { ...this.place, agentId, mode, isolation, targetId, workspace, instanceId: instance.id }
       }
     })
   }
 
   private addAgent(id: SessionId, place: AgentPlace, key: string) {
-    const { agentId, mode, targetId, workspace } = place
+    const { agentId, isolation, mode, targetId, workspace } = place
     return Effect.gen({ self: this }, function* () {
       const instance = yield* this.calls.sessions.addAgent({
         params: { id },
         headers: { "idempotency-key": key },
-        payload: { agentId, targetId, workspace, mode }
+        payload: { agentId, targetId, workspace, mode, ...(isolation === undefined ? {} : { isolation }) }
       })
       this.place = { ...place, instanceId: instance.id }
       this.session = yield* this.calls.sessions.get({ params: { id } })

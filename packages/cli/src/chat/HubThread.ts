@@ -15,6 +15,7 @@ import type { CommandFailed } from "../CommandFailed.ts"
 import { FileUploads } from "../attachment/FileUploads.ts"
 import { type HubApiClient, userNaming } from "../hub/HubClient.ts"
 import type { StoredSignIn } from "../hub/SignInFile.ts"
+import { isolationSuffix } from "../run/EventLines.ts"
 import type { RunServer } from "../run/RunServer.ts"
 import type {
   AgentOption,
@@ -101,8 +102,9 @@ export class HubThread implements ChatThread {
   readonly nameOf: (user: string) => string
   readonly mode = (): RunMode => this.session.agent.mode
   readonly place = (): string => {
-    const { agentId, targetName, workspace } = this.session.agent
-    return `${agentId} in ${workspace} on ${targetName}${this.feed.isOffline ? " (offline)" : ""}`
+    const { agentId, isolation, targetName, workspace } = this.session.agent
+    const device = `${targetName}${this.feed.isOffline ? " (offline)" : ""}`
+    return `${agentId} in ${workspace} on ${device}${isolationSuffix(isolation)}`
   }
 
   /** Runs in progress, when the session was opened or its history was read. */

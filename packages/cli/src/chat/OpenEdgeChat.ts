@@ -89,6 +89,10 @@ export const openEdgeChat = Effect.fn("OpenEdgeChat.open")(function* ({
       agent,
       workspace: workspace.id,
       mode: Option.getOrElse(flags.mode, () => last?.mode ?? "ask"),
+      isolation:
+        flags.isolation === undefined || Option.isNone(flags.isolation)
+          ? last?.isolation
+          : flags.isolation.value,
       runs: earlier,
       now: at
     })

@@ -7,7 +7,7 @@ import { encodeUlid, type RunId, type SessionId } from "@corral/domain/identity/
 import type { Agent } from "@corral/domain/run/Agent"
 import { cannotContinue, continuationFailures } from "@corral/domain/run/Continuation"
 import { hasSameLimits, limitsOfTurn, type RunLimits } from "@corral/domain/run/Budget"
-import type { CreateRun, Run, RunMode } from "@corral/domain/run/Run"
+import type { CreateRun, Isolation, Run, RunMode } from "@corral/domain/run/Run"
 import type { RunEvent } from "@corral/domain/run/RunEvent"
 import { Effect, Queue } from "effect"
 import type { CommandFailed } from "../CommandFailed.ts"
@@ -23,6 +23,8 @@ export interface RunChainOptions {
   readonly agent: Agent
   readonly workspace: Run["workspace"]
   readonly mode: RunMode
+  /** Where runs that resume no other one write; `undefined` for the workspace's default. */
+  readonly isolation?: Isolation | undefined
   /** Runs of an earlier conversation, oldest first. */
   readonly runs: ReadonlyArray<Run>
   readonly now: number
@@ -118,6 +120,7 @@ export class RunChain {
     const resume = isAgain || !this.runtime.capabilities.resume ? undefined : this.last
     const { key, limits = {}, mode, model, textWithoutMemory } = message
     const text = resume === undefined ? (textWithoutMemory ?? message.text) : message.text
+    const { isolation } = this.options
     const payload: CreateRun = {
       workspace: this.options.workspace,
       agentId: this.runtime.id,
@@ -126,7 +129,7 @@ export class RunChain {
       sessionId: this.sessionId,
       ...limitsOfTurn(limits, {}),
       ...(model === undefined ? {} : { model }),
-      ...(resume === undefined ? {} : { resume })
+      ...(resume !== undefined ? { resume } : isolation === undefined ? {} : { isolation })
     }
     const headers = { "idempotency-key": isAgain ? `${key}-again` : key }
     const isForgetful = resume === undefined && this.last !== undefined

@@ -18,7 +18,7 @@ import type { Step } from "@corral/domain/run/Work"
 import { RunView } from "@corral/domain/run/RunView"
 import { hasEnded } from "../run/RunServer.ts"
 import { fitColumns, type Row, wrapIndented } from "../terminal/Rows.ts"
-import { changedStepRows } from "../run/EventLines.ts"
+import { changedStepRows, isolationText } from "../run/EventLines.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 import {
   blockRows,
@@ -70,11 +70,12 @@ export class TurnRows {
   }
 
   private get context(): RowContext {
-    return { columns: this.columns(), nameOf: this.nameOf }
+    return { columns: this.columns(), nameOf: this.nameOf, isIsolated: this.isIsolated }
   }
 
   /** Mode of the run. */
   mode: RunMode = "ask"
+  private isIsolated = false
 
   apply(sequenced: SequencedEvent): void {
     const { decoded } = sequenced
@@ -84,8 +85,10 @@ export class TurnRows {
 
   /** Rows of changes inside blocks that were printed. */
   private observe(event: RunEvent): void {
-    if (event.type === "run.created") this.mode = event.payload.mode
-    else if (event.type === "run.tool.call" && event.payload.parentCallId !== undefined)
+    if (event.type === "run.created") {
+      this.mode = event.payload.mode
+      this.isIsolated = isolationText(event.payload) !== undefined
+    } else if (event.type === "run.tool.call" && event.payload.parentCallId !== undefined)
       this.depths.set(event.payload.callId, this.depthOf(event.payload.parentCallId))
     else if (event.type === "run.steps.updated") {
       const { parentCallId, steps } = event.payload

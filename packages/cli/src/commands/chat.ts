@@ -1,5 +1,5 @@
 /** `corral chat`: a conversation with an agent at the terminal, in a session of a Hub or with the Edge of this machine. */
-import { RunMode } from "@corral/domain/run/Run"
+import { Isolation, RunMode } from "@corral/domain/run/Run"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { join } from "node:path"
@@ -21,6 +21,12 @@ const flags = {
   target: optionalText("target", "With a Hub: device id or name. Default: this machine, or the only device"),
   mode: Flag.Literals("mode", RunMode.literals).pipe(
     Flag.withDescription("What the agent can do without approval. Default: ask"),
+    Flag.optional
+  ),
+  isolation: Flag.Literals("isolation", Isolation.literals).pipe(
+    Flag.withDescription(
+      "Where the agent writes: the workspace, a git worktree, or a layer that you accept from. Default: that of the project or of the workspace"
+    ),
     Flag.optional
   ),
   ...limitFlags,
@@ -77,6 +83,10 @@ export const chatCommand = Command.make(
     if (!host.interactive || !host.live)
       return yield* refused("`corral chat` needs a terminal. Send one message with `corral say`.")
     if (resume && continueLast) return yield* refused("--resume and --continue can't be combined.")
+    if ((resume || continueLast) && Option.isSome(choice.isolation))
+      return yield* refused(
+        "An earlier conversation keeps where its agent writes. Use --isolation for a new one."
+      )
     const request = { choice, flags: choice, resumption: resumptionOf(resume, continueLast, session) }
     // Loaded on demand: other commands start faster without the chat.
     const { ChatHistory, HISTORY_FILE } = yield* Effect.promise(() => import("../chat/ChatHistory.ts"))

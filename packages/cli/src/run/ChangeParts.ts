@@ -1,4 +1,7 @@
-/** Parts of a change set as the command line names them, and changes as lines. */
+/**
+ * Changes of a run as lines, as `git diff` prints them, and parts of a change set as the command line names them. Control characters are shown as
+ * symbols.
+ */
 import type {
   ApartReason,
   ChangedFile,
@@ -9,13 +12,68 @@ import type {
   ConflictSides,
   DecidedChanges
 } from "@corral/domain/edge-api/ChangeSet"
-import type { ChangedFileId, ChangeHunkId, RunId } from "@corral/domain/identity/Ids"
+import type { Diff, FileDiff } from "@corral/domain/edge-api/Diff"
+import type { ChangeDecisionId, ChangedFileId, ChangeHunkId, RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { CommandFailed, refused } from "../CommandFailed.ts"
-import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 import type { Row } from "../terminal/Rows.ts"
-import { tintOf } from "./PatchText.ts"
+import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 import type { RunServer, ServerCall } from "./RunServer.ts"
+
+/** Colour of a line of a patch. */
+const tintOf = (line: string) => (line.startsWith("+") ? "green" : line.startsWith("-") ? "red" : undefined)
+
+/** Lines of one file, so that other programs can read them. */
+export const filePatch = (file: FileDiff): ReadonlyArray<Row> => {
+  const { binary, fromPath, hunks, path, status, truncated } = file
+  const before = escapeLine(fromPath ?? path)
+  const after = escapeLine(path)
+  const isNew = status === "added" || status === "untracked"
+  const plain = (text: string): Row => [{ text }]
+  return [
+    [{ text: `diff --git a/${before} b/${after}`, style: "bold" }],
+    ...(fromPath === undefined ? [] : [plain(`rename from ${before}`), plain(`rename to ${after}`)]),
+    ...(binary
+      ? [plain(`Binary files a/${before} and b/${after} differ`)]
+      : hunks.length === 0
+        ? []
+        : [
+            plain(`--- ${isNew ? "/dev/null" : `a/${before}`}`),
+            plain(`+++ ${status === "deleted" ? "/dev/null" : `b/${after}`}`)
+          ]),
+    ...hunks.flatMap(({ lines, newLines, newStart, oldLines, oldStart }): ReadonlyArray<Row> => [
+      [{ text: `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`, style: "cyan" }],
+      ...lines.map((line): Row => [{ text: escapeControls(line), style: tintOf(line) }])
+    ]),
+    ...(truncated === true
+      ? [[{ text: `# ${after} is too large to show in full`, style: "dim" } as const]]
+      : [])
+  ]
+}
+
+/** Lines of all files. */
+export const patchText = ({ items, leftOut }: Pick<Diff, "items" | "leftOut">): ReadonlyArray<Row> => [
+  ...items.flatMap(filePatch),
+  ...leftOutRows(leftOut)
+]
+
+/** Names of the files that could not be compared. */
+export const leftOutRows = (leftOut: Diff["leftOut"]): ReadonlyArray<Row> =>
+  leftOut === undefined
+    ? []
+    : [
+        ...leftOut.paths.map((path): Row => [{ text: `# not compared: ${escapeLine(path)}`, style: "dim" }]),
+        ...(leftOut.count > leftOut.paths.length
+          ? [
+              [
+                {
+                  text: `# not compared: ${leftOut.count - leftOut.paths.length} more`,
+                  style: "dim"
+                } as const
+              ]
+            ]
+          : [])
+      ]
 
 export type ChangeList = Omit<ChangeSetPage, "nextCursor" | "requestId">
 export type ChangedFileHunks = Omit<ChangedFileContent, "nextCursor" | "requestId">
@@ -31,10 +89,10 @@ const SHORT_ID = 8
 const isIdStart = /^[0-9a-f]{4,32}$/
 
 /** Files with this path or start of an id. */
-export const filesNamed = (
-  { items }: ChangeList,
+export const filesNamed = <File extends Pick<ChangedFile, "id" | "path">>(
+  { items }: { readonly items: ReadonlyArray<File> },
   names: ReadonlyArray<string>
-): Effect.Effect<ReadonlyArray<ChangedFile>, CommandFailed> =>
+): Effect.Effect<ReadonlyArray<File>, CommandFailed> =>
   Effect.forEach(names, (name) => {
     const exact = items.filter(({ path }) => path === name)
     const found =
@@ -45,7 +103,7 @@ export const filesNamed = (
       : Effect.fail(
           refused(
             file === undefined
-              ? `No undecided changes of ${escapeLine(name)}.`
+              ? `No changes of ${escapeLine(name)}.`
               : `More than one file has an id that starts with ${name}.`
           )
         )
@@ -87,7 +145,11 @@ export const selectedParts = Effect.fn("ChangeParts.select")(function* (
   if (!all && files.length + hunks.length === 0)
     return yield* refused("Name what you decide: --all, --file PATH or --hunk ID.")
   const list = yield* server.changes(run)
-  if (all) return { all: true, version: list.set.version }
+  const { set } = list
+  if (all && set.fileCount === 0) return yield* refused(nothingText(set))
+  if (all && !set.direct && set.apart === set.fileCount)
+    return yield* refused("`corral changes` shows why --all has none of these files. Name them with --file.")
+  if (all) return { all: true, version: set.version }
   const named = yield* filesNamed(list, files)
   const versions: Record<ChangedFileId, string> = {}
   for (const { id, version } of named) versions[id] = version
@@ -147,12 +209,22 @@ export const changeRows = ({ items, set }: ChangeList): ReadonlyArray<Row> => {
   return [...items.map(rowOf), ...summaryRows(set)]
 }
 
+/** Why a set has no undecided files. */
+const nothingText = ({ direct, live, state }: ChangeSet): string =>
+  live
+    ? "No changes yet. They are listed when the turn has ended."
+    : state === "empty"
+      ? "The run changed no files."
+      : direct
+        ? "Everything is undone."
+        : "Everything is decided."
+
 const summaryRows = (set: ChangeSet): ReadonlyArray<Row> => {
   const dim = (text: string): Row => [{ text, style: "dim" }]
   const { apart, commits, direct, ignored, incomplete = [], live } = set
   return [
     ...(set.fileCount === 0
-      ? [dim(set.state === "empty" ? "The run changed no files." : "Everything is decided.")]
+      ? [dim(nothingText(set))]
       : direct
         ? [dim("The run wrote into the workspace itself. Its changes can be undone.")]
         : []),
@@ -193,8 +265,15 @@ export const hunkRows = ({ file, items, sides }: ChangedFileHunks): ReadonlyArra
 ]
 
 /** The decision to undo: the last one that is not undone. `undefined`: what the run wrote. */
-export const lastDecision = ({ decisions }: ChangeSet) =>
-  decisions.find(({ kind, reversedBy }) => kind !== "undo" && reversedBy === undefined)?.id
+export const lastDecision = ({
+  decisions,
+  direct,
+  fileCount
+}: ChangeSet): Effect.Effect<ChangeDecisionId | undefined, CommandFailed> => {
+  const last = decisions.find(({ kind, reversedBy }) => kind !== "undo" && reversedBy === undefined)
+  const isEmpty = last === undefined && (!direct || fileCount === 0)
+  return isEmpty ? Effect.fail(refused("There is nothing to undo.")) : Effect.succeed(last?.id)
+}
 
 /** The list of changes, or the hunks of the named file. */
 export const namedRows = (
@@ -222,11 +301,12 @@ export const decideNamed = Effect.fn("ChangeParts.decide")(function* (
 ): Effect.fn.Return<DecidedChanges, CommandFailed> {
   const list = yield* server.changes(run)
   if (kind === "undo") {
-    const decisionId = lastDecision(list.set)
+    const decisionId = yield* lastDecision(list.set)
     const payload = decisionId === undefined ? {} : { decisionId }
     return yield* explainConflict(server.decideChanges(run, { kind, payload }))
   }
-  const isFile = list.items.some(({ path }) => path === name)
+  // A text that can't be the start of an id can only be a path.
+  const isFile = list.items.some(({ path }) => path === name) || (name !== "all" && !isIdStart.test(name))
   const parts = yield* selectedParts(server, run, {
     all: name === "all" && !isFile,
     files: isFile ? [name] : [],
@@ -237,7 +317,12 @@ export const decideNamed = Effect.fn("ChangeParts.decide")(function* (
 
 const done = { accept: "Accepted", reject: "Rejected", undo: "Undone" } as const
 
+const remainingText = ({ direct, fileCount }: ChangeSet): string => {
+  if (direct) return fileCount === 0 ? "Everything is undone." : `${counted(fileCount, "file")} left.`
+  return fileCount === 0 ? "Nothing is undecided." : `${counted(fileCount, "file")} undecided.`
+}
+
 /** One line about a decision. */
 export const decidedLine = ({ decision, set }: DecidedChanges): string =>
   `${done[decision.kind]}: ${counted(decision.fileCount, "file")}, +${decision.additions} -${decision.deletions}. ` +
-  `${set.state === "open" ? `${counted(set.fileCount, "file")} undecided.` : "Nothing is undecided."} ${decision.id}`
+  `${remainingText(set)} ${decision.id}`

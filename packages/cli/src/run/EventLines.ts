@@ -6,7 +6,7 @@ import { unknownChangesText } from "@corral/domain/changes/UnknownChanges"
 import { confinedFailureText, confinedHintOf, lastWordsOf } from "@corral/domain/run/ConfinementText"
 import type { ProtectedChanges, RepositoryChanged } from "@corral/domain/run/ProtectedChange"
 import type { ApprovalResolution } from "@corral/domain/run/Resolution"
-import type { RunFailure } from "@corral/domain/run/Run"
+import type { Isolation, RunFailure, RunLayer } from "@corral/domain/run/Run"
 import type { PauseBlock } from "@corral/domain/run/RunBlock"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import type { Step } from "@corral/domain/run/Work"
@@ -24,6 +24,22 @@ export const backgroundText = (count: number, titles: ReadonlyArray<string>): st
   const names = [...shown, ...(more > 0 && shown.length > 0 ? [`${more} more`] : [])].join(", ")
   return `working in the background: ${count}${names === "" ? "" : ` (${names})`}`
 }
+
+/** Where a run writes, if that is not the workspace. */
+export const isolationText = ({
+  layer,
+  worktree
+}: {
+  readonly layer?: RunLayer | undefined
+  readonly worktree?: unknown
+}): string | undefined => {
+  if (layer !== undefined) return layer.enforced ? "in a layer" : "in a copy of the workspace"
+  return worktree === undefined ? undefined : "in a worktree"
+}
+
+/** The same for an agent of a chat: `, in a layer`. */
+export const isolationSuffix = (isolation: Isolation | undefined): string =>
+  isolation === "overlay" ? ", in a layer" : isolation === "worktree" ? ", in a worktree" : ""
 
 /** Lines of the program that are shown. The whole text is in the event. */
 const SHOWN = 12

@@ -22,6 +22,7 @@ import {
   changedStepRows,
   contentLines,
   failureLines,
+  isolationText,
   leftOutText,
   pauseLine,
   protectedLine,
@@ -74,6 +75,8 @@ export class Renderer {
   /** How many sub-agents are around what a call does, by call. */
   readonly #depths = new Map<string, number>()
   readonly #questions = new Map<string, RequestedInput>()
+  /** Whether what the run changes waits to be accepted. */
+  #waits = false
   /** Titles of work in the background, by id. */
   readonly #work = new Map<string, string>()
   /** The last list of steps, by the call of its sub-agent. */
@@ -101,9 +104,13 @@ export class Renderer {
   }
 
   private static readonly rendering: EventHandlers<Renderer, string> = {
-    "run.created": (to, { agentId = "", payload: { confinement, endsWithEdge, mode, workspace }, runId }) => {
-      const limits = confinement === undefined ? "" : ` · ${escapeLine(confinementText(confinement, mode))}`
-      const line = to.#line(`${to.#paint("bold", runId)} · ${agentId} in ${workspace} · ${mode}${limits}`)
+    "run.created": (to, { agentId = "", payload, runId }) => {
+      const { confinement, endsWithEdge, mode, workspace } = payload
+      const place = isolationText(payload)
+      to.#waits = place !== undefined
+      const facts = [mode, place, confinement && escapeLine(confinementText(confinement, mode))]
+      const shown = facts.filter((fact) => fact !== undefined).join(" · ")
+      const line = to.#line(`${to.#paint("bold", runId)} · ${agentId} in ${workspace} · ${shown}`)
       return endsWithEdge === undefined ? line : line + to.#warning(ENDS_WITH_EDGE)
     },
     "run.started": (to, { payload }) => to.#started(payload),
@@ -120,10 +127,11 @@ export class Renderer {
         `  ${change} ${fromPath === undefined ? "" : `${escapeLine(fromPath)} → `}${escapeLine(path)}`,
         parentCallId
       ),
-    "run.diff.ready": (to, { payload: { additions, deletions, files, leftOut } }) =>
-      to.#line(
-        `  ${files} ${files === 1 ? "file" : "files"} changed, +${additions} −${deletions}${leftOutText(leftOut)}`
-      ),
+    "run.diff.ready": (to, { payload: { additions, deletions, files, leftOut }, runId }) => {
+      const counts = `  ${files} ${files === 1 ? "file" : "files"} changed, +${additions} −${deletions}${leftOutText(leftOut)}`
+      const command = `${to.#invocation} changes ${runId}${to.#named}`
+      return to.#line(counts) + (to.#waits ? to.#line(`  accept or reject: ${command}`) : "")
+    },
     "run.changes.unknown": (to, { payload }) => to.#warning(unknownChangesLine(payload)),
     "run.protected.changed": (to, { payload }) => to.#warning(protectedLine(payload)),
     "run.repository.changed": (to, { payload }) => to.#warning(repositoryLine(payload)),

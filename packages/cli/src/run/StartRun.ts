@@ -4,6 +4,7 @@
  */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { AgentId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { namesSameAgent } from "@corral/domain/offer/Offer"
 import { hasSameLimits, limitsOfTurn } from "@corral/domain/run/Budget"
 import type { Isolation, Run, RunMode } from "@corral/domain/run/Run"
 import { Effect, Option } from "effect"
@@ -62,8 +63,10 @@ const latestRun = Effect.fnUntraced(function* (server: RunServer, { agent, works
   const { items } = yield* server.runs({ limit: 200 })
   const found = items.find(
     (run) =>
-      run.agentId === Option.getOrElse(agent, () => run.agentId) &&
-      run.workspace === Option.getOrElse(workspace, () => run.workspace)
+      namesSameAgent(
+        run.agentId,
+        Option.getOrElse(agent, () => run.agentId)
+      ) && run.workspace === Option.getOrElse(workspace, () => run.workspace)
   )
   return found ?? (yield* refused("There is no run to continue."))
 })

@@ -1,5 +1,6 @@
 /** A message from the command line: its session and agent, and its answer, which is the final text of the run that received it. */
 import type { RunId, SessionId } from "@corral/domain/identity/Ids"
+import { namesSameAgent } from "@corral/domain/offer/Offer"
 import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
@@ -108,13 +109,15 @@ const findSessionId = Effect.fnUntraced(function* (
 })
 
 const addAgent = (calls: HubApiClient, id: SessionId, place: AgentPlace, agentId: AgentPlace["agentId"]) => {
-  const { mode, targetId, workspace } = place
-  const payload = { agentId, mode, targetId, workspace }
+  const { isolation, mode, targetId, workspace } = place
+  const payload = { agentId, mode, targetId, workspace, ...(isolation === undefined ? {} : { isolation }) }
   return calls.sessions.addAgent({ params: { id }, headers: { "idempotency-key": randomUUID() }, payload })
 }
 
 const matching = ({ agents }: Session, wanted: string): ReadonlyArray<AgentInstance> => {
-  const named = agents.filter(({ agentId, id, label }) => [agentId, id, label].includes(wanted))
+  const named = agents.filter(
+    ({ agentId, id, label }) => [id, label].includes(wanted) || namesSameAgent(agentId, wanted)
+  )
   return named.length > 0 ? named : agents.filter(({ id }) => wanted.length > 5 && id.startsWith(wanted))
 }
 

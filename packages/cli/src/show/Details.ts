@@ -7,7 +7,7 @@ import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
 import { fileRows } from "../attachment/LocalFile.ts"
 import { MarkdownRows } from "../chat/MarkdownRows.ts"
-import { backgroundText, protectedLine, unknownChangesLine } from "../run/EventLines.ts"
+import { backgroundText, isolationText, protectedLine, unknownChangesLine } from "../run/EventLines.ts"
 import { limitsText } from "../run/TurnLimits.ts"
 import { datedTime, localTime } from "../terminal/ShownTime.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
@@ -75,6 +75,7 @@ export const runDetails = (
       `${agentId}${model === undefined ? "" : ` (${model})`} in ${run.workspace}, ${mode}`,
       columns
     ),
+    ...detail("writes", isolationText(run), columns),
     ...detail("limits", confinement && confinementText(confinement, mode), columns),
     ...detail("budget", budget && limitsText({ budget }, usage), columns),
     ...detail("life", endsWithEdge && ENDS_WITH_EDGE, columns),

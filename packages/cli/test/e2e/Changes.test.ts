@@ -76,7 +76,7 @@ describe("corral changes", { timeout: 120_000 }, () => {
     assert.match((await corral.run("accept", id)).stderr, /--all, --file PATH or --hunk ID/)
     assert.match(
       (await corral.run("accept", id, "--file", "nothing.txt")).stderr,
-      /No undecided changes of nothing\.txt/
+      /No changes of nothing\.txt/
     )
     assert.match((await corral.run("accept", id, "--all")).stderr, /can be undone only/)
   })

@@ -95,7 +95,7 @@ describe.skipIf(!hasTerminals)("corral chat with an Edge alone", { timeout: 60_0
     chat.enter("/accept all")
     await chat.shows(/can be undone only/)
     chat.enter("/undo")
-    await chat.shows(/Undone: 1 file, \+1 -0\./)
+    await chat.shows(/Undone: 1 file, \+0 -1\./)
     assert.isFalse(existsSync(join(corral.home, "sample", "undone.txt")))
     chat.enter("/quit")
     assert.strictEqual(await chat.ended, 0, chat.screen)

@@ -63,13 +63,13 @@ describe("changes on the command line", () => {
   it.effect("names files by path or start of an id", () =>
     Effect.gen(function* () {
       const items = [file("abcd"), file("other", { id: fileId("b") })]
-      const named = yield* filesNamed({ items, set }, ["abcd", "bbbb"])
+      const named = yield* filesNamed({ items }, ["abcd", "bbbb"])
       assert.deepStrictEqual(
         named.map(({ path }) => path),
         ["abcd", "other"]
       )
-      const missing = yield* filesNamed({ items, set }, ["nothing"]).pipe(Effect.flip)
-      assert.strictEqual(missing.message, "No undecided changes of nothing.")
+      const missing = yield* filesNamed({ items }, ["nothing"]).pipe(Effect.flip)
+      assert.strictEqual(missing.message, "No changes of nothing.")
     })
   )
 
@@ -82,12 +82,30 @@ describe("changes on the command line", () => {
     })
   )
 
-  it("have a last decision that is neither an undo nor undone", () => {
-    const decisions = [
-      { id: "chd_3", kind: "undo" },
-      { id: "chd_2", kind: "accept", reversedBy: "chd_3" },
-      { id: "chd_1", kind: "reject" }
-    ]
-    assert.strictEqual(lastDecision({ decisions } as unknown as ChangeSet) as string, "chd_1")
+  it.effect("have a last decision that is neither an undo nor undone, or nothing to undo", () =>
+    Effect.gen(function* () {
+      const decisions = [
+        { id: "chd_3", kind: "undo" },
+        { id: "chd_2", kind: "accept", reversedBy: "chd_3" },
+        { id: "chd_1", kind: "reject" }
+      ]
+      const last = yield* lastDecision({ decisions } as unknown as ChangeSet)
+      assert.strictEqual(`${last}`, "chd_1")
+      assert.isUndefined(yield* lastDecision({ ...set, direct: true }))
+      const { message } = yield* Effect.flip(lastDecision(set))
+      assert.strictEqual(message, "There is nothing to undo.")
+    })
+  )
+
+  it("are listed at the end of a turn, and say when nothing is left", () => {
+    const empty = { ...set, fileCount: 0, apart: 0, ignored: [] }
+    const shown = (more: Partial<ChangeSet>) => textOf(changeRows({ items: [], set: { ...empty, ...more } }))
+    assert.deepStrictEqual(shown({ state: "empty", live: true }), [
+      "No changes yet. They are listed when the turn has ended.",
+      "A run is still working on these changes."
+    ])
+    assert.deepStrictEqual(shown({ state: "empty" }), ["The run changed no files."])
+    assert.deepStrictEqual(shown({ state: "decided" }), ["Everything is decided."])
+    assert.deepStrictEqual(shown({ state: "decided", direct: true }), ["Everything is undone."])
   })
 })

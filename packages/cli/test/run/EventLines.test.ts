@@ -3,7 +3,7 @@ import { confinedHints } from "@corral/domain/run/ConfinementText"
 import { assert, describe, it } from "@effect/vitest"
 import { blockRows } from "../../src/chat/BlockRows.ts"
 import { failureLines, leftOutText, protectedLine, unknownChangesLine } from "../../src/run/EventLines.ts"
-import { patchText } from "../../src/run/PatchText.ts"
+import { patchText } from "../../src/run/ChangeParts.ts"
 import { Renderer } from "../../src/run/Render.ts"
 import { frame, tailed } from "./Tailed.ts"
 

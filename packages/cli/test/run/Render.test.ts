@@ -89,6 +89,20 @@ describe("Render", () => {
     ])
   })
 
+  it("says where a run writes, and how to accept what it wrote", () => {
+    const head = { workspace: WorkspaceId.make("sample"), mode: "ask", input: { text: "Go" } } as const
+    const layer = { owner: runId, means: "overlayfs", enforced: true } as const
+    const ready = frame(2, "run.diff.ready", { files: 1, additions: 2, deletions: 0 })
+    assert.deepStrictEqual(rendered(false, [frame(1, "run.created", { ...head, layer }), ready]), [
+      `${runId} · scripted in sample · ask · in a layer\n`,
+      `  1 file changed, +2 −0\n  accept or reject: corral changes ${runId}\n`
+    ])
+    assert.deepStrictEqual(rendered(false, [frame(1, "run.created", head), ready]), [
+      `${runId} · scripted in sample · ask\n`,
+      "  1 file changed, +2 −0\n"
+    ])
+  })
+
   it("prints whole lines and no escape codes where no terminal is attached", () => {
     assert.deepStrictEqual(rendered(false).join("").split("\n"), [
       `${runId} · scripted in sample · ask`,

@@ -5,6 +5,7 @@
  */
 import type { Target } from "@corral/domain/device/Device"
 import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
+import { findAgent } from "@corral/domain/offer/Offer"
 import type { Project, ProjectRole } from "@corral/domain/project/Project"
 import type { Agent } from "@corral/domain/run/Agent"
 import { queryOptions, useQuery } from "@tanstack/react-query"
@@ -60,9 +61,7 @@ export const useOfflineTargets = (): ReadonlySet<DeviceId> => {
 
 /** Name of an agent on a target; its id while it is unknown. */
 export const useAgentName = (targetId: DeviceId | undefined, agentId: Agent["id"]): string =>
-  useTargets()
-    .find(({ id }) => id === targetId)
-    ?.agents.find(({ id }) => id === agentId)?.label ?? agentId
+  findAgent(useTargets().find(({ id }) => id === targetId)?.agents, agentId)?.label ?? agentId
 
 /** What the user's role allows in a project. True for an unknown project: the Hub decides. */
 export interface Rights {

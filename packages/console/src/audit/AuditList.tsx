@@ -7,6 +7,7 @@
 import { CorralError } from "@corral/client/http/CorralError"
 import type { AuditRecord } from "@corral/domain/access/Audit"
 import type { ApprovalId, ProjectId, RunId, SessionId, TaskId } from "@corral/domain/identity/Ids"
+import { currentAgentId } from "@corral/domain/offer/Offer"
 import { useQueries } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { useCurrentUser } from "../api/CurrentUser.ts"
@@ -180,7 +181,9 @@ const useAuditNames = (records: ReadonlyArray<AuditRecord>): AuditNames | undefi
     nameOf: (id) => (id === user.id ? user.name : (places.get(id) ?? resources.get(id)?.name)),
     agentOf: (id) => {
       const agentId = resources.get(id)?.agentId
-      return agentId === undefined ? undefined : (agents.get(agentId) ?? agentId)
+      return agentId === undefined
+        ? undefined
+        : (agents.get(agentId) ?? agents.get(currentAgentId(agentId)) ?? agentId)
     },
     reasonOf: (id) => resources.get(id)?.reason
   }

@@ -3,6 +3,7 @@
  * text comes back into the composer.
  */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import { findAgent } from "@corral/domain/offer/Offer"
 import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
@@ -185,7 +186,7 @@ interface RowProps extends QueuedMessagesProps {
 const useAgentFacts = ({ agents, projectId }: Session, { to }: Message) => {
   const agent = agents.find(({ id }) => id === to)
   const target = useTargets(projectId).find(({ id }) => id === agent?.targetId)
-  const offered = target?.agents.find(({ id }) => id === agent?.agentId)
+  const offered = findAgent(target?.agents, agent?.agentId)
   return {
     device: target?.name ?? "",
     isOffline: target !== undefined && target.state !== "online",

@@ -1,6 +1,7 @@
 /** Agent, mode, model and limits of the next message of a session, as its device offers them now. */
 import type { Target } from "@corral/domain/device/Device"
 import type { AgentInstanceId } from "@corral/domain/identity/Ids"
+import { findAgent } from "@corral/domain/offer/Offer"
 import { limitsOfTurn } from "@corral/domain/run/Budget"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { Session } from "@corral/domain/session/Session"
@@ -31,7 +32,7 @@ export const useRecipient = ({ agents, defaultAgentInstanceId, projectId }: Sess
     ? undefined
     : (agents.find(({ id }) => id === choice.to) ?? agents.find(({ id }) => id === defaultAgentInstanceId))
   const target = targets.find(({ id }) => id === agent?.targetId)
-  const offered = target?.agents.find(({ id }) => id === agent?.agentId)
+  const offered = findAgent(target?.agents, agent?.agentId)
   const workspace = target?.workspaces.find(({ id }) => id === agent?.workspace)
   const offeredModes = startModes(workspace, offered)
   const modes = offeredModes.length > 0 || agent === undefined ? offeredModes : [agent.mode]

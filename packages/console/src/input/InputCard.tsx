@@ -6,6 +6,7 @@
  */
 import { endsWithPlan } from "@corral/domain/approval/RunMode"
 import type { HubInput } from "@corral/domain/hub-api/HubRun"
+import { findAgent } from "@corral/domain/offer/Offer"
 import type { RunMode } from "@corral/domain/run/Run"
 import { useQuery } from "@tanstack/react-query"
 import { type KeyboardEvent, type RefObject, useRef } from "react"
@@ -93,7 +94,7 @@ const usePlanModes = ({ agentId, kind, projectId, runId, targetId, workspace }: 
   if (!endsWithPlan(run.data.mode)) return { isLoading: false, modes: undefined }
   const offered = startModes(
     target?.workspaces.find(({ id }) => id === workspace),
-    target?.agents.find(({ id }) => id === agentId)
+    findAgent(target?.agents, agentId)
   ).filter((mode) => !endsWithPlan(mode))
   return { isLoading: false, modes: offered.toSorted((a, b) => Number(b === "ask") - Number(a === "ask")) }
 }

@@ -1,6 +1,7 @@
 /** Dialog with the agents of a session. Open while it is rendered. */
 import { Dialog } from "@base-ui/react/dialog"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import { findAgent } from "@corral/domain/offer/Offer"
 import type { Agent } from "@corral/domain/run/Agent"
 import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { Session } from "@corral/domain/session/Session"
@@ -197,7 +198,7 @@ const AgentRow = (props: RowProps) => {
   const { modes } = useMessages(uiMessages)
   const facts = useAgentWork({ agent, session, thread })
   const { isLive, run, status, turn } = facts
-  const offered = facts.device?.agents.find(({ id }) => id === agent.agentId)
+  const offered = findAgent(facts.device?.agents, agent.agentId)
   const isDefault = session.agents.length > 1 && agent.id === session.defaultAgentInstanceId
   const model = (isLive ? run?.model : undefined) ?? agent.model ?? defaultModel
   const place = [facts.device?.name, agent.workspace].filter((part) => part !== undefined)

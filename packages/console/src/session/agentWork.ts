@@ -5,6 +5,7 @@
  */
 import type { Target } from "@corral/domain/device/Device"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import { findAgent } from "@corral/domain/offer/Offer"
 import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { Message } from "@corral/domain/session/Message"
 import { heardStatus, type ThreadStatus } from "../thread/ThreadState.tsx"
@@ -48,7 +49,7 @@ export const absenceOf = (
   // What an offline device offers is not known.
   if (target.state === "offline") return undefined
   if (target.workspaces.find(({ id }) => id === workspace)?.available !== true) return "workspace"
-  return target.agents.find(({ id }) => id === agentId)?.available === true ? undefined : "program"
+  return findAgent(target.agents, agentId)?.available === true ? undefined : "program"
 }
 
 export type AgentStatus = ThreadStatus | "held" | "gone"

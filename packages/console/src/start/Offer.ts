@@ -5,7 +5,7 @@
 import type { Target } from "@corral/domain/device/Device"
 import type { Workspace } from "@corral/domain/device/Workspace"
 import type { ProjectId } from "@corral/domain/identity/Ids"
-import { modesIn, usualAgent, usualMode } from "@corral/domain/offer/Offer"
+import { findAgent, modesIn, usualAgent, usualMode } from "@corral/domain/offer/Offer"
 import { withChoice } from "@corral/domain/preference/ChangedPreferences"
 import type { LastChoice } from "@corral/domain/preference/Preferences"
 import type { WorkspaceLink } from "@corral/domain/project/Project"
@@ -102,10 +102,11 @@ export const chooseStart = (places: ReadonlyArray<WorkPlace>, wish: StartWish): 
     places[0]
   const agents = agentsOn(place?.target)
   const available = agents.filter(({ available: isAvailable }) => isAvailable)
-  const agent = available.find(({ id }) => id === wish.agentId) ?? usualAgent(available)
+  const wished = findAgent(available, wish.agentId)
+  const agent = wished ?? usualAgent(available)
   const modes = startModes(place?.workspace.offered, agent)
   const mode = modes.find((each) => each === wish.mode) ?? usualMode(modes)
-  const model = agent !== undefined && agent.id === wish.agentId ? wish.model : undefined
+  const model = wished === undefined ? undefined : wish.model
   return { place, agents, agent, modes, mode, model }
 }
 

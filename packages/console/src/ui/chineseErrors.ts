@@ -224,6 +224,14 @@ export const chineseByMessage: ReadonlyMap<string, string> = new Map([
     "The Edge of this device is too old to manage profiles from here. Update it.",
     "该设备的 Edge 版本过旧，无法在此管理智能体配置。请更新它。"
   ],
+  [
+    "This Edge reads the output of its program with another adapter.",
+    "此 Edge 使用另一个适配器读取其程序的输出。"
+  ],
+  ["An undo can't be reversed.", "撤销操作不能再撤销。"],
+  ["This decision is already reversed.", "该决定已被撤销。"],
+  ["This join token was used or has expired.", "该加入令牌已被使用或已过期。"],
+  ["A device with this key is already registered.", "使用此密钥的设备已注册。"],
   ["Do this in your browser, where you are signed in.", "请在您已登录的浏览器中进行此操作。"],
   [
     "Sign in again to continue: your last sign-in is more than 15 minutes old.",

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { anyCharacter } from "@corral/testing/text/AnyCharacter"
 import { cpuMillisOf } from "@corral/testing/process/ProcessCosts"
-import { type TextRange, markTokens, wordChanges } from "../../src/diff/wordChanges.ts"
+import { type TextRange, markTokens, wordChanges } from "../../src/diff/DiffRow.tsx"
 import type { Token } from "../../src/markdown/Highlighter.ts"
 
 const line = fc.oneof(

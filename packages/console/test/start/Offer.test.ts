@@ -1,3 +1,4 @@
+import { replacedAdapters } from "@corral/domain/offer/Offer"
 import { assert, describe, it } from "@effect/vitest"
 import type { Agent } from "@corral/domain/run/Agent"
 import type { Target } from "@corral/domain/device/Device"
@@ -119,6 +120,13 @@ describe("Offer", () => {
       // The agent does not support the mode.
       assert.deepStrictEqual(chosen(wish), ["away", "a", "codex", "ask"])
       assert.deepStrictEqual(chosen({ ...wish, agentId: "claude" }), ["away", "a", "claude", "read_only"])
+    })
+
+    it.each([...replacedAdapters])("follows a wish that names %s, with its model", (replaced, by) => {
+      assert.strictEqual(by, "codex")
+      const wish = { targetId: "here", workspace: "b", agentId: replaced, mode: "ask", model: "large" }
+      assert.deepStrictEqual(chosen(wish), ["here", "b", by, "ask"])
+      assert.strictEqual(chooseStart(places, wish).model, "large")
     })
 
     it("falls back where a part is no longer offered", () => {

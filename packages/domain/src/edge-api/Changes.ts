@@ -21,6 +21,7 @@ const headers = { ...idempotencyHeaders, ...originHeaders }
 const readErrors = responses(
   "not_found",
   "changes_unknown",
+  "permission_denied",
   "workspace_outside_allowlist",
   "schema_validation_failed"
 )

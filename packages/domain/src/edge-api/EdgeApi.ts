@@ -10,14 +10,12 @@ import { BearerAuthority, RequestIds, SchemaErrors } from "../http/RequestContex
 import { EdgeAgents, EdgePresets } from "./Agents.ts"
 import { EdgeArtifacts } from "./Artifacts.ts"
 import { EdgeChanges } from "./Changes.ts"
-import { EdgeDiffs } from "./Diffs.ts"
+import { EdgeDiffs, EdgeLayers, EdgeWorktrees } from "./Worktrees.ts"
 import { EdgeInputs } from "./Inputs.ts"
 import { EdgeGrants, EdgePermissions } from "./Permissions.ts"
 import { EdgePreviews } from "./Previews.ts"
 import { EdgeRuns } from "./Runs.ts"
 import { EdgeFiles, EdgeWorkspaces } from "./Workspaces.ts"
-import { EdgeLayers } from "./Layers.ts"
-import { EdgeWorktrees } from "./Worktrees.ts"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 
 /** Readiness and liveness. */

@@ -39,3 +39,32 @@ export const modesIn = (
 /** Default mode: `ask`, or the most restrictive one. */
 export const usualMode = (modes: ReadonlyArray<RunMode>): RunMode | undefined =>
   modes.includes("ask") ? "ask" : modes[0]
+
+/**
+ * Adapters that Corral no longer has, each with the adapter that runs the same program and continues its conversations. For ever: agents of
+ * sessions, settings, grants and old runs name them.
+ */
+export const replacedAdapters: ReadonlyMap<string, string> = new Map([["codex-exec", "codex"]])
+
+/** The id that an agent has now. */
+export const currentAgentId = <Id extends string>(id: Id): Id =>
+  // Both are ids of adapters.
+  (replacedAdapters.get(id) ?? id) as Id
+
+/** All ids that name the agent: the one that it has now, then those of the adapters that it replaced. */
+export const idsOfAgent = <Id extends string>(id: Id): readonly [Id, ...ReadonlyArray<Id>] => {
+  const current = currentAgentId(id)
+  const earlier = [...replacedAdapters].flatMap(([replaced, by]) => (by === current ? [replaced as Id] : []))
+  return [current, ...earlier]
+}
+
+export const namesSameAgent = (a: string, b: string): boolean => currentAgentId(a) === currentAgentId(b)
+
+/** The offered agent with an id. An Edge of an earlier version still offers an adapter that later ones have replaced. */
+export const findAgent = <A extends { readonly id: string }>(
+  agents: ReadonlyArray<A> | undefined,
+  id: string | undefined
+): A | undefined =>
+  id === undefined
+    ? undefined
+    : (agents?.find((agent) => agent.id === id) ?? agents?.find((agent) => agent.id === currentAgentId(id)))

@@ -1,5 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
-import { isReady, modesIn, needsIsolation, usualAgent, usualMode } from "../../src/offer/Offer.ts"
+import {
+  currentAgentId,
+  findAgent,
+  idsOfAgent,
+  isReady,
+  modesIn,
+  namesSameAgent,
+  needsIsolation,
+  replacedAdapters,
+  usualAgent,
+  usualMode
+} from "../../src/offer/Offer.ts"
 import type { Agent } from "../../src/run/Agent.ts"
 import { RunMode } from "../../src/run/Run.ts"
 
@@ -59,5 +70,33 @@ describe("Offer", () => {
     assert.strictEqual(usualMode(["read_only", "plan", "ask"]), "ask")
     assert.strictEqual(usualMode(["read_only", "plan"]), "read_only")
     assert.isUndefined(usualMode([]))
+  })
+})
+
+describe("the id of a replaced adapter", () => {
+  it.each([...replacedAdapters])("%s names %s", (replaced, by) => {
+    assert.strictEqual(currentAgentId(replaced), by)
+    assert.strictEqual(currentAgentId(by), by, "one that replaced another was not replaced itself")
+    assert.isTrue(namesSameAgent(replaced, by))
+    assert.isFalse(namesSameAgent(replaced, "scripted"))
+    for (const id of [replaced, by]) assert.includeMembers([...idsOfAgent(id)], [replaced, by])
+    assert.strictEqual(idsOfAgent(replaced)[0], by)
+    const offered = [{ id: "scripted" }, { id: by }]
+    assert.deepStrictEqual(findAgent(offered, replaced), { id: by })
+    assert.isUndefined(findAgent([{ id: "scripted" }], replaced))
+  })
+
+  it.each([...replacedAdapters])(
+    "%s names itself where an earlier Edge offers it next to %s",
+    (replaced, by) => {
+      const offered = [{ id: by }, { id: replaced }]
+      assert.deepStrictEqual(findAgent(offered, replaced), { id: replaced })
+      assert.deepStrictEqual(findAgent(offered, by), { id: by })
+    }
+  )
+
+  it("finds nothing without agents or without an id", () => {
+    assert.isUndefined(findAgent(undefined, "codex"))
+    assert.isUndefined(findAgent([{ id: "codex" }], undefined))
   })
 })

@@ -7,6 +7,7 @@
 import type { Grant, GrantRule } from "@corral/domain/approval/Grant"
 import { NotFound } from "@corral/domain/errors/Failures"
 import type { AgentId, GrantId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { idsOfAgent } from "@corral/domain/offer/Offer"
 import type { Run } from "@corral/domain/run/Run"
 import { Context, Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
@@ -103,9 +104,10 @@ export class Grants extends Context.Service<
                 : undefined,
             storedGrant: (rule, sessionId) =>
               store.get<{ readonly id: GrantId }>(
-                "SELECT id FROM grants WHERE workspace = ? AND rule_key = ? AND (session_id IS NULL OR session_id = ?)",
+                `SELECT id FROM grants WHERE workspace = ? AND rule_key IN (SELECT value FROM json_each(?))
+                 AND (session_id IS NULL OR session_id = ?)`,
                 run.workspace,
-                grantKey(run.agentId, rule),
+                JSON.stringify(idsOfAgent(run.agentId).map((id) => grantKey(id, rule))),
                 sessionId ?? ""
               )?.id,
             put: putGrant,

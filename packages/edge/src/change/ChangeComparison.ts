@@ -161,7 +161,14 @@ const SET_ID = 0o6000
 const hasSetId = (files: FolderFiles, { after, path }: TreeChange): boolean =>
   after !== undefined && after.mode !== LINK && ((files.stat(path)?.mode ?? 0) & SET_ID) !== 0
 
-/** Links that leave the workspace, by their text. */
+/** Whether a path goes up after a name. That name may be a link, and lead anywhere. */
+const goesUpLater = (target: string): boolean => {
+  const parts = target.split("/").filter((part) => part !== "" && part !== ".")
+  const first = parts.findIndex((part) => part !== "..")
+  return first !== -1 && parts.slice(first).includes("..")
+}
+
+/** Links that leave the workspace, or that may, by their text. */
 const outsideLinks = Effect.fnUntraced(function* (
   shadow: ShadowRepository,
   changes: ReadonlyArray<TreeChange>
@@ -177,7 +184,7 @@ const outsideLinks = Effect.fnUntraced(function* (
     links.filter(({ after, path }) => {
       const target = targets.get(after?.id ?? "") ?? "/"
       const place = posix.join(posix.dirname(path.toString("latin1")), target)
-      return posix.isAbsolute(target) || place === ".." || place.startsWith("../")
+      return posix.isAbsolute(target) || place === ".." || place.startsWith("../") || goesUpLater(target)
     })
   )
 })

@@ -16,6 +16,7 @@ import {
   type ChangesUnknown,
   type Conflict,
   MergeConflict,
+  NotFound,
   Overloaded,
   PermissionDenied,
   type RunActive,
@@ -116,9 +117,11 @@ export class ChangeDecisions {
       return yield* commit.alone(
         root,
         Effect.gen({ self: this }, function* () {
+          const found = yield* this.#sets.sourceOf(runId)
+          yield* found.reserve
+          yield* this.#finishEarlier(found)
+          // A turn may have ended before the files were reserved.
           const source = yield* this.#sets.sourceOf(runId)
-          yield* source.reserve
-          yield* this.#finishEarlier(source)
           const work = Effect.gen({ self: this }, function* () {
             const open = yield* this.#sets.open(source)
             return yield* this.#carryOut(open, yield* prepare(open), decider, keep)
@@ -184,7 +187,7 @@ export class ChangeDecisions {
         })
       const decided = yield* prepared.place === "workspace"
         ? inFolder(source.root)
-        : source.withWritable(inFolder)
+        : source.withView(inFolder)
       this.#decided(source.setId)
       return decided
     }
@@ -296,9 +299,11 @@ export class ChangeDecisions {
     const { commit, snapshots, store } = this.#services
     const run = findRun(store, entry.runId)
     if (entry.place === "layer") {
-      if (run === undefined) return
-      const source = yield* this.#services.sources.of(run)
-      return yield* source.withWritable((folder) => commit.recover(entry, folder, source.shadow))
+      const found = run === undefined ? Effect.fail(new NotFound()) : this.#services.sources.of(run)
+      const source = yield* Effect.catchTag(found, "NotFound", () => Effect.undefined)
+      // Removed meanwhile, with what the decision left in it.
+      if (source === undefined) return yield* commit.forget(entry)
+      return yield* source.withView((folder) => commit.recover(entry, folder, source.shadow))
     }
     // The contents of merges are read from any repository of the set.
     const shadow =

@@ -110,7 +110,7 @@ export const updateDecision = (decision: ChangeDecision): Write => [
   decision.id
 ]
 
-/** Decisions of a set after one, oldest first. */
+/** The newest decisions of a set after one, newest first. */
 export const decisionsAfter = (
   store: Store["Service"],
   setId: ChangeSetId,
@@ -119,7 +119,7 @@ export const decisionsAfter = (
 ): ReadonlyArray<ChangeDecision> =>
   store
     .all<StoredDecision>(
-      "SELECT decision FROM change_decisions WHERE set_id = ? AND id > ? ORDER BY id LIMIT ?",
+      "SELECT decision FROM change_decisions WHERE set_id = ? AND id > ? ORDER BY id DESC LIMIT ?",
       setId,
       after,
       limit
@@ -158,5 +158,6 @@ export const journalEntries = (store: Store["Service"]): ReadonlyArray<JournalEn
 export const forgetSet = (setId: ChangeSetId): ReadonlyArray<Write> => [
   ["DELETE FROM change_decisions WHERE set_id = ?", setId],
   ["DELETE FROM change_sets WHERE id = ?", setId],
+  ["DELETE FROM change_journal WHERE json_extract(entry, '$.setId') = ?", setId],
   ["DELETE FROM change_pushes WHERE set_id = ?", setId]
 ]

@@ -124,7 +124,7 @@ export class ChangeSets {
     const secrets = this.#secrets
     return this.readable(
       source,
-      source.withView((view) =>
+      source.withFiles((view) =>
         compareStates({ shadow, base, result, leftOut: [...atStart, ...leftOut], conflicts, view, secrets })
       )
     )

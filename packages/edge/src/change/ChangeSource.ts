@@ -3,8 +3,12 @@
  *
  * Does not: have sources of layers. `LayerSources` is where they are registered.
  */
-import type { WorkspaceOutsideAllowlist } from "@corral/domain/errors/Failures"
-import { ChangesUnknown, NotFound, RunActive } from "@corral/domain/errors/Failures"
+import {
+  ChangesUnknown,
+  NotFound,
+  RunActive,
+  WorkspaceOutsideAllowlist
+} from "@corral/domain/errors/Failures"
 import type { ChangeSetId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { Isolation, Run } from "@corral/domain/run/Run"
 import { isTerminal } from "@corral/domain/run/RunEnd"
@@ -47,14 +51,15 @@ export interface ChangeSource {
   readonly commits: Effect.Effect<ReadonlyArray<WorktreeCommit>>
   /** Reserves the files until the scope closes: no run is live in them, and none enters. */
   readonly reserve: Effect.Effect<void, RunActive, Scope.Scope>
-  /** Gives the folder in which the files are read, by any number of readers, and also while a run writes them. */
-  readonly withView: UseFolder
-  /** Gives the folder in which the files are written, to the one that has reserved them. */
-  readonly withWritable: UseFolder
+  /** Gives the folder in which the files are read, also while a run writes them. */
+  readonly withFiles: <A, E>(
+    use: (folder: string) => Effect.Effect<A, E>
+  ) => Effect.Effect<A, E | ChangesUnknown>
+  /** Gives the folder in which the files of the layer are written. Only while they are reserved. */
+  readonly withView: <A, E>(
+    use: (folder: string) => Effect.Effect<A, E>
+  ) => Effect.Effect<A, E | ChangesUnknown>
 }
-
-/** Uses a folder that is there until the effect ends. */
-type UseFolder = <A, E>(use: (folder: string) => Effect.Effect<A, E>) => Effect.Effect<A, E | ChangesUnknown>
 
 export type SourceFailure = NotFound | ChangesUnknown | WorkspaceOutsideAllowlist
 
@@ -79,9 +84,11 @@ export class ChangeSources extends Context.Service<
       }
       return ChangeSources.of({
         of: Effect.fn("ChangeSource.of")(function* (run: Run) {
-          const layer = yield* layers.sourceOf(run)
-          if (layer !== undefined) return layer
           const { path } = yield* services.workspaces.open(run.workspace)
+          const layer = yield* layers.sourceOf(run)
+          // The folder that the workspace had is no longer allowed.
+          if (layer !== undefined && layer.root !== path) return yield* new WorkspaceOutsideAllowlist()
+          if (layer !== undefined) return layer
           return run.worktree === undefined
             ? yield* directSource(services, run, path)
             : yield* worktreeSource(services, run.workspace, run.worktree, path)
@@ -144,8 +151,8 @@ const worktreeSource = Effect.fnUntraced(function* (
       requireEnded(runs),
       Effect.asVoid(Effect.mapError(worktrees.enter(owner), () => runActive))
     ),
-    withView: (use) => use(folder),
-    withWritable: (use) => use(folder)
+    withFiles: (use) => use(folder),
+    withView: (use) => use(folder)
   }
 })
 
@@ -170,8 +177,8 @@ const directSource = Effect.fnUntraced(function* (
     ignored: Effect.succeed([]),
     commits: Effect.succeed([]),
     reserve: requireEnded([run]),
-    withView: (use) => use(root),
-    withWritable: (use) => use(root)
+    withFiles: (use) => use(root),
+    withView: (use) => use(root)
   }
 })
 

@@ -8,7 +8,7 @@ import type { ChangeDecisionId, ChangeSetId, RunId } from "@corral/domain/identi
 import { Effect, Semaphore } from "effect"
 import { type FileOperations, FolderFiles } from "./FolderFiles.ts"
 import type { Store, StoreFailed, Write } from "../store/Store.ts"
-import { attemptFiles, type GitFailed } from "../workspace/Git.ts"
+import { attemptFiles, GitFailed } from "../workspace/Git.ts"
 import type { ShadowRepository } from "../workspace/ShadowRepository.ts"
 import {
   type DecisionPlace,
@@ -102,17 +102,10 @@ export class DecisionCommit {
       const transaction = new FileTransaction(plan, folder, this.#operations, contentsOf(shadow))
       yield* this.#store.commit([entry("staging")])
       yield* transaction.stage.pipe(
-        Effect.tapError(() =>
-          Effect.andThen(
-            attemptFiles(() => transaction.removeBeside()),
-            this.#store.commit([dropJournal(id)])
-          )
-        )
+        Effect.tapError(() => Effect.andThen(transaction.removeBeside, this.#store.commit([dropJournal(id)])))
       )
       yield* this.#store.commit([entry("ready")])
-      const overtaken = yield* attemptFiles(() => transaction.apply()).pipe(
-        Effect.tapError(() => this.#undo(target, transaction))
-      )
+      const overtaken = yield* transaction.apply.pipe(Effect.tapError(() => this.#undo(target, transaction)))
       if (overtaken !== undefined) {
         yield* this.#undo(target, transaction)
         return { path: overtaken }
@@ -152,12 +145,17 @@ export class DecisionCommit {
     )
   }
 
+  /** Forgets a decision whose files were removed. */
+  forget({ plan }: JournalEntry) {
+    return this.#store.commit([dropJournal(plan.id)])
+  }
+
   /** Decisions of a workspace, or of all, that an Edge was carrying out. */
   unfinished(root?: string): ReadonlyArray<JournalEntry> {
     return journalEntries(this.#store).filter((entry) => root === undefined || entry.root === root)
   }
 
-  /** Reverses a decision that has no record, or removes what one with a record has left. */
+  /** Reverses a decision that has no record, or removes what one with a record has left. Fails while the folder is not there. */
   recover({ plan, state }: JournalEntry, folder: string, shadow: ShadowRepository) {
     const transaction = new FileTransaction(readPlan(plan), folder, this.#operations, contentsOf(shadow))
     const work: Effect.Effect<void, CommitFailure> =
@@ -165,10 +163,12 @@ export class DecisionCommit {
         ? this.#undo(plan, transaction)
         : state === "done"
           ? this.#finish(plan.id, transaction)
-          : Effect.andThen(
-              attemptFiles(() => transaction.removeBeside()),
-              this.#store.commit([dropJournal(plan.id)])
-            )
-    return Effect.uninterruptible(work)
+          : Effect.andThen(transaction.removeBeside, this.#store.commit([dropJournal(plan.id)]))
+    const isAway = attemptFiles(() => transaction.isAway())
+    return Effect.uninterruptible(
+      Effect.flatMap(isAway, (away) =>
+        away ? Effect.fail(new GitFailed({ message: "the folder of its files is not there" })) : work
+      )
+    )
   }
 }

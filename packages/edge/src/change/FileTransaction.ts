@@ -10,7 +10,7 @@
  */
 import { Effect } from "effect"
 import type { Stats } from "node:fs"
-import { type GitFailed, attemptFiles } from "../workspace/Git.ts"
+import { GitFailed, attemptFiles } from "../workspace/Git.ts"
 import { entryFound, type FileStep, isSameEntry, type TransactionPlan } from "./TransactionPlan.ts"
 import {
   codeOf,
@@ -42,6 +42,8 @@ const MAX_MERGED = 33_554_432
 /** End of the name of a person's version that has no other place. */
 const SAVED = ".before"
 const FOLDER_MODE = 0o777
+/** New files of such a folder get its group. */
+const SET_GROUP_ID = 0o2000
 
 /** A step could not be done, because another program changed the folder meanwhile. */
 class FolderChanged extends Error {
@@ -99,25 +101,38 @@ export class FileTransaction {
     })
   )
 
-  /** Does the steps. `undefined` if they are done and on disk, or the path at which another program has changed the folder. */
-  apply(): Buffer | undefined {
-    try {
+  /**
+   * Does the steps. Succeeds with `undefined` if they are done and on disk, or with the path at which another program has changed the folder.
+   * A changed file is away only while it is replaced.
+   */
+  readonly apply: Effect.Effect<Buffer | undefined, GitFailed> = Effect.suspend(() =>
+    Effect.gen({ self: this }, function* () {
       const { cleared, created, steps } = this.#plan
-      for (const [at, { before, path }] of steps.entries()) if (before !== undefined) this.#setAside(at, path)
-      for (const folder of cleared) this.#removeFolder(folder)
-      for (const folder of created) this.#makeFolder(folder)
-      for (const [at, { after, path }] of steps.entries()) if (after !== undefined) this.#place(at, path)
-      for (const [at, { before, path }] of steps.entries()) {
+      yield* inTurns(steps, ({ after, before, path }, at) => {
+        if (before === undefined || after === undefined) return
+        this.#setAside(at, path)
+        this.#place(at, path)
+      })
+      yield* inTurns(steps, ({ after, before, path }, at) => {
+        if (before !== undefined && after === undefined) this.#setAside(at, path)
+      })
+      yield* inTurns(cleared, (folder) => this.#removeFolder(folder))
+      yield* inTurns(created, (folder) => this.#makeFolder(folder))
+      yield* inTurns(steps, ({ after, before, path }, at) => {
+        if (before === undefined && after !== undefined) this.#place(at, path)
+      })
+      yield* inTurns(steps, ({ before, path }, at) => {
         if (before !== undefined && !isSameEntry(before, entryFound(this.#files.look(this.#old(at)))))
           throw new FolderChanged(path)
-      }
-      this.#syncAll()
+      })
+      yield* inTurns(this.#changedFolders, (folder) => this.#syncFolder(folder))
       return undefined
-    } catch (cause) {
-      if (cause instanceof FolderChanged) return cause.path
-      throw cause
-    }
-  }
+    }).pipe(
+      Effect.catch((failure) =>
+        failure instanceof FolderChanged ? Effect.succeed(failure.path) : Effect.fail(failure)
+      )
+    )
+  )
 
   /** Restores the versions before. Succeeds with the paths that a person has changed in a way that cannot be merged. */
   readonly reverse: Effect.Effect<ReadonlyArray<Buffer>, GitFailed> = Effect.suspend(() =>
@@ -138,36 +153,49 @@ export class FileTransaction {
             this.#putBack(at, Buffer.concat([path, Buffer.from(SAVED)]))
           if (!left.includes(path)) left.push(path)
         }
-        this.#syncAll()
-        this.removeBeside()
+        for (const folder of this.#changedFolders) this.#syncFolder(folder)
       })
+      yield* this.removeBeside
       return left
     })
   )
 
+  /** Whether the folder is missing or empty, although it had files: as a disk that is not mounted yet. */
+  isAway(): boolean {
+    const top = Buffer.alloc(0)
+    return (
+      this.#files.stat(top)?.isDirectory() !== true ||
+      (this.#plan.steps.length > 0 && this.#files.list(top).length === 0)
+    )
+  }
+
   /** Removes the versions beside, and folders that became empty. */
   readonly finish: Effect.Effect<void, GitFailed> = Effect.suspend(() =>
-    attemptFiles(() => {
-      this.removeBeside()
-      for (const { after, path } of this.#plan.steps) {
-        if (after !== undefined) continue
+    Effect.andThen(
+      this.removeBeside,
+      inTurns(this.#plan.steps, ({ after, path }) => {
+        if (after !== undefined) return
         for (const folder of foldersAround(path).toReversed()) if (!this.#removeEmpty(folder)) break
-      }
-    })
+      })
+    ).pipe(Effect.mapError(gitFailure))
   )
 
   /** Removes what is beside. */
-  removeBeside(): void {
-    for (const beside of this.#besides()) {
-      const folder = this.#folder(beside)
-      for (const { path } of this.#files.list(folder))
-        this.#do(path, (absolute) => this.#operations.remove(absolute))
-      if (this.#files.stat(folder) === undefined) continue
-      this.#do(folder, (path) => this.#operations.sync(path))
-      this.#removeEmpty(folder)
-      this.#do(beside, (path) => this.#operations.sync(path))
-    }
-  }
+  readonly removeBeside: Effect.Effect<void, GitFailed> = Effect.suspend(() =>
+    Effect.gen({ self: this }, function* () {
+      for (const beside of this.#besides()) {
+        const folder = this.#folder(beside)
+        const found = yield* attemptFiles(() => this.#files.list(folder))
+        yield* inTurns(found, ({ path }) => this.#do(path, (absolute) => this.#operations.remove(absolute)))
+        yield* attemptFiles(() => {
+          if (this.#files.stat(folder) === undefined) return
+          this.#do(folder, (path) => this.#operations.sync(path))
+          this.#removeEmpty(folder)
+          this.#do(beside, (path) => this.#operations.sync(path))
+        })
+      }
+    }).pipe(Effect.mapError(gitFailure))
+  )
 
   #besides(): ReadonlyArray<Buffer> {
     const found = new Map(this.#plan.steps.map(({ beside }) => [beside.toString("latin1"), beside]))
@@ -217,10 +245,13 @@ export class FileTransaction {
         this.#operations.write(absolute, content, permissionsOf(mode, before), before?.isFile() === true)
       )
     const owner = before ?? this.#ownerAround(step?.path ?? path)
-    const { getgid, getuid } = process
-    const isOther = owner !== undefined && (owner.uid !== getuid?.() || owner.gid !== getgid?.())
-    if (!isOther || getuid?.() !== 0) return
-    this.#do(path, (absolute) => this.#operations.giveTo(absolute, owner.uid, owner.gid))
+    if (owner === undefined) return
+    const [uid, gid] = [process.getuid?.(), process.getgid?.()]
+    if (uid === undefined || (owner.uid === uid && owner.gid === gid)) return
+    // Only root gives files away. Others keep the group of a version, or that which a folder gives to its files, if they are in it.
+    const keepsGroup = before !== undefined || (owner.mode & SET_GROUP_ID) !== 0
+    if (uid !== 0 && !(keepsGroup && process.getgroups?.().includes(owner.gid) === true)) return
+    this.#do(path, (absolute) => this.#operations.giveTo(absolute, uid === 0 ? owner.uid : uid, owner.gid))
   }
 
   /** A new file belongs to whom its folder belongs. */
@@ -352,20 +383,42 @@ export class FileTransaction {
     }
   }
 
-  #syncAll(): void {
+  /** Folders whose entries the steps change, and those beside. */
+  get #changedFolders(): ReadonlyArray<Buffer> {
     const folders = new Map(
       this.#plan.steps.map(({ path }) => [folderOfPath(path).toString("latin1"), folderOfPath(path)])
     )
     const around = [...this.#plan.created, ...this.#plan.cleared].map(folderOfPath)
-    for (const folder of [
-      ...folders.values(),
-      ...around,
-      ...this.#besides().map((each) => this.#folder(each))
-    ])
-      if (this.#files.stat(folder)?.isDirectory() === true)
-        this.#do(folder, (path) => this.#operations.sync(path))
+    return [...folders.values(), ...around, ...this.#besides().map((each) => this.#folder(each))]
+  }
+
+  #syncFolder(folder: Buffer): void {
+    if (this.#files.stat(folder)?.isDirectory() === true)
+      this.#do(folder, (path) => this.#operations.sync(path))
   }
 }
+
+/** Steps that are done before other work of this process gets its turn. */
+const AT_ONCE = 64
+
+/** Does the work for each, one after the other. */
+const inTurns = Effect.fnUntraced(function* <A>(
+  all: ReadonlyArray<A>,
+  work: (each: A, at: number) => void
+): Effect.fn.Return<void, GitFailed | FolderChanged> {
+  for (let start = 0; start < all.length; start += AT_ONCE) {
+    yield* Effect.try({
+      try: () => {
+        for (const [at, each] of all.slice(start, start + AT_ONCE).entries()) work(each, start + at)
+      },
+      catch: (cause) => (cause instanceof FolderChanged ? cause : new GitFailed({ message: String(cause) }))
+    })
+    yield* Effect.yieldNow
+  }
+})
+
+const gitFailure = (failure: GitFailed | FolderChanged): GitFailed =>
+  failure instanceof FolderChanged ? new GitFailed({ message: String(failure) }) : failure
 
 /** Permissions of a new version. */
 const permissionsOf = (mode: string, before: Stats | undefined): number => {

@@ -98,12 +98,15 @@ const undoRun = Effect.fnUntraced(function* (
   const hunks = yield* numberedHunks(source.shadow, files, row.numbers)
   const selected = files.map((file) => ({ file, hunks: hunks.get(file.id) ?? [], chosen: undefined }))
   const paths = yield* acceptedPaths(source.shadow, selected)
+  const written = described(selected, row)
   return {
     kind: "undo",
     place: "workspace",
     paths: paths.map(turned),
     base: paths,
-    ...described(selected, row)
+    ...written,
+    additions: written.deletions,
+    deletions: written.additions
   }
 })
 
@@ -127,6 +130,7 @@ const undoDecision = Effect.fnUntraced(function* (
   const paths = parts.paths.filter(({ fileId }) => ids === undefined || named.has(fileId))
   const fileIds = new Set(paths.map(({ fileId }) => fileId))
   if (fileIds.size < named.size) return yield* new ChangesOutdated()
+  if (paths.length === 0) return yield* nothing
   return {
     kind: "undo",
     place: parts.place,

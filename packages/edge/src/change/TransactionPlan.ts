@@ -1,5 +1,6 @@
 /** Plan of a change of several files of a folder, and its record in the journal. */
 import type { ChangeDecisionId } from "@corral/domain/identity/Ids"
+import type { Stats } from "node:fs"
 import type { TreeEntry } from "../workspace/TreeDiff.ts"
 import { type FolderFiles, foldersAround, type FoundFile } from "./FolderFiles.ts"
 
@@ -27,7 +28,15 @@ export const isSameEntry = (one: TreeEntry | undefined, other: TreeEntry | undef
 export const entryFound = (found: FoundFile): TreeEntry | undefined =>
   found.kind === "file" || found.kind === "link" ? found.entry : undefined
 
-const deviceOf = (files: FolderFiles, folder: Buffer): number | undefined => files.stat(folder)?.dev
+/** Facts of folders, read once. */
+const folderFacts = (files: FolderFiles) => {
+  const found = new Map<string, Stats | undefined>()
+  return (folder: Buffer): Stats | undefined => {
+    const key = folder.toString("latin1")
+    if (!found.has(key)) found.set(key, files.stat(folder))
+    return found.get(key)
+  }
+}
 
 /** Plans the steps as the folder is now. Fails with the path at which they cannot be done. */
 export const planTransaction = (
@@ -36,7 +45,8 @@ export const planTransaction = (
   steps: ReadonlyArray<FileStep>
 ): TransactionPlan | { readonly blocked: Buffer } => {
   const top: Buffer = Buffer.alloc(0)
-  const device = deviceOf(files, top)
+  const factsOf = folderFacts(files)
+  const device = factsOf(top)?.dev
   const removed = new Set(
     steps.filter(({ before }) => before !== undefined).map(({ path }) => path.toString("latin1"))
   )
@@ -46,9 +56,9 @@ export const planTransaction = (
   for (const step of steps) {
     let beside: Buffer = top
     for (const folder of foldersAround(step.path)) {
-      const stats = files.stat(folder)
+      const stats = factsOf(folder)
       const isFolder = stats?.isDirectory() === true
-      if (isFolder && stats.dev !== device && deviceOf(files, beside) !== stats.dev) beside = folder
+      if (isFolder && stats.dev !== device && factsOf(beside)?.dev !== stats.dev) beside = folder
       if (isFolder || step.after === undefined) continue
       if (stats !== undefined && !removed.has(folder.toString("latin1"))) return { blocked: step.path }
       created.set(folder.toString("latin1"), folder)

@@ -19,8 +19,13 @@ import { openRunNetwork, PROXY_SOCKET, type RunNetworkOptions } from "../network
 import { listening } from "../network/RunProxy.ts"
 import type { RunPorts } from "../preview/PortSource.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
-import { runTrial, type TrialShell } from "./ConfinementTrial.ts"
-import type { ConfinementMeans, MeansTrial, MissingMeans } from "./Means.ts"
+import {
+  type ConfinementMeans,
+  type MeansTrial,
+  type MissingMeans,
+  runTrial,
+  type TrialShell
+} from "./Means.ts"
 import { type Mount, mountArguments } from "./Mount.ts"
 import { bridgedCommand, bridgeVariables, NETWORK_FOLDER, PROXY_PORT } from "./NetworkBridge.ts"
 import { FILTER_SHELL, filteredCommand, openCallFilter } from "./seccomp/CallFilter.ts"

@@ -1,5 +1,6 @@
 /**
- * Confinement of runs by the operating system: a run's processes can do only what its mode allows, also what its runtime does not report.
+ * Confinement of runs by the operating system: a run's processes can do only what its mode allows, also what its runtime does not report. A git
+ * that reads the repository of a run is confined by the same means.
  *
  * Guarantees: the means is chosen once, at the start, by trying it. A run in `full_access` is never confined. With the setting `required`, a run
  * that cannot be confined is refused.
@@ -8,34 +9,34 @@
  *
  * Does not: protect files by their names (ADR 60).
  */
+import type { GrantRule } from "@corral/domain/approval/Grant"
 import { PermissionDenied } from "@corral/domain/errors/Failures"
 import type { ConfinementReadiness } from "@corral/domain/http/Health"
 import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { RunConfinement } from "@corral/domain/run/Confinement"
 import type { RunFailure, RunMode } from "@corral/domain/run/Run"
-import type { GrantRule } from "@corral/domain/approval/Grant"
 import type { RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { EdgeConfig, type KeyEntry } from "../config/EdgeConfig.ts"
 import type { NetworkUser, RunNetworkOptions } from "../network/RunNetwork.ts"
 import type { RunPorts } from "../preview/PortSource.ts"
 import { ownLife, type RunLife } from "../process/RunLife.ts"
+import type { SubprocessSpec } from "../process/Subprocess.ts"
 import { openTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
 import type { IsolatedCommand } from "../workspace/Git.ts"
-import type { SubprocessSpec } from "../process/Subprocess.ts"
+import { GitIsolation } from "../workspace/GitIsolation.ts"
 import type { MountedCache } from "./CacheFolders.ts"
-import { WorkspaceCaches } from "./WorkspaceCaches.ts"
 import { type GitSettingsFile, hasGitSettings, noGitSettings, writeGitSettings } from "./GitSettingsFile.ts"
 import type { ConfinedCommand, ConfinementMeans } from "./Means.ts"
-import { type MeansFound, chooseMeans, namedProxyProblem } from "./MeansChoice.ts"
+import { chooseMeans, type MeansFound, namedProxyProblem } from "./MeansChoice.ts"
 import type { Mount } from "./Mount.ts"
-import { RuntimeStates, type StateUser } from "./RuntimeStates.ts"
-import { exposedPath, layeredMounts } from "./LayeredMounts.ts"
-import { type ConfinedFiles, mountsOfRun, type RunFolders } from "./RunMounts.ts"
-import { coverSpecialFiles, LargeFolders, type SpecialFileSearches } from "./SpecialFileCovers.ts"
-import { SpecialFiles } from "./SpecialFiles.ts"
 import { toolMounts } from "./ProgramFolders.ts"
+import { objectMounts } from "./RepositoryMounts.ts"
+import { type ConfinedFiles, exposedPath, layeredMounts, mountsOfRun, type RunFolders } from "./RunMounts.ts"
+import { RuntimeStates, type StateUser } from "./RuntimeStates.ts"
+import { coverSpecialFiles, LargeFolders, SpecialFiles, type SpecialFileSearches } from "./SpecialFiles.ts"
 import { systemMounts } from "./SystemFolders.ts"
+import { WorkspaceCaches } from "./WorkspaceCaches.ts"
 
 /** A run whose command is confined. */
 export interface ConfinedRun extends ConfinedFiles {
@@ -376,3 +377,14 @@ const openRunFolder = (folder: string, life: RunLife) =>
   Effect.acquireRelease(Effect.try({ try: () => openTemporary(folder, life), catch: messageOf }), () =>
     life.isLeft() ? Effect.void : removeTemporary(folder)
   )
+
+/** Confines a git that reads the repository of a run, by the means of this machine. */
+export const isolatedGitLayer = Layer.effect(
+  GitIsolation,
+  Effect.map(
+    Confinement,
+    ({ isolate }): GitIsolation =>
+      (command, { objects, repository }) =>
+        isolate(command, [...objectMounts(objects), { kind: "write", path: repository }])
+  )
+)

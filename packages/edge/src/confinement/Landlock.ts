@@ -13,9 +13,16 @@ import { Effect } from "effect"
 import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { findProgram } from "../process/ChildEnvironment.ts"
-import { HIDDEN_CHECK, runTrial, type TrialShell } from "./ConfinementTrial.ts"
-import type { ConfinementMeans, MachineFolders, MeansTrial, MissingMeans } from "./Means.ts"
-import { type PathRule, pathRules, privateCaches, rulesInside } from "./PathRules.ts"
+import {
+  type ConfinementMeans,
+  HIDDEN_CHECK,
+  type MachineFolders,
+  type MeansTrial,
+  type MissingMeans,
+  runTrial,
+  type TrialShell
+} from "./Means.ts"
+import { type PathRule, pathRules, privateCaches, rulesInside } from "./Mount.ts"
 
 const readFile = ["execute", "read-file"]
 const readFolder = [...readFile, "read-dir"]

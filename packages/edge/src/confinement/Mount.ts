@@ -1,8 +1,11 @@
 /**
- * Mounts of a confined run, and their order. Pure.
+ * Mounts of a confined run, and their order. Also, for a means that does not mount, the rules for the paths of this machine that follow from them:
+ * the mounts without those that exist in the run only, and the variables that put the caches of such a run into its temporary folder. Pure.
  *
- * Guarantees: a mount comes after the mounts that contain it, and a path is mounted once. The last mount of a path counts.
+ * Guarantees: a mount or a rule comes after those that contain it, and a path is mounted once. The last one of a path counts.
  */
+import { join } from "node:path"
+import { isWithin } from "../workspace/PathContainment.ts"
 
 /** What is at `source`, or at the same path, outside of the run. */
 export interface BindMount {
@@ -61,3 +64,38 @@ export const mountArguments = (mounts: ReadonlyArray<Mount>): ReadonlyArray<stri
     ...ordered.flatMap(({ kind, path }) => (kind === "hidden" ? ["--remount-ro", path] : []))
   ]
 }
+
+// Variables that put the caches of a run into its temporary folder, for a means that cannot put a link into the home.
+
+/** Variables of a run with this temporary folder. */
+export const privateCaches = (temporary: string): Readonly<Record<string, string>> => ({
+  XDG_CACHE_HOME: join(temporary, "cache"),
+  npm_config_cache: join(temporary, "npm")
+})
+
+/** A folder with everything in it, or a file. A run reads what it writes. */
+export interface PathRule {
+  readonly access: "read" | "write" | "none"
+  readonly path: string
+}
+
+const rulesOf = (mount: Mount): ReadonlyArray<PathRule> => {
+  switch (mount.kind) {
+    case "read":
+    case "write":
+      return mount.source === undefined ? [{ access: mount.kind, path: mount.path }] : []
+    case "hidden":
+    case "hidden_file":
+      return [{ access: "none", path: mount.path }]
+    default:
+      return []
+  }
+}
+
+/** The rules in their order. */
+export const pathRules = (mounts: ReadonlyArray<Mount>): ReadonlyArray<PathRule> =>
+  inOrder(mounts).flatMap(rulesOf)
+
+/** Rules for paths in the folder, not for itself. */
+export const rulesInside = (rules: ReadonlyArray<PathRule>, folder: string): ReadonlyArray<PathRule> =>
+  rules.filter(({ path }) => path !== folder && isWithin(folder, path))

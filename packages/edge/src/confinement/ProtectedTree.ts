@@ -9,7 +9,7 @@
  */
 import { type BigIntStats, lstatSync } from "node:fs"
 import { foldedName, installedFolders } from "../approval/FileNames.ts"
-import { openFolder } from "./FileLook.ts"
+import { openFolder } from "../workspace/UntrustedFiles.ts"
 import { loadedReason } from "../approval/OrdinaryFiles.ts"
 
 // Names in a workspace that other programs run or obey by themselves, as the policy of paths reads them. Pure.

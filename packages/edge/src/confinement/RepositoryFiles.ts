@@ -11,7 +11,7 @@ import { createHash } from "node:crypto"
 import { type Dirent, lstatSync, readdirSync, readlinkSync } from "node:fs"
 import { join } from "node:path"
 import { pathBytes, pathText } from "../workspace/PathText.ts"
-import { smallFileBytes } from "../workspace/SmallFile.ts"
+import { smallFileBytes } from "../workspace/UntrustedFiles.ts"
 
 export interface RepositoryFiles {
   /** Values by name, relative to the repository. */

@@ -10,7 +10,7 @@
 import { makeFolder } from "@corral/service/MakeFolder"
 import { readFileSync, realpathSync, writeFileSync } from "node:fs"
 import { basename, dirname, join, relative, resolve } from "node:path"
-import { statOf } from "./FileLook.ts"
+import { statOf } from "../workspace/UntrustedFiles.ts"
 import type { LayerRepositoryFiles } from "../layer/LayerRepository.ts"
 import type { IsolatedFolders } from "../workspace/GitIsolation.ts"
 import type { ObjectFolder } from "../workspace/WorkspaceRepository.ts"

@@ -21,7 +21,7 @@ import {
 } from "node:fs"
 import { join } from "node:path"
 import { endNewRepository, startNewRepository } from "../workspace/NewRepository.ts"
-import { smallFileBytes } from "../workspace/SmallFile.ts"
+import { smallFileBytes } from "../workspace/UntrustedFiles.ts"
 import {
   type Move,
   type NamedChange,

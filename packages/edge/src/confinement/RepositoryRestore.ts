@@ -9,7 +9,7 @@ import { Conflict } from "@corral/domain/errors/Failures"
 import { Effect } from "effect"
 import { dirname, join } from "node:path"
 import { isRefName, packedRefs, refsOfText } from "../workspace/RefTable.ts"
-import { smallFile, smallFileBytes } from "../workspace/SmallFile.ts"
+import { smallFile, smallFileBytes } from "../workspace/UntrustedFiles.ts"
 import {
   type NamedChange,
   type RepositoryPlace,
@@ -19,7 +19,7 @@ import {
 } from "./RepositoryState.ts"
 import type { RecordedChange } from "./RepositoryRecord.ts"
 import { GitFailed, git } from "../workspace/Git.ts"
-import { hasRealRefs } from "../workspace/GitFolder.ts"
+import { hasRealRefs } from "../workspace/WorkspaceRepository.ts"
 import { pathBytes } from "../workspace/PathText.ts"
 import { linkSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
 

@@ -1,25 +1,55 @@
 /**
- * Watch over the repository of a workspace in which one confined run works. An approved command that names git explains what changes until the
- * next comparison, and a command that may run without a question and only reads changes nothing that counts.
+ * Watch over the repository of a workspace in which one confined run works. An approved command that names git explains what changes until the next
+ * comparison, and a command that may run without a question and only reads changes nothing that counts.
  *
+ * A repository that a run has made loses its lists of further objects: git reads objects from the folders that they name, and so would later runs
+ * in worktrees of it. A repository that exists when a run starts has read-only lists.
+ *
+ * Guarantees: no list is removed through a link, also if a process of the run is still alive.
  * Does not: protect objects. A run in place can delete them; a run in a worktree cannot.
  */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { RepositoryChanged } from "@corral/domain/run/ProtectedChange"
 import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
-import { basename } from "node:path"
+import { basename, join } from "node:path"
 import { segmentsOf } from "../approval/ShellCommand.ts"
 import type { EdgeRefs, RefValues } from "../workspace/EdgeRefs.ts"
-import { removeForeignLists } from "./ForeignLists.ts"
+import { endNewRepository, newRepositories } from "../workspace/NewRepository.ts"
+import { OpenedFolder } from "./OpenedFolder.ts"
+import type { RepositoryRecord } from "./RepositoryRecord.ts"
 import {
   repositoryChanged,
-  type RepositoryDifference,
   repositoryDifference,
+  type RepositoryDifference,
   repositoryPlace,
-  type RepositoryState,
-  repositoryState
+  repositoryState,
+  type RepositoryState
 } from "./RepositoryState.ts"
-import type { RepositoryRecord } from "./RepositoryRecord.ts"
+
+const FOLDERS = [".git", "objects", "info"]
+const LISTS = new Set(["alternates", "http-alternates"])
+
+/** Removes the lists of the repository of the folder `root`. Returns their names in the repository. */
+const removeForeignLists = (root: string): ReadonlyArray<string> =>
+  OpenedFolder.with(root, FOLDERS, (folder) =>
+    folder.entries().flatMap(({ kind, name }) => {
+      const isList = LISTS.has(name) && (kind === "file" || kind === "link")
+      const found = isList && kind === "file" ? folder.readBytes(name, 0) : undefined
+      // A confined run in an existing repository has an empty one.
+      if (!isList || typeof found === "object") return []
+      folder.remove(name)
+      return [join("objects/info", name)]
+    })
+  ) ?? []
+
+/** Removes the lists of repositories whose runs ended with their Edge. */
+export const removeLeftLists = (home: string, live: ReadonlySet<string>): void => {
+  for (const { root, runId } of newRepositories(home))
+    if (!live.has(runId)) {
+      removeForeignLists(root)
+      endNewRepository(home, runId)
+    }
+}
 
 export interface RepositoryWatchState {
   readonly last: StoredState | undefined

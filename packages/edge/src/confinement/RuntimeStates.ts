@@ -1,26 +1,69 @@
 /**
  * Private states of the confined runs of an Edge, in its home: made before a run's program starts, taken back when the run has ended. Each has a
- * record for the next Edge, and is settled when its run has ended: conversations go to the user, the rest is compared.
+ * record for the next Edge, and is settled when its run has ended: conversations go to the user, the rest is compared. Instead of the user's own
+ * database of all workspaces, the runs of one workspace share a database there.
  *
- * Guarantees: the user's state receives conversations and renewed sign-ins only (`StateReturn`, `CredentialExchange`). What a run left is taken back
- * once, by the Edge that ends the run or by the next one, before another run continues its conversation. What cannot be taken back stays.
+ * Guarantees: the user's state receives conversations and renewed sign-ins only (`StateReturn`, `CredentialExchange`). What a run left is taken
+ * back once, by the Edge that ends the run or by the next one, before another run continues its conversation. What cannot be taken back stays.
+ * Databases that no run used for the days of the retention are removed, except those of runs of this Edge.
  */
 import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { RuntimeFolders } from "@corral/domain/run/RuntimeFolders"
 import { type Counter, CurrentMetrics, type Metrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Deferred, Effect, Layer, type Scope } from "effect"
+import { createHash } from "node:crypto"
+import { existsSync, lstatSync, readdirSync, readFileSync, renameSync } from "node:fs"
+import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
-import { type RunLife, ownLife } from "../process/RunLife.ts"
+import { edgeMetrics } from "../EdgeMetrics.ts"
+import { ownLife, type RunLife } from "../process/RunLife.ts"
 import { removeTemporary } from "../process/TemporaryFolder.ts"
 import { CredentialExchange } from "./CredentialExchange.ts"
-import { type LayerFolder, type LayerRequest, type StateLayer, makeLayer } from "./StateLayer.ts"
-import { WorkspaceDatabases } from "./WorkspaceDatabases.ts"
-import { existsSync, readFileSync, readdirSync, renameSync } from "node:fs"
-import { edgeMetrics } from "../EdgeMetrics.ts"
-import { type PathReason, returnConversations } from "./StateReturn.ts"
 import { countFiles } from "./StateFiles.ts"
-import { writeFile } from "node:fs/promises"
+import { type LayerFolder, type LayerRequest, makeLayer, type StateLayer } from "./StateLayer.ts"
+import { type PathReason, returnConversations } from "./StateReturn.ts"
+
+const DAY_MS = 86_400_000
+
+/** The newest change of a folder or an entry in it. Runs have made the entries: no link is followed. */
+const usedAt = (folder: string): number =>
+  Math.max(
+    lstatSync(folder).mtimeMs,
+    ...readdirSync(folder).map(
+      (name) => lstatSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0
+    )
+  )
+
+/** Databases of runtimes for the confined runs of one workspace each. */
+export class WorkspaceDatabases {
+  readonly #around: string
+  /** Those that runs of this Edge have used. */
+  readonly #used = new Set<string>()
+
+  constructor(edgeHome: string) {
+    this.#around = join(edgeHome, "databases")
+  }
+
+  /** Folder of a workspace, and of the folder that its runs work in, for the runtime whose state is in a folder of the user. */
+  folderOf(workspace: string, root: string, stateRoot: string): string {
+    const name = createHash("sha256").update(`${workspace}\0${root}\0${stateRoot}`).digest("hex")
+    const folder = join(this.#around, name.slice(0, 32))
+    this.#used.add(folder)
+    return folder
+  }
+
+  /** Removes those that no run used for the days. `days` of 0: none. */
+  sweep(days: number, now: number): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (days === 0 || !existsSync(this.#around)) return Effect.void
+      const old = readdirSync(this.#around)
+        .map((name) => join(this.#around, name))
+        .filter((folder) => !this.#used.has(folder) && usedAt(folder) < now - days * DAY_MS)
+      return Effect.forEach(old, removeTemporary, { discard: true })
+    }).pipe(Effect.catchCause((cause) => Effect.logWarning("failed to remove old databases", cause)))
+  }
+}
 
 // What the Edge knows about the private state of a run, in a file next to it: the next Edge takes back what this one could not.
 //

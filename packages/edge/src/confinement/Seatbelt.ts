@@ -13,11 +13,16 @@ import { dirname } from "node:path"
 import { openLoopbackNetwork } from "../network/RunNetwork.ts"
 import { listening } from "../network/RunProxy.ts"
 import { isWithin } from "../workspace/PathContainment.ts"
-import { HIDDEN_CHECK, runTrial, type TrialShell } from "./ConfinementTrial.ts"
-import type { ConfinementMeans, MeansTrial, MissingMeans } from "./Means.ts"
-import type { Mount } from "./Mount.ts"
+import {
+  type ConfinementMeans,
+  HIDDEN_CHECK,
+  type MeansTrial,
+  type MissingMeans,
+  runTrial,
+  type TrialShell
+} from "./Means.ts"
+import { type Mount, type PathRule, pathRules, privateCaches } from "./Mount.ts"
 import { variablesOfProxy } from "./NetworkBridge.ts"
-import { type PathRule, pathRules, privateCaches } from "./PathRules.ts"
 
 // Strings in a profile of Seatbelt, whose language is a dialect of Scheme. Pure.
 

@@ -8,7 +8,7 @@ import { capped } from "@corral/domain/text/CappedPattern"
 import type { Stats } from "node:fs"
 import { lstat, readdir } from "node:fs/promises"
 import { isAbsolute, join } from "node:path"
-import { statOf } from "./FileLook.ts"
+import { statOf } from "../workspace/UntrustedFiles.ts"
 
 /** What the parts of patterns stand for in one run. */
 export interface PatternFacts {

@@ -16,8 +16,7 @@ import type { Mount } from "./Mount.ts"
 import { entriesMatching, isSessionId, StatePattern } from "./StateFiles.ts"
 import { type ReceivedStateFile, versionOf } from "./StateReturn.ts"
 import { inSteps } from "./InSteps.ts"
-import { forWorkspace } from "./WorkspaceEntries.ts"
-import { workspaceProof } from "./WorkspaceProof.ts"
+import { forWorkspace, workspaceProof } from "./WorkspaceState.ts"
 
 const MAX_COPY_BYTES = 8_388_608
 /** Of a file that has an entry for each workspace. */

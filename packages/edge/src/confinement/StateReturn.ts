@@ -13,7 +13,7 @@ import { constants, lstatSync } from "node:fs"
 import { copyFile, lstat, open, rename, rm } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { entriesMatching, type StateEntry, StatePattern } from "./StateFiles.ts"
-import { namesWorkspace, workspaceProof } from "./WorkspaceProof.ts"
+import { namesWorkspace, workspaceProof } from "./WorkspaceState.ts"
 
 /** Bounds of what comes back of one run. */
 const MAX_FILES = 2_000

@@ -7,7 +7,7 @@
  */
 import { readdirSync, readlinkSync, realpathSync } from "node:fs"
 import { join } from "node:path"
-import { statOf } from "./FileLook.ts"
+import { statOf } from "../workspace/UntrustedFiles.ts"
 import { isWithin } from "../workspace/PathContainment.ts"
 import type { Mount } from "./Mount.ts"
 

@@ -1,21 +1,10 @@
 /**
- * What a run left in files: `GET /v1/runs/{id}/diff`, `GET /v1/worktrees`, `GET` and `DELETE /v1/runs/{id}/worktree`, its commits, and `POST
- * /v1/runs/{id}/repository/restore`.
+ * What a run left in files: `GET /v1/runs/{id}/diff`, `GET /v1/worktrees`, `GET` and `DELETE /v1/runs/{id}/worktree`, its commits, `POST
+ * /v1/runs/{id}/repository/restore`, `GET /v1/layers` and `DELETE /v1/runs/{id}/layer`.
  */
-import { Changes } from "../change/Changes.ts"
-import { EdgeConfig } from "../config/EdgeConfig.ts"
-import { RepositoryRecord } from "../confinement/RepositoryRecord.ts"
-import { findProgram } from "../process/ChildEnvironment.ts"
-import { RunSupervisor } from "../run/RunSupervisor.ts"
-import { diffOfRun } from "../layer/LayerReads.ts"
-import { Layers } from "../layer/Layers.ts"
-import { diffFolder } from "../workspace/DiffFolder.ts"
-import { Snapshots } from "../workspace/Snapshots.ts"
-import { Workspaces } from "../workspace/Workspaces.ts"
-import { Worktrees } from "../workspace/Worktrees.ts"
-import { LOCAL_PRINCIPAL } from "./EdgeRequestPolicy.ts"
 import type { FileDiff } from "@corral/domain/edge-api/Diff"
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
+import type { LayerSummary } from "@corral/domain/edge-api/Worktrees"
 import { Conflict, NotFound } from "@corral/domain/errors/Failures"
 import { withErrorObject } from "@corral/domain/http/RequestContext"
 import type { RunId } from "@corral/domain/identity/Ids"
@@ -24,6 +13,18 @@ import type { Worktree } from "@corral/domain/run/Worktree"
 import { pageOf } from "@corral/service/http/Paged"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
+import { Changes } from "../change/Changes.ts"
+import { EdgeConfig } from "../config/EdgeConfig.ts"
+import { RepositoryRecord } from "../confinement/RepositoryRecord.ts"
+import { diffOfRun } from "../layer/LayerReads.ts"
+import { Layers } from "../layer/Layers.ts"
+import { findProgram } from "../process/ChildEnvironment.ts"
+import { RunSupervisor } from "../run/RunSupervisor.ts"
+import { diffFolder } from "../workspace/DiffFolder.ts"
+import { Snapshots } from "../workspace/Snapshots.ts"
+import { Workspaces } from "../workspace/Workspaces.ts"
+import { Worktrees } from "../workspace/Worktrees.ts"
+import { LOCAL_PRINCIPAL } from "./EdgeRequestPolicy.ts"
 
 const MAX_COMMITS = 100
 
@@ -113,6 +114,29 @@ export const diffs = HttpApiBuilder.group(
           )
         )
         return { ...page, runId, ...totals }
+      }, withErrorObject)
+    })
+  })
+)
+
+const byOwner = ({ runId }: LayerSummary): string => runId
+
+export const layers = HttpApiBuilder.group(
+  EdgeApi,
+  "layers",
+  Effect.fnUntraced(function* (handlers) {
+    const runs = yield* RunSupervisor
+    const layers = yield* Layers
+    return handlers.handleAll({
+      list: ({ query: { cursor, limit } }) =>
+        pageOf({ principal: LOCAL_PRINCIPAL, filter: "layers", cursor, limit }, byOwner, (before, limit) =>
+          Effect.sync(() => layers.list(before, limit))
+        ).pipe(withErrorObject),
+
+      remove: Effect.fnUntraced(function* ({ params, query: { force } }) {
+        const { layer } = yield* runs.get(params.id)
+        if (layer === undefined) return yield* new NotFound({ message: "This run has no layer." })
+        yield* layers.remove(layer.owner, force === "true")
       }, withErrorObject)
     })
   })

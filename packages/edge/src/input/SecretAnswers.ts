@@ -1,16 +1,25 @@
 /**
- * Open questions of a live run, with the key pairs for their secret answers, and the two forms of such an answer.
+ * Open questions of a live run, with the key pairs for their secret answers, and the two forms of an answer that arrives: open for the runtime,
+ * sealed for the journal and the store.
  *
- * Guarantees: what is stored has secret answers in their sealed form, whichever form was sent. Only the runtime receives the open form.
+ * Guarantees: what is stored has secret answers in their sealed form, whichever form was sent. Only the runtime receives the open form. A sealed
+ * answer that does not open, and a plain secret from a remote caller, are refused before the question is resolved.
  */
-import { type PendingRequest, PendingRequests } from "../approval/PendingRequests.ts"
+import { SchemaValidationFailed } from "@corral/domain/errors/Failures"
 import type { InputRequestId } from "@corral/domain/identity/Ids"
-import type { AnswerValue, InputAnswers, Question, RequestedInput } from "@corral/domain/input/InputRequest"
+import type {
+  AnswerValue,
+  InputAnswer,
+  InputAnswers,
+  Question,
+  RequestedInput
+} from "@corral/domain/input/InputRequest"
 import { openValue, type SealingKeyPair, sealValue } from "@corral/domain/input/Seal"
 import type { SealedValue } from "@corral/domain/input/SealedValue"
 import type { InputResponse } from "@corral/domain/run/RuntimeAdapter"
-import { Deferred } from "effect"
+import { Deferred, Effect } from "effect"
 import { createECDH } from "node:crypto"
+import { type PendingRequest, PendingRequests } from "../approval/PendingRequests.ts"
 
 /** Bytes of a P-256 scalar. Node leaves out its leading zeros. */
 const SCALAR_BYTES = 32
@@ -26,12 +35,12 @@ export const makeSealingKeys = (): SealingKeyPair => {
 }
 
 /** Ids of the secret questions. */
-export const secretQuestions = ({ questions = [] }: RequestedInput): ReadonlyArray<string> =>
+const secretQuestions = ({ questions = [] }: RequestedInput): ReadonlyArray<string> =>
   questions.flatMap(({ id, secret }) => (secret === true ? [id] : []))
 
 export const hasSecrets = (request: RequestedInput): boolean => secretQuestions(request).length > 0
 
-export const isSealed = (value: unknown): value is SealedValue =>
+const isSealed = (value: unknown): value is SealedValue =>
   typeof value === "object" && value !== null && Object.hasOwn(value, "sealed")
 
 const ownValue = <A>(record: Readonly<Record<string, A>>, name: string): A | undefined =>
@@ -83,7 +92,7 @@ export const openedAnswers = async (
 }
 
 /** The answers in their stored form: secret texts that were sent in plain are sealed. */
-export const storedAnswers = async (
+const storedAnswers = async (
   sealing: SealingKeyPair | undefined,
   inputId: InputRequestId,
   request: RequestedInput,
@@ -125,3 +134,43 @@ export class OpenInputs extends PendingRequests<InputRequestId, InputResponse, O
     this.put({ ...request, answer: Deferred.makeUnsafe<InputResponse>() })
   }
 }
+
+export interface AnswerForms {
+  /** Without seals. */
+  readonly answer: InputAnswer
+  /** Its answers with sealed secrets. */
+  readonly stored: InputAnswers | undefined
+}
+
+interface SealableQuestion {
+  readonly id: InputRequestId
+  readonly request: RequestedInput
+  readonly sealing: SealingKeyPair | undefined
+}
+
+const refused = (ids: ReadonlyArray<string>, message: string) =>
+  new SchemaValidationFailed({
+    details: { issues: ids.map((id) => ({ path: `answers.${id}`, message })) }
+  })
+
+/** `allowsPlain`: whether secret answers may arrive without a seal, as they do from this machine. */
+export const answerForms = Effect.fnUntraced(function* (
+  { id, request, sealing }: SealableQuestion,
+  answer: InputAnswer,
+  allowsPlain: boolean
+): Effect.fn.Return<AnswerForms, SchemaValidationFailed> {
+  if (!("answers" in answer)) return { answer, stored: undefined }
+  const { answers } = answer
+  const plain = secretQuestions(request).filter(
+    (one) => Object.hasOwn(answers, one) && !isSealed(answers[one])
+  )
+  if (plain.length > 0 && !allowsPlain) return yield* refused(plain, "Seal this answer.")
+  const opened = yield* Effect.promise(() => openedAnswers(sealing, id, request, answers))
+  if (opened.unopened.length > 0)
+    return yield* refused(
+      opened.unopened,
+      "This answer was sealed for another question. Load the question again."
+    )
+  const stored = yield* Effect.promise(() => storedAnswers(sealing, id, request, answers))
+  return { answer: { ...answer, answers: opened.answers }, stored }
+})

@@ -1,16 +1,29 @@
 /**
  * How this machine makes layers: by overlayfs in a user namespace, by copies that share blocks, or by plain copies. Each is tried once.
  *
- * Guarantees: an overlay is used for a workspace only after it was mounted there once. One with other mounts in it gets a copy.
+ * Guarantees: an overlay is used for a workspace only after it was mounted there once. One with other mounts in it gets a copy, as does one with
+ * files of another user or group that the Edge's user may write: a user namespace has one of each, and an overlay cannot take such files up.
+ *
+ * Does not: look at more than 2,000 entries for such files. Deeper ones cannot be written in an overlay.
  */
 import type { LayerReadiness } from "@corral/domain/http/Health"
 import type { LayerMeans } from "@corral/domain/run/Run"
 import { makeFolder } from "@corral/service/MakeFolder"
 import { Context, Effect } from "effect"
 import { randomUUID } from "node:crypto"
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync
+} from "node:fs"
 import { join } from "node:path"
 import { removeFolder } from "../process/TemporaryFolder.ts"
+import { folderEntries } from "../workspace/UntrustedFiles.ts"
 import { canShareBlocks } from "./LayerCopy.ts"
 import { mountLayer, type MountPrograms, mountPrograms } from "./LayerMounts.ts"
 import { layerPlaces } from "./LayerRows.ts"
@@ -82,6 +95,38 @@ const tryAll = Effect.fnUntraced(function* (
   return { canMount: problem === undefined, canShare, ...(problem === undefined ? {} : { problem }) }
 })
 
+const MAX_ENTRIES = 2_000
+
+/** Whether the Edge's user may write a file of another user or group. Looks at the upper folders first. */
+export const hasForeignFiles = (
+  root: string,
+  user = process.geteuid?.(),
+  group = process.getegid?.()
+): boolean => {
+  const isForeign = (path: string): boolean => {
+    try {
+      const stat = lstatSync(path)
+      if (stat.isSymbolicLink() || (stat.uid === user && stat.gid === group)) return false
+      accessSync(path, constants.W_OK)
+      return true
+    } catch {
+      return false
+    }
+  }
+  if (isForeign(root)) return true
+  const folders = [root]
+  let count = 0
+  for (const folder of folders)
+    for (const entry of folderEntries(folder)) {
+      if (entry.name === ".git") continue
+      if (++count > MAX_ENTRIES) return false
+      const path = join(folder, entry.name)
+      if (isForeign(path)) return true
+      if (entry.isDirectory()) folders.push(path)
+    }
+  return false
+}
+
 export class LayerChecks {
   /** `undefined` if they are missing. */
   readonly programs: MountPrograms | undefined
@@ -117,7 +162,8 @@ export class LayerChecks {
     { self: this },
     function* (this: LayerChecks, root: string, isConfined: boolean): Effect.fn.Return<LayerMeans> {
       const { canMount, canShare } = yield* this.#machine
-      if (isConfined && canMount && (yield* this.#canMountOver(root))) return "overlayfs"
+      if (isConfined && canMount && !hasForeignFiles(root) && (yield* this.#canMountOver(root)))
+        return "overlayfs"
       return canShare && statSync(root).dev === statSync(this.#home).dev ? "reflink" : "copy"
     }
   )

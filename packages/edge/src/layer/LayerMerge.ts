@@ -6,18 +6,19 @@
  */
 import { Effect } from "effect"
 import {
-  constants,
   lstatSync,
-  openSync,
-  closeSync,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   unlinkSync,
   writeFileSync
 } from "node:fs"
 import { join } from "node:path"
+import { mergeThreeWays } from "../change/ThreeWay.ts"
+import { MAX_CONTENT, readContent, sizesOf, storeContent } from "../change/TreeContents.ts"
 import { attemptFiles, type GitFailed } from "../workspace/Git.ts"
 import {
   FILE_MODE,
@@ -31,7 +32,7 @@ import {
   readIndex,
   writeIndex
 } from "../workspace/IndexFile.ts"
-import type { ShadowRepository } from "../workspace/ShadowRepository.ts"
+import { DECISION_FOLDER, type ShadowRepository } from "../workspace/ShadowRepository.ts"
 
 /** A file of a state: its mode, and the id of its content. */
 export interface StateEntry {
@@ -116,18 +117,20 @@ const putFile = (
   if (place === undefined) return file === undefined
   const stat = lstatSync(place, { throwIfNoEntry: false })
   if (stat?.isDirectory() === true) return false
-  if (stat !== undefined) unlinkSync(place)
-  if (file === undefined) return true
-  if (file.mode === LINK_MODE) symlinkSync(file.content, place)
-  else {
-    const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
-    const mode = file.mode === PROGRAM_MODE ? 0o777 : 0o666
-    const descriptor = openSync(place, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY, mode)
-    try {
-      writeFileSync(descriptor, file.content)
-    } finally {
-      closeSync(descriptor)
-    }
+  if (file === undefined) {
+    if (stat !== undefined) unlinkSync(place)
+    return true
+  }
+  // The version before stays until the next one is complete, also on a full disk. Captures leave out this folder.
+  const beside = mkdtempSync(join(top, `${DECISION_FOLDER}merge-`))
+  const version = join(beside, "version")
+  try {
+    if (file.mode === LINK_MODE) symlinkSync(file.content, version)
+    else
+      writeFileSync(version, file.content, { flag: "wx", mode: file.mode === PROGRAM_MODE ? 0o777 : 0o666 })
+    renameSync(version, place)
+  } finally {
+    rmSync(beside, { recursive: true, force: true })
   }
   return true
 }
@@ -155,32 +158,16 @@ export interface MergedEdits {
 const isFile = (entry: StateEntry | undefined): entry is StateEntry =>
   entry !== undefined && (entry.mode === FILE_MODE || entry.mode === PROGRAM_MODE)
 
-const contentOf = (shadow: ShadowRepository, { oid }: StateEntry): Effect.Effect<Buffer, GitFailed> =>
-  Effect.map(shadow.run(["cat-file", "blob", oid]), ({ bytes }) => bytes)
-
 /** The merge of three contents; `undefined` if they conflict, or are not text. */
 const mergedContent = Effect.fnUntraced(function* (
   shadow: ShadowRepository,
   [base, workspace, layer]: readonly [StateEntry, StateEntry, StateEntry]
 ): Effect.fn.Return<Buffer | undefined, GitFailed> {
-  const contents = yield* Effect.forEach([workspace, base, layer], (entry) => contentOf(shadow, entry))
-  const files = contents.map((_, at) => join(shadow.folder, `merge-${process.pid}.${at}`))
-  const write = attemptFiles(() => {
-    for (const [at, content] of contents.entries()) writeFileSync(files[at] ?? "", content, { mode: 0o600 })
-  })
-  // The exit code counts conflicts, up to 127. Others are failures, such as of a binary file.
-  const codes = Array.from({ length: 256 }, (_, code) => code)
-  const { bytes, code } = yield* write.pipe(
-    Effect.andThen(shadow.run(["merge-file", "-p", "-q", ...files], { accept: codes })),
-    Effect.ensuring(Effect.sync(() => files.forEach((file) => rmSync(file, { force: true }))))
-  )
-  return code === 0 ? bytes : undefined
+  const read = ({ oid }: StateEntry) => readContent(shadow, oid)
+  const sides = { base: yield* read(base), ours: yield* read(workspace), theirs: yield* read(layer) }
+  const merged = yield* mergeThreeWays(shadow, sides)
+  return merged === undefined || merged.hasConflict ? undefined : merged.content
 })
-
-const storedContent = (shadow: ShadowRepository, content: Buffer): Effect.Effect<string, GitFailed> =>
-  Effect.map(shadow.run(["hash-object", "-w", "--stdin", "-t", "blob"], { stdin: content }), ({ bytes }) =>
-    bytes.toString("latin1").trim()
-  )
 
 type PathMerge = { readonly entry: StateEntry | undefined; readonly content: Buffer | undefined } | "conflict"
 
@@ -190,13 +177,15 @@ const mergePath = Effect.fnUntraced(function* (
   path: string
 ): Effect.fn.Return<PathMerge, GitFailed> {
   const [before, now, changed] = [base.get(path), workspace.get(path), result.get(path)]
+  const sizes = yield* sizesOf(shadow, [before?.oid ?? [], now?.oid ?? [], changed?.oid ?? []].flat())
+  if (Math.max(0, ...sizes.values()) > MAX_CONTENT) return "conflict"
   if (isSame(changed, before))
-    return { entry: now, content: now === undefined ? undefined : yield* contentOf(shadow, now) }
+    return { entry: now, content: now === undefined ? undefined : yield* readContent(shadow, now.oid) }
   if (!isFile(before) || !isFile(now) || !isFile(changed)) return "conflict"
   const content = yield* mergedContent(shadow, [before, now, changed])
   if (content === undefined) return "conflict"
   const mode = changed.mode === before.mode ? now.mode : changed.mode
-  return { entry: { mode, oid: yield* storedContent(shadow, content) }, content }
+  return { entry: { mode, oid: yield* storeContent(shadow, content) }, content }
 })
 
 /** Merges the edits, one file after the other. */

@@ -7,6 +7,7 @@
  */
 import { Effect, type Scope } from "effect"
 import { spawn } from "node:child_process"
+import { realpathSync } from "node:fs"
 import type { IsolatedCommand } from "../workspace/Git.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
 import type { LayerRepositoryFiles } from "./LayerRepository.ts"
@@ -39,6 +40,27 @@ export const mountPrograms = (): MountPrograms | undefined => {
   return unshare === undefined || nsenter === undefined || mount === undefined
     ? undefined
     : { unshare, nsenter, mount }
+}
+
+const realPath = (path: string): string => {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
+
+/** What the system loads into each program. */
+const LOADED = ["/bin/sh", "/etc/ld.so.preload", "/etc/ld.so.cache", "/lib", "/lib64", "/usr/lib"]
+
+/**
+ * Files of this machine that run where a layer is mounted, and not confined: git and bubblewrap on this PATH, the programs that mount, and what these
+ * load. In a workspace that has one of them, a run could replace it for the Edge.
+ */
+export const filesInNamespace = (path: string | undefined): ReadonlyArray<string> => {
+  const found = ["git", "bwrap"].map((name) => findProgram(name, path))
+  const files = [...found, ...Object.values(mountPrograms() ?? {}), ...LOADED]
+  return files.flatMap((file) => (file === undefined ? [] : [file, realPath(file)]))
 }
 
 /** `write`: what is written goes to the layer. `read`: also while a run writes it. `copy`: a copy instead of an overlay. */

@@ -9,14 +9,14 @@ import { createHash } from "node:crypto"
 import { Effect } from "effect"
 import { join } from "node:path"
 import { git, type GitFailed } from "../workspace/Git.ts"
-import { gitFolderOf } from "../workspace/GitFolder.ts"
-import type { GitIsolation } from "../workspace/GitIsolation.ts"
-import { mayBorrowForRun } from "../workspace/NewRepository.ts"
 import {
+  gitFolderOf,
   type ObjectFolder,
   objectFoldersOf,
   readWorkspaceRepository
 } from "../workspace/WorkspaceRepository.ts"
+import type { GitIsolation } from "../workspace/GitIsolation.ts"
+import { mayBorrowForRun } from "../workspace/NewRepository.ts"
 import { WorktreeCheckout } from "../workspace/WorktreeCheckout.ts"
 import { runRepositoryOf, storeOf } from "../workspace/WorktreeRows.ts"
 import type { LayerRow } from "./LayerRows.ts"

@@ -2,6 +2,7 @@
 import type { RunActive } from "@corral/domain/errors/Failures"
 import type { WorktreeCommit } from "@corral/domain/run/Worktree"
 import type { Run } from "@corral/domain/run/Run"
+import { isTerminal } from "@corral/domain/run/RunEnd"
 import { Effect, type Scope } from "effect"
 import { changeSetIdOf } from "../change/ChangeIds.ts"
 import type { ChangeSource } from "../change/ChangeSource.ts"
@@ -37,14 +38,17 @@ export const sourceOfLayer = ({ commits, reserve, runs, states, work }: LayerSou
       unknownChanges
     ),
     result: Effect.mapError(work.result, unknownChanges),
-    ignored: work.exclusive(Effect.sync(() => states.ignored)),
+    // Of a live run, the stored result does not say which of its files git ignores.
+    ignored: work.exclusive(
+      Effect.sync(() => (runs.every(({ state }) => isTerminal(state)) ? states.ignored : []))
+    ),
     commits,
     reserve,
+    withFiles: (use) =>
+      Effect.scoped(
+        Effect.flatMap(Effect.mapError(work.view("read"), unknownChanges), (view) => use(work.topOf(view)))
+      ),
     withView: (use) =>
-      work
-        .read((top) => Effect.result(use(top)))
-        .pipe(Effect.mapError(unknownChanges), Effect.flatMap(Effect.fromResult)),
-    withWritable: (use) =>
       work
         .written((top) => Effect.result(use(top)))
         .pipe(Effect.mapError(unknownChanges), Effect.flatMap(Effect.fromResult))

@@ -11,7 +11,7 @@ import { copyFileSync, existsSync, linkSync, lstatSync, rmSync, statSync } from 
 import { join } from "node:path"
 import { type IgnoredFolders, topFolders } from "../change/ChangeSource.ts"
 import type { SnapshotView } from "../workspace/CaptureInProgress.ts"
-import { folderEntries } from "../workspace/FolderEntries.ts"
+import { folderEntries } from "../workspace/UntrustedFiles.ts"
 import { attemptFiles, type GitFailed } from "../workspace/Git.ts"
 import { bytePath, pathText } from "../workspace/PathText.ts"
 import type { ShadowRepository } from "../workspace/ShadowRepository.ts"

@@ -43,6 +43,8 @@ export interface LayerTools {
   readonly isolation: GitIsolation
   /** Absolute path of git; `undefined` without git. */
   readonly program: string | undefined
+  /** Programs that run where a layer is mounted, and what they load. */
+  readonly filesInNamespace: ReadonlyArray<string>
   readonly checks: LayerChecks
 }
 
@@ -195,9 +197,8 @@ export class LayerWork {
   get result(): Effect.Effect<StateTree, GitFailed> {
     const result = Effect.gen({ self: this }, function* () {
       const { store } = this.#tools
-      const { owner } = this.row
       // Another caller may have taken it meanwhile.
-      const { captured, incomplete, runs } = findLayer(store, owner) ?? this.row
+      const { captured, incomplete, owner, runs } = findLayer(store, this.row.owner) ?? this.row
       const isDue = captured !== runs.at(-1) && !layersInUse(store).has(owner)
       const leftOut = isDue ? (yield* this.#capture(runs.at(-1))).leftOut : incomplete
       return { tree: yield* (yield* this.states).resultTree, leftOut }
@@ -205,21 +206,17 @@ export class LayerWork {
     return this.exclusive(result)
   }
 
+  /** Uses the files, which are compared again from now on, also if this process ends meanwhile. */
+  written<A, E>(use: (top: string) => Effect.Effect<A, E>): Effect.Effect<A, E | GitFailed> {
+    const isWritten = this.#change({ captured: null })
+    return Effect.scoped(
+      Effect.flatMap(this.view("write"), (view) => Effect.andThen(isWritten, use(this.topOf(view))))
+    ).pipe(Effect.onExit(() => Effect.ignore(isWritten, { log: true })))
+  }
+
   /** The tree with which the result is compared. */
   get base(): Effect.Effect<string, GitFailed> {
     return this.exclusive(Effect.flatMap(this.states, ({ baseTree }) => baseTree))
-  }
-
-  /** Uses the files without writing them. A second mount that writes would share the work folder of the first one. */
-  read<A, E>(use: (top: string) => Effect.Effect<A, E>): Effect.Effect<A, E | GitFailed> {
-    return Effect.scoped(Effect.flatMap(this.view("read"), (view) => use(this.topOf(view))))
-  }
-
-  /** Uses the files, which are compared again afterwards. Only for the one that has claimed the layer. */
-  written<A, E>(use: (top: string) => Effect.Effect<A, E>): Effect.Effect<A, E | GitFailed> {
-    return Effect.scoped(Effect.flatMap(this.view("write"), (view) => use(this.topOf(view)))).pipe(
-      Effect.onExit(() => Effect.orDie(this.#change({ captured: null })))
-    )
   }
 
   /** Whether the result differs from the base. */

@@ -15,7 +15,7 @@ import {
   RunActive,
   type SchemaValidationFailed
 } from "@corral/domain/errors/Failures"
-import type { LayerSummary } from "@corral/domain/edge-api/Layers"
+import type { LayerSummary } from "@corral/domain/edge-api/Worktrees"
 import type { LayerReadiness } from "@corral/domain/http/Health"
 import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { Run, RunFailure, RunLayer } from "@corral/domain/run/Run"
@@ -25,7 +25,7 @@ import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { existsSync, realpathSync } from "node:fs"
 import { statfs } from "node:fs/promises"
 import { resolve } from "node:path"
-import { type ChangeSource, requireEnded, type SourceFailure } from "../change/ChangeSource.ts"
+import type { ChangeSource, SourceFailure } from "../change/ChangeSource.ts"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { runsOfOwner } from "../log/Runs.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
@@ -41,6 +41,7 @@ import { notIsolated } from "../workspace/WorktreePlan.ts"
 import { logFailure, notResumed } from "../workspace/Worktrees.ts"
 import type { LayerFiles } from "./LayerMounts.ts"
 import { LayerChecks } from "./LayerMeans.ts"
+import { filesInNamespace } from "./LayerMounts.ts"
 import { type LayerRepository, layerCommit } from "./LayerRepository.ts"
 import {
   findLayer,
@@ -137,6 +138,7 @@ export class Layers extends Context.Service<
         snapshots: yield* Snapshots,
         isolation: yield* GitIsolation,
         program: findProgram("git", config.environment["PATH"]),
+        filesInNamespace: filesInNamespace(config.environment["PATH"]),
         checks: yield* LayerChecks.make(home)
       }
       return new EdgeLayers(tools, yield* Clock.Clock)
@@ -153,6 +155,8 @@ const NOTICE_AFTER = "5 seconds"
 const NOTICE =
   "The start waits for a snapshot of the workspace, against which the changes of this run are shown. Cancel the run to stop waiting."
 
+const EDGE_PROGRAMS =
+  "The workspace has git, bubblewrap or a part of the system that the Edge runs: a run could replace it in its layer."
 const REMOVED = "The layer was removed."
 const runActive = new RunActive()
 const inUse = new Conflict({ message: "A run is using the layer." })
@@ -188,6 +192,7 @@ class EdgeLayers implements Service {
     function* ({ enforced, id, root, workspace }: LayerRequest) {
       const { checks, home, program } = this.tools
       yield* this.requireSpace
+      if (this.hasEdgePrograms(root)) return yield* notIsolated(EDGE_PROGRAMS)
       if (isWithin(root, resolve(home)))
         return yield* notIsolated("The Edge's own folder lies in this workspace: a layer would, too.")
       if (program === undefined)
@@ -218,6 +223,7 @@ class EdgeLayers implements Service {
     if (work?.row.state !== "kept" || !existsSync(work.folder))
       return yield* notResumed("The layer of that run was removed.")
     if (layersInUse(this.store).has(owner)) return yield* busy
+    if (this.hasEdgePrograms(work.row.root)) return yield* notResumed(EDGE_PROGRAMS)
     return this.planned({ ...work.row, runs: [...work.row.runs, id] })
   })
 
@@ -301,7 +307,11 @@ class EdgeLayers implements Service {
         Effect.tapError(logFailure("failed to list commits", owner)),
         Effect.orElseSucceed((): ReadonlyArray<WorktreeCommit> => [])
       )
-      const reserve = Effect.andThen(this.claim(owner, runActive), requireEnded(runs))
+      // A run may have entered after its runs were read.
+      const requireIdle = Effect.suspend(() =>
+        layersInUse(this.store).has(owner) ? Effect.fail(runActive) : Effect.void
+      )
+      const reserve = Effect.andThen(this.claim(owner, runActive), requireIdle)
       const states = yield* Effect.mapError(work.states, unknownChanges)
       return sourceOfLayer({ work, states, runs, commits, reserve })
     }
@@ -383,6 +393,10 @@ class EdgeLayers implements Service {
     const { folder } = new LayerWork(this.tools, row)
     const path = row.enforced ? row.root : layerPlaces(folder).copy
     return { layer: layerOf(row), path, row: putLayer(row) }
+  }
+
+  private hasEdgePrograms(root: string): boolean {
+    return this.tools.filesInNamespace.some((file) => isWithin(root, file))
   }
 
   private get requireSpace(): Effect.Effect<void, Overloaded> {

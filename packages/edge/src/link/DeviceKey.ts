@@ -8,7 +8,7 @@ import { DeviceId } from "@corral/domain/identity/Ids"
 import { Data, Effect, Option, Schema } from "effect"
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto"
 import { readFileSync, statSync } from "node:fs"
-import { writeDurably } from "../store/DurableFile.ts"
+import { writeDurably } from "../store/PrivateFile.ts"
 
 const privateKey = Schema.String.check(
   Schema.makeFilter((text) => keyOf(text) !== undefined || "Expected an Ed25519 private key")

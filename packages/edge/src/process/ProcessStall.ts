@@ -1,10 +1,12 @@
 /**
- * Watch for a process that waits for something that may never come, such as the other end of a pipe. All its threads sleep and none uses the
- * processor, in several looks in a row. Waiting for a disk is no sleep.
+ * Looks at processes that may never end: one that waits for something that may never come, such as the other end of a pipe, and one that has a huge
+ * file of a folder open, such as a file with a hole of a terabyte, which it would read for hours. A process waits if all its threads sleep and none
+ * uses the processor, in several looks in a row. Waiting for a disk is no sleep.
  *
- * Does not: tell what the process waits for. Where `/proc` does not exist, a process that runs longer than `WITHOUT_PROC_MS` counts as stalled.
+ * Does not: tell what the process waits for. Where `/proc` does not exist, a process that runs longer than `WITHOUT_PROC_MS` counts as stalled, and
+ * no huge file is found.
  */
-import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs"
 
 const LOOK_MS = 100
 /** Looks in a row without progress. */
@@ -45,4 +47,29 @@ export const watchStall = (pid: number, onStall: () => void, isStuck: () => bool
     onStall()
   }, LOOK_MS).unref()
   return () => clearInterval(timer)
+}
+
+/** Bytes. */
+const HUGE = 1_073_741_824
+/** Packs of git are large, and git reads only parts of them. */
+const PACKS = "/objects/pack/"
+
+const isHugeIn = (folder: string, descriptor: string): boolean => {
+  try {
+    const path = readlinkSync(descriptor)
+    return path.startsWith(`${folder}/`) && !path.includes(PACKS) && statSync(descriptor).size > HUGE
+  } catch {
+    // It was closed.
+    return false
+  }
+}
+
+/** Whether the process has a huge file of the folder open. Linux only. `folder`: a real path. */
+export const hasHugeFile = (pid: number, folder: string): boolean => {
+  const descriptors = `/proc/${pid}/fd`
+  try {
+    return readdirSync(descriptors).some((name) => isHugeIn(folder, `${descriptors}/${name}`))
+  } catch {
+    return false
+  }
 }

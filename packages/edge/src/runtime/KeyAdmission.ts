@@ -1,15 +1,20 @@
 /** Whether a run may start by the setting for the keys of its adapter, and what the run says about it. */
 import { PermissionDenied, RuntimeUnavailable } from "@corral/domain/errors/Failures"
+import { namesSameAgent } from "@corral/domain/offer/Offer"
 import type { RunConfinement } from "@corral/domain/run/Confinement"
 import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Effect } from "effect"
 import type { EdgeConfig, KeyEntry } from "../config/EdgeConfig.ts"
 import { keysOfRun, keyVariables } from "../network/KeyServices.ts"
-import type { OfferedAgent } from "./OfferedAgent.ts"
+import type { OfferedAgent } from "./Offers.ts"
 
-/** The setting for an adapter. */
-export const keyEntryOf = ({ proxyKeys }: EdgeConfig, adapterId: string): KeyEntry | undefined =>
-  proxyKeys.find(({ adapter }) => adapter === adapterId)
+/** The setting for an adapter. One that names an adapter that it replaced holds for it, too, and the stricter one counts. */
+export const keyEntryOf = ({ proxyKeys }: EdgeConfig, adapterId: string): KeyEntry | undefined => {
+  const entries = proxyKeys.filter(({ adapter }) => namesSameAgent(adapter, adapterId))
+  const strict = entries.filter(({ setting }) => setting !== "preferred")
+  const candidates = strict.length > 0 ? strict : entries
+  return candidates.find(({ adapter }) => adapter === adapterId) ?? candidates[0]
+}
 
 /** Other means do not read the connections of a run, so its keys are in the run. */
 const keepsKeys = (confinement: RunConfinement | undefined): boolean => confinement?.kind === "bubblewrap"

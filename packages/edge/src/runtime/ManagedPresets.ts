@@ -3,6 +3,7 @@
  *
  * Guarantees: a preset that no longer fits the file or the adapters is left out with a sentence; the file and the others are offered.
  */
+import { currentAgentId } from "@corral/domain/offer/Offer"
 import {
   isNarrowing,
   narrowingFields,
@@ -69,6 +70,7 @@ const meansOf = (preset: ManagedPreset): string =>
   JSON.stringify(
     Object.entries({ kind: preset.kind, ...settingsOf(preset) })
       .filter(([name]) => name === "adapter" || !isNarrowingField(name))
+      .map(([name, value]) => [name, name === "adapter" ? currentAgentId(String(value)) : value] as const)
       .sort(([a], [b]) => (a < b ? -1 : 1))
   )
 

@@ -1,8 +1,9 @@
 /**
- * All offers of this Edge by id: adapters, profiles over them, and runners. Finds unknown adapters and duplicate ids of a configuration.
+ * All offers of this Edge by id: adapters, profiles over them, and runners, each as an agent of one shape that runs can use. Finds unknown adapters
+ * and duplicate ids of a configuration.
  *
- * Runners that come with Corral are the documented command lines with which these tools do one task and exit. None of them asks before it acts. A runner with the same id in the configuration replaces
- * it.
+ * Runners that come with Corral are the documented command lines with which these tools do one task and exit. None of them asks before it acts. A
+ * runner with the same id in the configuration replaces it.
  */
 import { makeAcp } from "@corral/adapters/Acp"
 import type { CommandLine } from "@corral/adapters/CommandLine"
@@ -10,11 +11,94 @@ import { makeJsonLines } from "@corral/adapters/JsonMapping"
 import { aiderProject, gooseProject } from "@corral/adapters/ProjectFiles"
 import { makeText } from "@corral/adapters/Text"
 import type { AgentId } from "@corral/domain/identity/Ids"
+import { currentAgentId, needsIsolation, replacedAdapters } from "@corral/domain/offer/Offer"
 import type { Runner } from "@corral/domain/run/Agent"
-import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import { type Run, RunMode } from "@corral/domain/run/Run"
+import type { AnyRuntimeAdapter, Capabilities } from "@corral/domain/run/RuntimeAdapter"
+import type { RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
 import type { ConfigProblem } from "./ConfigContent.ts"
-import { acpAgentOf, type EdgeConfigFile, type Profile, type RunnerEntry } from "./ConfigSchema.ts"
-import { agentModes, fromAdapter, type OfferedAgent } from "./OfferedAgent.ts"
+import {
+  acpAgentOf,
+  type EdgeConfigFile,
+  type Profile,
+  type ProfileGrant,
+  type RunnerEntry
+} from "./ConfigSchema.ts"
+
+/** An agent that runs can use: an adapter, a profile over an adapter, or a runner. */
+export interface OfferedAgent {
+  readonly id: AgentId
+  readonly label: string
+  readonly adapter: AnyRuntimeAdapter
+  /** The adapter that its profile names, if `adapter` replaced it. */
+  readonly replaced?: string | undefined
+  /** Name or absolute path of a program that replaces the adapter's. */
+  readonly program?: string | undefined
+  readonly widestMode?: RunMode | undefined
+  /** Default for runs that name none. */
+  readonly model?: string | undefined
+  /** Names of the Edge's variables that its runs receive, with `*` at the end for a prefix: the adapter's and the profile's. */
+  readonly passEnv: ReadonlyArray<string>
+  readonly grants: ReadonlyArray<ProfileGrant>
+}
+
+/** Network of the agent's runs. What an adapter says about its own program is not true of another. */
+export const networkOf = ({
+  adapter: { network },
+  program
+}: Pick<OfferedAgent, "adapter" | "program">): RuntimeNetwork | undefined =>
+  network === undefined || program === undefined ? network : { ...network, isNodeClient: undefined }
+
+/** Modes from the narrowest to the widest. */
+const byWidth: ReadonlyArray<RunMode> = RunMode.literals
+
+/** A runtime without approvals runs only with full access, in its own read-only mode, or where the kernel confines its runs. */
+const enforceable = ({ approvals, readOnly }: Capabilities, mode: RunMode, isConfining: boolean): boolean =>
+  approvals ||
+  isConfining ||
+  mode === "full_access" ||
+  (readOnly && (mode === "read_only" || mode === "plan"))
+
+/**
+ * Modes that the agent supports, before the workspace's limits: up to its widest mode, and only modes that are enforced. `isConfining`: whether
+ * the kernel confines the runs of this Edge.
+ */
+export const agentModes = (
+  { adapter, widestMode = "full_access" }: OfferedAgent,
+  isConfining = false
+): ReadonlyArray<RunMode> =>
+  byWidth
+    .slice(0, byWidth.indexOf(widestMode) + 1)
+    .filter((mode) => enforceable(adapter.capabilities, mode, isConfining))
+
+/** Reason why the agent does not run in a mode, as a sentence; `undefined` if it does. */
+export const modeRefusal = (agent: OfferedAgent, mode: RunMode, isConfining = false): string | undefined => {
+  const modes = agentModes(agent, isConfining)
+  if (modes.includes(mode)) return undefined
+  const only = modes.length === 0 ? "in no mode" : `only in ${modes.join(", ")}`
+  return enforceable(agent.adapter.capabilities, mode, isConfining)
+    ? `${agent.label} runs ${only}.`
+    : `${agent.label} does not ask for approval before it acts, so it runs ${only}.`
+}
+
+/** Reason why a run in `ask` needs an isolation: no user is asked before the agent changes something, so it changes a copy. */
+export const isolationRefusal = (
+  { adapter, label }: OfferedAgent,
+  mode: RunMode,
+  isolation: Run["isolation"]
+): string | undefined =>
+  needsIsolation(adapter, mode, isolation)
+    ? `${label} does not ask for approval before it acts, so in ask it runs only in a worktree or a layer.`
+    : undefined
+
+/** Offer of an adapter without a profile. */
+export const fromAdapter = (adapter: AnyRuntimeAdapter): OfferedAgent => ({
+  id: adapter.id as AgentId, // the ids of adapters are agent ids
+  label: adapter.label,
+  adapter,
+  passEnv: adapter.passEnv ?? [],
+  grants: []
+})
 
 interface BuiltInRunner extends CommandLine {
   readonly id: string
@@ -87,12 +171,17 @@ export interface Offers {
 
 type Adapters = ReadonlyMap<string, AnyRuntimeAdapter>
 
+/** The adapter that a profile names, or the one that replaced it. */
+const adapterNamed = (adapters: Adapters, id: string): AnyRuntimeAdapter | undefined =>
+  adapters.get(id) ?? adapters.get(currentAgentId(id))
+
 const fromProfile = (profile: Profile, adapter: AnyRuntimeAdapter): OfferedAgent => {
   const { id, label, program, model, grants = [], env = [] } = profile
   return {
     id,
     label,
     adapter,
+    ...(profile.adapter === adapter.id ? {} : { replaced: profile.adapter }),
     program,
     model,
     grants,
@@ -133,7 +222,7 @@ const offersOf = ({ profiles = [], runners = [] }: EdgeConfigFile, adapters: Ada
     agents: [
       ...[...adapters.values()].map(fromAdapter),
       ...profiles.flatMap((profile) => {
-        const adapter = adapters.get(profile.adapter)
+        const adapter = adapterNamed(adapters, profile.adapter)
         return adapter === undefined ? [] : [fromProfile(profile, adapter)]
       })
     ],
@@ -141,7 +230,7 @@ const offersOf = ({ profiles = [], runners = [] }: EdgeConfigFile, adapters: Ada
   }
   const all = [...offered.agents, ...offered.runners]
   const left = profiles
-    .filter(({ adapter }) => !adapters.has(adapter))
+    .filter(({ adapter }) => adapterNamed(adapters, adapter) === undefined)
     .map(({ adapter, id }) => `The profile ${id} is not offered: its adapter ${adapter} is not loaded.`)
   return { ...offered, byId: new Map(all.map((agent) => [agent.id, agent])), left }
 }
@@ -153,7 +242,7 @@ const isExternal = ({ adapters: listed = [] }: EdgeConfigFile, { adapter }: Prof
 const configProblems = (file: EdgeConfigFile, adapters: Adapters): Array<ConfigProblem> => {
   const { profiles = [], runners = [] } = file
   const problems: Array<ConfigProblem> = []
-  const usedIds = new Set<string>(adapters.keys())
+  const usedIds = new Set<string>([...adapters.keys(), ...replacedAdapters.keys()])
   const take = (id: string, path: string) => {
     if (usedIds.has(id)) problems.push({ path, message: "this id is taken" })
     usedIds.add(id)
@@ -162,7 +251,7 @@ const configProblems = (file: EdgeConfigFile, adapters: Adapters): Array<ConfigP
   for (const { id } of builtInRunners) usedIds.add(id)
   profiles.forEach((profile, at) => {
     take(profile.id, `profiles.${at}.id`)
-    const adapter = adapters.get(profile.adapter)
+    const adapter = adapterNamed(adapters, profile.adapter)
     if (adapter === undefined) {
       if (isExternal(file, profile)) return
       const message = `there is no such adapter; there are ${[...adapters.keys()].join(", ")}`

@@ -23,7 +23,7 @@ import {
 import { Context, Deferred, Effect, Layer, Result, Semaphore } from "effect"
 import { join } from "node:path"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
-import { writeDurably } from "../store/DurableFile.ts"
+import { writeDurably } from "../store/PrivateFile.ts"
 import { fileReason } from "../store/FileReason.ts"
 import { lookAt, MAX_BYTES, readEntries, strictDecoder } from "./ConfigContent.ts"
 import * as ConfigFile from "./ConfigFile.ts"

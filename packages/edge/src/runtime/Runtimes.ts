@@ -7,6 +7,7 @@
 import { InvalidAgentId, RuntimeUnavailable } from "@corral/domain/errors/Failures"
 import type { ConfigReadiness, RuntimeDrift, RuntimeReadiness } from "@corral/domain/http/Health"
 import type { AgentId } from "@corral/domain/identity/Ids"
+import { currentAgentId, namesSameAgent } from "@corral/domain/offer/Offer"
 import type { Agent, Runner } from "@corral/domain/run/Agent"
 import { closesNetwork } from "@corral/domain/run/Confinement"
 import type { AnyRuntimeAdapter, Probe } from "@corral/domain/run/RuntimeAdapter"
@@ -15,8 +16,7 @@ import { Context, Effect, Layer } from "effect"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { Confinement } from "../confinement/Confinement.ts"
 import { ConfigFileInvalid } from "./ConfigContent.ts"
-import { agentModes, type OfferedAgent } from "./OfferedAgent.ts"
-import type { OfferedRunner } from "./Offers.ts"
+import { agentModes, type OfferedAgent, type OfferedRunner } from "./Offers.ts"
 import { Presets } from "./Presets.ts"
 import { type ProgramAnswer, type ProgramQuestion, Programs, versionIn } from "./Programs.ts"
 
@@ -80,7 +80,7 @@ class Drift {
 export class Runtimes extends Context.Service<
   Runtimes,
   {
-    /** An adapter, a profile or a runner, by id. */
+    /** An adapter, a profile or a runner, by id, also by that of an adapter that it replaced. */
     readonly get: (id: AgentId) => Effect.Effect<OfferedAgent, InvalidAgentId>
     /** Absolute path of the agent's program. Fails if it is not installed. */
     readonly locate: (agent: OfferedAgent, file: string) => Effect.Effect<string, RuntimeUnavailable>
@@ -134,7 +134,7 @@ const make = Effect.fnUntraced(function* () {
   return Runtimes.of({
     get: (id) =>
       Effect.flatMap(offers, ({ byId }) => {
-        const agent = byId.get(id)
+        const agent = byId.get(id) ?? byId.get(currentAgentId(id))
         return agent === undefined ? Effect.fail(new InvalidAgentId()) : Effect.succeed(agent)
       }),
     locate: (agent, command) => probed.locate(agent, command),
@@ -171,7 +171,8 @@ const checkProxyKeys = (
 ): Effect.Effect<void, ConfigFileInvalid> => {
   const wrong = proxyKeys.find(
     (entry) =>
-      !entry.adapter.startsWith("custom:") && !agents.some(({ adapter }) => adapter.id === entry.adapter)
+      !entry.adapter.startsWith("custom:") &&
+      !agents.some(({ adapter }) => namesSameAgent(adapter.id, entry.adapter))
   )
   if (wrong === undefined) return Effect.void
   const message = `CORRAL_EDGE_PROXY_KEYS names the adapter ${wrong.adapter}, which this Edge does not have.`

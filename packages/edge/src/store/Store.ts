@@ -22,8 +22,14 @@ import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { EMPTY_STORE, migrateEdgeStore } from "./migrations.ts"
 import { fileReason, withRemedy } from "./FileReason.ts"
 import { keepPrivate } from "./PrivateFile.ts"
-import { lostChanges } from "./LostChanges.ts"
-import { isDamageCode, LOST_HINT, RESTORE_HINT, StoreDamaged, unreadable } from "./StoreDamage.ts"
+import {
+  isDamageCode,
+  LOST_HINT,
+  lostChanges,
+  RESTORE_HINT,
+  StoreDamaged,
+  unreadable
+} from "./StoreDamage.ts"
 import { storeReader } from "./StoreReader.ts"
 import type { Write } from "./JobTransaction.ts"
 import type { WriteError } from "./Writer.ts"

@@ -36,7 +36,7 @@ import {
   hasStat,
   indexEntry
 } from "./IndexFile.ts"
-import { smallFileBytes } from "./SmallFile.ts"
+import { smallFileBytes } from "./UntrustedFiles.ts"
 import { MAX_RULES, type SnapshotTree } from "./SnapshotTree.ts"
 import { createHash } from "node:crypto"
 import { deflateSync } from "node:zlib"

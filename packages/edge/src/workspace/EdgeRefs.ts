@@ -9,7 +9,7 @@
 import { makeFolder } from "@corral/service/MakeFolder"
 import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
-import { folderEntries } from "./FolderEntries.ts"
+import { folderEntries } from "./UntrustedFiles.ts"
 
 /** Values that a ref may have. The empty one means that it does not exist. */
 export type RefValues = ReadonlyArray<string>

@@ -9,8 +9,7 @@ import { Data, Effect } from "effect"
 import { spawn } from "node:child_process"
 import { PassThrough, type Readable } from "node:stream"
 import type { PreparedLauncher } from "../process/Launcher.ts"
-import { hasHugeFile } from "../process/HugeFile.ts"
-import { watchStall } from "../process/ProcessStall.ts"
+import { hasHugeFile, watchStall } from "../process/ProcessStall.ts"
 
 /** `slow`: it was killed at its time limit. `stalled`: it waited for something other than a disk, or read a huge file. */
 export class GitFailed extends Data.TaggedError("GitFailed")<{

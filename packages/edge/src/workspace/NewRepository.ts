@@ -5,8 +5,7 @@
 import { makeFolder } from "@corral/service/MakeFolder"
 import { rmSync, statSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
-import { folderEntries } from "./FolderEntries.ts"
-import { smallFile } from "./SmallFile.ts"
+import { folderEntries, smallFile } from "./UntrustedFiles.ts"
 
 export interface NewRepository {
   readonly runId: string

@@ -28,7 +28,7 @@ import { dirname, join, relative, sep } from "node:path"
 import { GitFailed } from "./Git.ts"
 import { settingsText } from "./GitSettings.ts"
 import { packedRefs, refsAfter, refsOfText, type RefTable } from "./RefTable.ts"
-import { smallFile } from "./SmallFile.ts"
+import { smallFile } from "./UntrustedFiles.ts"
 import { objectFoldersOf, readWorkspaceRepository } from "./WorkspaceRepository.ts"
 
 /** Files of a part that belong to its place. */

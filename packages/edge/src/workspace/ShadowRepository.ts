@@ -13,10 +13,9 @@ import { isAbsolute, join } from "node:path"
 import { type GitCall, type GitFailed, type GitOutput, git } from "./Git.ts"
 import { readIndex } from "./IndexFile.ts"
 import { pathText } from "./PathText.ts"
-import { smallFile, smallFileBytes } from "./SmallFile.ts"
+import { folderEntries, smallFile, smallFileBytes } from "./UntrustedFiles.ts"
 import { MAX_RULES, type SnapshotTree, plainTree, snapshotTreeOf } from "./SnapshotTree.ts"
 import { borrowedObjectsOf } from "./WorktreeRows.ts"
-import { folderEntries } from "./FolderEntries.ts"
 
 // Check of an object store that git would read: all that git opens there is regular. A store of a workspace is untrusted.
 //
@@ -103,8 +102,10 @@ export interface ShadowCall {
 
 /** Paths without review, in a workspace that has no repository with ignore rules. */
 const IGNORED = ["node_modules/", ".venv/", "__pycache__/", ".gradle/", ".DS_Store"]
-/** Versions of files that a decision about changes writes beside them. The last rule counts. */
-const DECISION_FILES = ".corral-chd_*/"
+/** Begins the names of folders with versions of files that a decision or a merge writes beside them. */
+export const DECISION_FOLDER = ".corral-chd_"
+/** The last rule counts. */
+const DECISION_FILES = `${DECISION_FOLDER}*/`
 /** Largest index that is read. */
 export const MAX_INDEX = 33_554_432
 

@@ -45,7 +45,7 @@ import {
 import { pathText } from "./PathText.ts"
 import { MAX_INDEX, type ShadowRepository, zeroTerminated } from "./ShadowRepository.ts"
 import { type SnapshotTree, hasBlockedRules } from "./SnapshotTree.ts"
-import { smallFileBytes } from "./SmallFile.ts"
+import { smallFileBytes } from "./UntrustedFiles.ts"
 
 // Repositories inside a tree, as parts of it. git records only the commit of such a repository, unless its index already has a file in that
 // folder: then the folder is one like any other. So each gets an entry that is no file, which git removes when it has read the folder.

@@ -6,7 +6,7 @@
  */
 import { existsSync, lstatSync, statSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
-import { type GitFolder, gitFolderOf } from "./GitFolder.ts"
+import { type GitFolder, gitFolderOf } from "./WorkspaceRepository.ts"
 
 export interface SnapshotTree {
   /** Root of the repository, or the workspace. Real path. */

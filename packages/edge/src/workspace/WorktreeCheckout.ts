@@ -25,20 +25,22 @@ import {
   restoreRunRepository,
   type RunRepositoryPlace
 } from "./RunRepository.ts"
-import { advanceBranch, branchesOf, keepCommits } from "./RunBranch.ts"
-import { packedRefs, type RefTable, refsOfText } from "./RefTable.ts"
 import {
+  advanceBranch,
+  branchesOf,
   type CommonCommits,
   hand,
   headOf,
   isUnfinished,
+  keepCommits,
   receive,
   requireReasonable,
   type RunTips,
   tipsOf,
   workspaceRefs
 } from "./RunCommits.ts"
-import { smallFile } from "./SmallFile.ts"
+import { packedRefs, type RefTable, refsOfText } from "./RefTable.ts"
+import { smallFile } from "./UntrustedFiles.ts"
 import { WorktreeGit, type WorktreePlace } from "./WorktreeGit.ts"
 
 export const branchOf = (runId: RunId): string => `corral/${runId}`

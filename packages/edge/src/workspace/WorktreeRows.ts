@@ -10,7 +10,7 @@ import { join } from "node:path"
 import { hasLiveState } from "../store/LiveState.ts"
 import type { Store, Write } from "../store/Store.ts"
 import { parseStored } from "../store/StoreDamage.ts"
-import { smallFile } from "./SmallFile.ts"
+import { smallFile } from "./UntrustedFiles.ts"
 
 /** The repository of the run that works in the checkout. */
 export const runRepositoryOf = (checkout: string): string => `${checkout}.git`

@@ -15,7 +15,7 @@ import {
   writeFileSync
 } from "node:fs"
 import { dirname, join } from "node:path"
-import type { WorkspaceId } from "@corral/domain/identity/Ids"
+import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { ChangesUnknown } from "@corral/domain/errors/Failures"
 import type { Run } from "@corral/domain/run/Run"
 import type { ChangeSelection, ChangeSet } from "@corral/domain/edge-api/ChangeSet"
@@ -30,8 +30,7 @@ import {
 import { changeSetIdOf } from "../../src/change/ChangeIds.ts"
 import { setBase } from "../../src/change/ChangeRows.ts"
 import { ChangeFileOperations, type FileOperations } from "../../src/change/FolderFiles.ts"
-import { isolatedGitLayer } from "../../src/confinement/IsolatedGit.ts"
-import { Confinement } from "../../src/confinement/Confinement.ts"
+import { Confinement, isolatedGitLayer } from "../../src/confinement/Confinement.ts"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { findRun, insertRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
@@ -103,14 +102,21 @@ export interface ChangePlace {
   readonly run: Run
 }
 
+/** The place in a folder. */
+export const placeAt = (folder: string, id: RunId): ChangePlace => ({
+  folder,
+  home: join(folder, "home"),
+  root: join(folder, "workspace"),
+  view: join(folder, "view"),
+  run: runOf(id, { workspace, state: "completed" })
+})
+
 /** A place with this workspace. Its layer is empty. */
 export const changePlace = Effect.fnUntraced(function* (base: Tree) {
-  const folder = yield* temporaryFolder
-  const [home, root, view] = [join(folder, "home"), join(folder, "workspace"), join(folder, "view")]
-  for (const each of [home, root, view]) mkdirSync(each)
-  writeTree(root, base)
-  const run = runOf(newRunId(), { workspace, state: "completed" })
-  return { folder, home, root, view, run } satisfies ChangePlace
+  const place = placeAt(yield* temporaryFolder, newRunId())
+  for (const each of [place.home, place.root, place.view]) mkdirSync(each)
+  writeTree(place.root, base)
+  return place
 })
 
 /** Starts the layer with the workspace as it is, and leaves it as the run does. */
@@ -151,8 +157,8 @@ const layerSources = ({ root, view }: ChangePlace) =>
               ignored: Effect.succeed([]),
               commits: Effect.succeed([]),
               reserve: requireEnded([now]),
-              withView: (use) => use(view),
-              withWritable: (use) => use(view)
+              withFiles: (use) => use(view),
+              withView: (use) => use(view)
             }
           })
       }

@@ -136,6 +136,10 @@ describe("Changes", () => {
             [["reject", "not here"]]
           )
           assert.include(decidedNote(decisions), "- new/x.txt\nComment: not here")
+          const none = yield* Effect.flip(
+            changes.undo(place.run.id, { decisionId: decision.id, files: [] }, decider)
+          )
+          assert.strictEqual(none.code, "schema_validation_failed")
           const undone = yield* changes.undo(place.run.id, { decisionId: decision.id }, decider)
           assert.strictEqual(readFileSync(join(place.view, "new/x.txt"), "utf8"), "x\n")
           assert.deepInclude(undone.set, { fileCount: 2, additions: 3, deletions: 2 })
@@ -221,6 +225,35 @@ describe("Changes", () => {
         })
     )
   )
+
+  it.live("keeps links apart that lead out through another link", () => {
+    const link = (target: string): TreeFile => ({ mode: "120000", content: Buffer.from(target) })
+    return inPlace(
+      treeOf({ "a.txt": text("1\n"), "sub/deep/b.txt": text("b\n") }),
+      treeOf({
+        "a.txt": text("1\n"),
+        "sub/deep/b.txt": text("b\n"),
+        "sub/deep/top": link("../.."),
+        "sub/inside": link("./deep/b.txt"),
+        // From the top of the workspace, one folder up.
+        "z-dots": link("sub/deep/top/../outside"),
+        "z-up": link("sub/../../outside")
+      }),
+      (place) =>
+        Effect.gen(function* () {
+          const { items } = yield* (yield* Changes).read(place.run.id, undefined, 10)
+          assert.deepStrictEqual(
+            items.map(({ apart, path }) => [path, apart]),
+            [
+              ["sub/deep/top", undefined],
+              ["sub/inside", undefined],
+              ["z-dots", ["outside_link"]],
+              ["z-up", ["outside_link"]]
+            ]
+          )
+        })
+    )
+  })
 
   it.live("follows no link out of the workspace", () =>
     inPlace(

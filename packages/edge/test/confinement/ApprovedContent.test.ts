@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { approvedContent, MAX_CONTENT } from "../../src/confinement/ApprovedContent.ts"
+import { approvedContent, MAX_CONTENT } from "../../src/confinement/ApprovedFiles.ts"
 
 describe("approvedContent", () => {
   it.each<readonly [string, unknown, string | undefined, string | undefined]>([

@@ -1,7 +1,7 @@
 /** Patches of approvals: a patch of the file gives what it shows, and every other patch gives nothing. */
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { patchedContent } from "../../src/confinement/ApprovedContent.ts"
+import { patchedContent } from "../../src/confinement/ApprovedFiles.ts"
 
 const FILE = ".vscode/settings.json"
 const HEADER = `--- a/${FILE}\n+++ b/${FILE}\n`

@@ -13,8 +13,7 @@ import {
   probeEscapes,
   type Weakening
 } from "../../src/confinement/probe/EscapeProbe.ts"
-import { makeScene, openServers } from "../../src/confinement/probe/EscapeScene.ts"
-import { openVisible } from "../../src/confinement/probe/VisibleScene.ts"
+import { makeScene, openServers, openVisible } from "../../src/confinement/probe/EscapeScene.ts"
 import { fileIdentity } from "../../src/confinement/probe/RightsAttempts.ts"
 import type { EscapeResults, EscapeTargets } from "../../src/confinement/probe/EscapeTargets.ts"
 import { callProgram } from "../../src/process/ProgramCall.ts"

@@ -1,11 +1,12 @@
 /** Hostile programs in layers, by each means that is enforced: nothing of the machine changes. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { linkSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { exposedPath, otherPathsOf } from "../../src/confinement/LayeredMounts.ts"
+import { exposedPath, otherPathsOf } from "../../src/confinement/RunMounts.ts"
 import { folderContents } from "../../src/confinement/probe/EscapeScene.ts"
 import { mountPrograms, type MountPrograms } from "../../src/layer/LayerMounts.ts"
+import { writeProgram } from "../Folder.ts"
 import { canOverlay, layerServices, openLayer, runInLayer } from "../layer/LayerPlace.ts"
 import { commitAll, place, repository } from "../workspace/Repository.ts"
 import { canConfine } from "./CanConfine.ts"
@@ -65,6 +66,27 @@ for (const [name, programs, isPossible] of means)
       }).pipe(Effect.scoped)
     )
   })
+
+describe.skipIf(!canConfine)("programs of the Edge in the workspace", () => {
+  for (const name of ["git", "bwrap"])
+    for (const way of ["in it", "through a link"] as const)
+      it.effect(`${name} ${way} prevents a layer: a run could replace it`, () =>
+        Effect.gen(function* () {
+          const at = yield* place
+          const [bin, links] = [join(at.root, "bin"), join(at.root, "..", "links")]
+          for (const folder of [bin, links]) mkdirSync(folder)
+          writeProgram(join(bin, name), `exec /usr/bin/${name} "$@"`)
+          symlinkSync(join(bin, name), join(links, name))
+          repository(at.root)
+          commitAll(at.root)
+          const path = `${way === "in it" ? bin : links}:/usr/local/bin:/usr/bin:/bin`
+          const refusal = yield* Effect.flip(openLayer(at.root)).pipe(
+            Effect.provide(layerServices(at, mountPrograms(), path))
+          )
+          assert.include(JSON.stringify(refusal), "a run could replace it")
+        }).pipe(Effect.scoped)
+      )
+})
 
 describe("exposedPath", () => {
   const line = (device: string, root: string, path: string) =>

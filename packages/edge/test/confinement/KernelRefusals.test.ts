@@ -1,6 +1,6 @@
 import { draft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
-import { refusalIn, withRefusal } from "../../src/confinement/KernelRefusals.ts"
+import { refusalIn, withRefusal } from "../../src/confinement/FailureHints.ts"
 
 describe("refusalIn", () => {
   it.each([

@@ -1,8 +1,7 @@
 /** Mounts of a run in each mode on a machine without real folders, for the means that do not mount. */
 import type { RunMode } from "@corral/domain/run/Run"
 import { canWrite, mountsOf } from "../../src/confinement/ConfinedRoot.ts"
-import type { PathRule } from "../../src/confinement/PathRules.ts"
-import { pathRules } from "../../src/confinement/PathRules.ts"
+import { type PathRule, pathRules } from "../../src/confinement/Mount.ts"
 
 export const HOME = "/home/u"
 export const WORKSPACE = "/home/u/work"

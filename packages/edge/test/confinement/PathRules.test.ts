@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { pathRules } from "../../src/confinement/PathRules.ts"
+import { pathRules } from "../../src/confinement/Mount.ts"
 import { EDGE, rulesIn, TEMPORARY, WORKSPACE } from "./MachineRules.ts"
 
 const paths = (rules: ReturnType<typeof rulesIn>, access: string): ReadonlyArray<string> =>

@@ -6,8 +6,12 @@ import { createServer } from "node:net"
 import { dirname, join } from "node:path"
 import * as fc from "fast-check"
 import type { Mount } from "../../src/confinement/Mount.ts"
-import { coverSpecialFiles, LargeFolders } from "../../src/confinement/SpecialFileCovers.ts"
-import { type FoundSpecialFiles, SpecialFiles } from "../../src/confinement/SpecialFiles.ts"
+import {
+  coverSpecialFiles,
+  type FoundSpecialFiles,
+  LargeFolders,
+  SpecialFiles
+} from "../../src/confinement/SpecialFiles.ts"
 import { openFolder } from "../Folder.ts"
 
 const found = (

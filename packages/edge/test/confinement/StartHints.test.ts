@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { explainedFailure } from "../../src/confinement/StartHints.ts"
+import { explainedFailure } from "../../src/confinement/FailureHints.ts"
 
 const crashed = { code: "runtime_unavailable", message: "It ended.", details: { reason: "crashed" } } as const
 const end = (stderr: string, code: number | null = 1, signal: string | null = null) => ({

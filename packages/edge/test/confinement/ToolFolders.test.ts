@@ -3,8 +3,7 @@ import * as fc from "fast-check"
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import type { Mount } from "../../src/confinement/Mount.ts"
-import { toolMounts } from "../../src/confinement/ProgramFolders.ts"
-import { toolFolders } from "../../src/confinement/ToolFolders.ts"
+import { toolFolders, toolMounts } from "../../src/confinement/ProgramFolders.ts"
 import { openFolder } from "../Folder.ts"
 
 const system: ReadonlyArray<Mount> = [{ kind: "read", path: "/usr" }]

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { existsSync, lutimesSync, mkdirSync, symlinkSync, utimesSync } from "node:fs"
 import { join } from "node:path"
-import { WorkspaceDatabases } from "../../src/confinement/WorkspaceDatabases.ts"
+import { WorkspaceDatabases } from "../../src/confinement/RuntimeStates.ts"
 import { openFolder } from "../Folder.ts"
 
 const DAY_MS = 86_400_000

@@ -1,7 +1,7 @@
 /** Documents with entries of many workspaces: a copy means what a parsed one would, and large ones are read in steps. */
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { forWorkspace, STEP_BYTES } from "../../src/confinement/WorkspaceEntries.ts"
+import { forWorkspace, STEP_BYTES } from "../../src/confinement/WorkspaceState.ts"
 
 const WORKSPACE = '/home/user/a "b"\\ü'
 

@@ -8,9 +8,8 @@ import * as fs from "node:fs"
 import { connect } from "node:net"
 import { dirname, join } from "node:path"
 import { expectTrue as expect, resultsOf } from "../../src/confinement/probe/Attempts.ts"
-import { callAttempts } from "../../src/confinement/probe/CallAttempts.ts"
+import { callAttempts, rightsAttempts } from "../../src/confinement/probe/RightsAttempts.ts"
 import { protectedAttempts, writeAttempts } from "../../src/confinement/probe/FileAttempts.ts"
-import { rightsAttempts } from "../../src/confinement/probe/RightsAttempts.ts"
 import { allowedConnections, networkAttempts } from "./hostileNetwork.mjs"
 
 const {

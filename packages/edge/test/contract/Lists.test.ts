@@ -1,6 +1,7 @@
 /** What is true of every list of an Edge: its envelope, its page size, its cursors. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { mkdirSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { EdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
@@ -15,22 +16,27 @@ interface Page {
 
 let edge: EdgeProcess
 let client: EdgeClient
+let workspace: string
 /** Each with more than two items. */
 let lists: ReadonlyArray<string>
 beforeAll(async () => {
-  edge = new EdgeInProcess()
+  workspace = mkdtempSync(join(realpathSync(tmpdir()), "corral-lists-"))
+  const entry = { id: "ws", path: workspace, isolation: "copy-unconfined" }
+  edge = new EdgeInProcess({ env: { CORRAL_EDGE_WORKSPACES: JSON.stringify([entry]) } })
   await edge.start()
   client = edge.client
-  sampleRepository(edge.workspace)
-  mkdirSync(join(edge.workspace, "many"))
-  for (let i = 0; i < 51; i++) writeFileSync(join(edge.workspace, "many", `${100 + i}.txt`), "")
-  git(edge.workspace, "status")
+  sampleRepository(workspace)
+  mkdirSync(join(workspace, "many"))
+  for (let i = 0; i < 51; i++) writeFileSync(join(workspace, "many", `${100 + i}.txt`), "")
+  git(workspace, "status")
   const created = [1, 2, 3].map((n) => `/artifact ${n}.txt text/plain ${n}\n/write ${n}.txt ${n}`).join("\n")
-  const run = await client.create(created, "auto_edit")
+  const run = await client.create(created, "auto_edit", { isolation: "none" })
   await client.log(run.id)
   for (let i = 0; i < 3; i++) {
     const worked = await client.create("/ask", "plan", { isolation: "worktree" })
     await client.log(worked.id)
+    const layered = await client.create("/say hello", "ask", { isolation: "overlay" })
+    await client.log(layered.id)
     const preview = { workspace: "ws", title: "All", source: { kind: "folder", path: "" }, runId: run.id }
     assert.strictEqual((await client.ask("POST", "/v1/previews", { body: preview })).status, 201)
   }
@@ -47,7 +53,10 @@ beforeAll(async () => {
     `/v1/runs/${run.id}/previews?`
   ]
 })
-afterAll(() => edge.remove())
+afterAll(async () => {
+  await edge.remove()
+  rmSync(workspace, { recursive: true, force: true })
+})
 
 const page = async (target: string): Promise<Page> => {
   const answer = await client.ask("GET", target)

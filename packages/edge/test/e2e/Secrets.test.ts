@@ -90,8 +90,6 @@ const table: ReadonlyArray<readonly [agentId: string, mode: RunMode, scenario: s
   ["codex", "ask", "approval-allowed"],
   ["codex", "ask", "approval-write-allowed"],
   ["codex", "ask", "api-error-400"],
-  ["codex-exec", "full_access", "file-edit"],
-  ["codex-exec", "full_access", "api-error-400"],
   ["qwen", "ask", "approval-allowed"],
   ["qwen", "ask", "api-error-400"],
   ["gemini", "full_access", "file-edit"],

@@ -1,23 +1,28 @@
 /** A layer with a confined shell in it, as a run has one, beside the workspace of its owner. */
 import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
-import type { Run, RunLayer } from "@corral/domain/run/Run"
+import type { Run, RunLayer, RunStatus } from "@corral/domain/run/Run"
 import { Effect, Layer } from "effect"
 import { spawnSync } from "node:child_process"
 import { mkdirSync, realpathSync } from "node:fs"
 import { join } from "node:path"
-import { Confinement } from "../../src/confinement/Confinement.ts"
-import { isolatedGitLayer } from "../../src/confinement/IsolatedGit.ts"
+import { Confinement, isolatedGitLayer } from "../../src/confinement/Confinement.ts"
+import { Changes } from "../../src/change/Changes.ts"
+import { ChangeSources, LayerSources } from "../../src/change/ChangeSource.ts"
+import type { EdgeConfig } from "../../src/config/EdgeConfig.ts"
 import { LayerChecks, LayerPrograms } from "../../src/layer/LayerMeans.ts"
 import type { MountPrograms } from "../../src/layer/LayerMounts.ts"
 import { findLayer } from "../../src/layer/LayerRows.ts"
 import { Layers } from "../../src/layer/Layers.ts"
+import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { Store, type Write } from "../../src/store/Store.ts"
 import { Snapshots } from "../../src/workspace/Snapshots.ts"
+import { Workspaces } from "../../src/workspace/Workspaces.ts"
+import { Worktrees } from "../../src/workspace/Worktrees.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { configLayer, newRunId, runOf } from "../Samples.ts"
 import type { Place } from "../workspace/Repository.ts"
 
-const workspace = "ws" as WorkspaceId
+export const workspace = "ws" as WorkspaceId
 const PATH = "/usr/local/bin:/usr/bin:/bin"
 
 /** Whether this machine mounts overlays for its tests. */
@@ -31,26 +36,48 @@ export const canOverlay = await Effect.runPromise(
 )
 
 /** Layers whose runs are confined. */
-export const layerServices = ({ home }: Place, programs: MountPrograms | undefined) =>
+export const layerServices = ({ home }: Place, programs: MountPrograms | undefined, path = PATH) =>
   Layers.layer.pipe(
     Layer.provide([isolatedGitLayer, Layer.succeed(LayerPrograms, programs)]),
     Layer.provideMerge([Confinement.layer, Snapshots.layer]),
     Layer.provide(
-      configLayer(home, { confinement: "required", environment: { PATH, HOME: join(home, "..", "user") } })
+      configLayer(home, {
+        confinement: "required",
+        environment: { PATH: path, HOME: join(home, "..", "user") }
+      })
     ),
     Layer.provideMerge(Store.layerMemory)
   )
 
+/** Decisions about what runs in layers have changed. */
+export const layerChanges = (
+  at: Place,
+  programs: MountPrograms | undefined,
+  workspaces: EdgeConfig["workspaces"] = [{ id: workspace, path: at.root }]
+) => {
+  const sources = Layer.effect(
+    LayerSources,
+    Effect.map(Layers, ({ sourceOf }) => ({ sourceOf }))
+  )
+  return Changes.layer.pipe(
+    Layer.provide(ChangeSources.layer),
+    Layer.provide([sources, Workspaces.layer, Worktrees.layer.pipe(Layer.provide(isolatedGitLayer))]),
+    Layer.provide(EdgeEventLog.layer),
+    Layer.provide(configLayer(at.home, { workspaces, environment: { PATH } })),
+    Layer.provideMerge(layerServices(at, programs))
+  )
+}
+
 export interface OpenLayer {
-  readonly run: Pick<Run, "id" | "layer">
+  readonly run: Pick<Run, "id"> & { readonly layer: RunLayer }
   readonly owner: RunId
 }
 
-/** An ended run in the layer. */
-const putRun = (id: RunId, layer: RunLayer): Write => {
-  const run = runOf(id, { layer, state: "completed" })
+/** A run in the layer, an ended one if no other state is named. */
+export const putRun = (id: RunId, layer: RunLayer, state: RunStatus = "completed"): Write => {
+  const run = runOf(id, { workspace, layer, state })
   return [
-    "INSERT INTO runs (id, state, created_at, last_seq, snapshot) VALUES (?, ?, ?, 0, ?)",
+    "INSERT OR REPLACE INTO runs (id, state, created_at, last_seq, snapshot) VALUES (?, ?, ?, 0, ?)",
     id,
     run.state,
     run.createdAt,
@@ -74,7 +101,7 @@ export const openLayer = Effect.fnUntraced(function* (root: string, enforced = t
 export const nextTurn = Effect.fnUntraced(function* ({ owner, run }: OpenLayer) {
   const layers = yield* Layers
   const id = newRunId()
-  const layer = run.layer ?? (yield* Effect.die("a layer was opened"))
+  const { layer } = run
   const next = { id, layer }
   yield* Effect.scoped(
     Effect.flatMap(layers.enter(layer, id), ({ row }) =>

@@ -316,7 +316,7 @@ for (const [kind, programs, isPossible] of kinds)
           const source = yield* sourceOf(layer)
           const barrier = yield* Latch.make()
           let readers = 0
-          const read = source.withView((top) =>
+          const read = source.withFiles((top) =>
             Effect.gen(function* () {
               if (++readers === READERS) yield* barrier.open
               yield* barrier.await
@@ -329,7 +329,7 @@ for (const [kind, programs, isPossible] of kinds)
             Array.from({ length: READERS }, () => "x\n")
           )
           assert.strictEqual((yield* rowOf(layer.owner)).captured, captured)
-          yield* source.withWritable((top) => Effect.sync(() => rmSync(join(top, "later.txt"))))
+          yield* source.withView((top) => Effect.sync(() => rmSync(join(top, "later.txt"))))
           const states = Effect.gen(function* () {
             const { base, result } = yield* sourceOf(layer)
             const before = yield* base
@@ -349,7 +349,7 @@ for (const [kind, programs, isPossible] of kinds)
           yield* runInLayer(at, layer, "echo x > x.txt; echo y > y.txt; rm gone.txt")
           yield* settle(layer)
           const source = yield* sourceOf(layer)
-          yield* source.withWritable((top) =>
+          yield* source.withView((top) =>
             Effect.sync(() => {
               rmSync(join(top, "x.txt"))
               writeFileSync(join(top, "gone.txt"), "gone\n")

@@ -8,7 +8,7 @@ import { sweep } from "../../src/process/Containment.ts"
 import { findSurvivors } from "../../src/process/MarkSearch.ts"
 import { signalGroup } from "../../src/process/ProcessSweep.ts"
 import { Subprocess } from "../../src/process/Subprocess.ts"
-import { terminate, terminateAfterInput } from "../../src/process/Termination.ts"
+import { terminate, terminateAfterInput } from "../../src/process/RunChild.ts"
 
 const GRACE = 6_000
 

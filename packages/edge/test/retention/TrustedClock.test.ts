@@ -3,7 +3,7 @@ import { tries } from "@corral/testing/time/Effort"
 import { Effect, Schema } from "effect"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { agrees, type ClockPair, TrustedClock } from "../../src/retention/TrustedClock.ts"
+import { agrees, type ClockPair, TrustedClock } from "../../src/retention/Retention.ts"
 import { temporaryFolder } from "../Folder.ts"
 
 const HOUR = 3_600_000

@@ -7,7 +7,7 @@ import {
   makeIdleClocks,
   makeSilenceClock,
   type SilenceLimits
-} from "../../src/run/actor/Clocks.ts"
+} from "../../src/run/actor/RunClocks.ts"
 import type { RunMessage } from "../../src/run/kernel/RunMessage.ts"
 import { newRunId, runOf } from "../Samples.ts"
 

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type KeyEntry, makeEdgeConfig } from "../../src/config/EdgeConfig.ts"
 import { admitWithKeys, checkKeys } from "../../src/runtime/KeyAdmission.ts"
-import { fromAdapter, type OfferedAgent } from "../../src/runtime/OfferedAgent.ts"
+import { fromAdapter, type OfferedAgent } from "../../src/runtime/Offers.ts"
 
 const scripted = makeScripted({ node: "/usr/bin/node", program: "/nowhere/scripted.mjs" })
 const agent: OfferedAgent = {

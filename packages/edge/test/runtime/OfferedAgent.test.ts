@@ -8,7 +8,7 @@ import {
   modeRefusal,
   networkOf,
   type OfferedAgent
-} from "../../src/runtime/OfferedAgent.ts"
+} from "../../src/runtime/Offers.ts"
 
 const text = makeText({ label: "Tool", command: ["tool"], stdin: "prompt", install: "" })
 

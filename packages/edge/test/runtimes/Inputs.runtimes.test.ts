@@ -18,9 +18,6 @@ const serverFile = fileURLToPath(new URL("AskingServer.ts", import.meta.url))
 const optionCounts = ({ modelRequests }: Played): ReadonlyArray<number> =>
   COLOURS.map((colour) => (modelRequests.at(-1) ?? "").split(colour).length - 1)
 
-/** Agents whose program offers its model a tool for questions, and answers it by itself with a refusal: it has no way to ask. */
-const refusesToAsk: ReadonlySet<string> = new Set(["codex-exec"])
-
 /** Answers a question with the second colour. A note that it also asks for stays empty. */
 const choose = ({ questions = [] }: RequestedInput): InputAnswer => ({
   answers: Object.fromEntries(
@@ -64,11 +61,6 @@ await driveEach(
         if (played === undefined) return
         assertCompleted(played)
         const [first = 0, second = 0] = optionCounts(played)
-        if (refusesToAsk.has(agentId)) {
-          assert.deepStrictEqual(played.questions, [])
-          assert.strictEqual(first, second, "the model received no option")
-          return agent.note(`ask in ${mode}`, "the program refused to ask")
-        }
         assert.strictEqual(stateOf(played), "answered")
         assert.deepStrictEqual(played.requests, [], "and no approval")
         assert.isAbove(second, first, "the model received the chosen option, and not the other one")
@@ -81,7 +73,7 @@ await driveEach(
         if (played === undefined) return
         const [first, second] = optionCounts(played)
         assert.strictEqual(first, second, "an option was chosen")
-        if (!refusesToAsk.has(agentId)) assert.strictEqual(stateOf(played), "declined")
+        assert.strictEqual(stateOf(played), "declined")
         agent.note(`ask unanswered in ${mode}`, endingOf(played))
       })
 

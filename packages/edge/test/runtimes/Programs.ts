@@ -132,7 +132,6 @@ export const programs: ReadonlyArray<Program> = [
     version: "0.171.0",
     command: "codex",
     agents: [{ id: "codex", asksToRead: true }],
-    alsoAs: ["codex-exec"],
     furtherModel: "gpt-6.1-sol",
     settle: settleCodex,
     extend: extendCodex,
@@ -316,7 +315,6 @@ export const ownSandbox: ReadonlySet<string> = new Set(["codex-acp"])
 export const otherModels: Readonly<Record<string, string>> = {
   "claude-code": "claude-opus-4-1",
   codex: "other-model",
-  "codex-exec": "other-model",
   opencode: "fake/other-model",
   "opencode-acp": "fake/other-model",
   gemini: "gemini-2.5-pro",

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import * as fc from "fast-check"
 import { copyFileSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { lostChanges } from "../../src/store/LostChanges.ts"
+import { lostChanges } from "../../src/store/StoreDamage.ts"
 import { Store } from "../../src/store/Store.ts"
 import { openFolder } from "../Folder.ts"
 

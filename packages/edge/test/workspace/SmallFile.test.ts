@@ -2,7 +2,7 @@ import { afterAll, assert, describe, it } from "@effect/vitest"
 import { appendFileSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { smallFile } from "../../src/workspace/SmallFile.ts"
+import { smallFile } from "../../src/workspace/UntrustedFiles.ts"
 
 describe("smallFile", () => {
   const folder = mkdtempSync(join(tmpdir(), "corral-small-"))

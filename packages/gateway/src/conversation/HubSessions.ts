@@ -2,6 +2,7 @@
  * Calls to the Hub for the session of a chat. The idempotency keys follow from the event, so a retry of an event repeats no step.
  */
 import type { AgentInstanceId, MessageId, ProjectId, SessionId } from "@corral/domain/identity/Ids"
+import { namesSameAgent } from "@corral/domain/offer/Offer"
 import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { Session } from "@corral/domain/session/Session"
 import { Effect } from "effect"
@@ -71,7 +72,7 @@ export const agentAt = Effect.fn("HubSessions.agentAt")(function* (
 ) {
   const existing = agents.find(
     ({ agentId, targetId, workspace }) =>
-      agentId === place.agentId && targetId === place.targetId && workspace === place.workspace
+      namesSameAgent(agentId, place.agentId) && targetId === place.targetId && workspace === place.workspace
   )
   return existing ?? (yield* addAgent(caller, id, place, key))
 })

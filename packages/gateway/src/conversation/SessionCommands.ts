@@ -1,4 +1,5 @@
 /** Chat commands for the session of a chat or thread: its agent and the limits of its turns, its location, a new session, and an end of all its work. */
+import { findAgent } from "@corral/domain/offer/Offer"
 import type { Session } from "@corral/domain/session/Session"
 import { parseLimits, typedLimits } from "@corral/domain/run/LimitText"
 import { Context, Effect, Layer } from "effect"
@@ -196,7 +197,8 @@ const chooseAgent = Effect.fn("SessionCommands.agent")(function* (
   if (place === undefined) return yield* reply(phrases.noLocations)
   const agents = yield* (yield* WorkLocations).agents(account, place)
   if (agents.length === 0) return yield* reply(phrases.noAgent)
-  const wanted = agents.find(({ id }) => id === name?.toLowerCase() || id === name)
+  const wanted =
+    name === undefined ? undefined : (findAgent(agents, name) ?? findAgent(agents, name.toLowerCase()))
   if (wanted === undefined) {
     const names = agents.map(({ id }) => id).join(", ")
     return yield* reply(

@@ -17,6 +17,7 @@ import {
   SessionId,
   WorkspaceId
 } from "@corral/domain/identity/Ids"
+import { findAgent } from "@corral/domain/offer/Offer"
 import { hasSameLimits } from "@corral/domain/run/Budget"
 import { CreateRun, Run, type RunFailure } from "@corral/domain/run/Run"
 import { isTerminal } from "@corral/domain/run/RunEnd"
@@ -248,7 +249,7 @@ const takes = Effect.fnUntraced(function* (
   const isSame = (mode ?? "ask") === made.mode && (model ?? undefined) === made.model
   if (told.paused === true || !isSame || !hasSameLimits(limitsIn(message), made)) return false
   const offer = yield* targets.lastOffer(target_id)
-  return offer?.agents.find(({ id }) => id === made.agentId)?.capabilities.input === true
+  return findAgent(offer?.agents, made.agentId)?.capabilities.input === true
 })
 
 /** Before the input is sent, its users become requesters, so that no approval of the run comes first. */

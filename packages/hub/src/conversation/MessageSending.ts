@@ -11,6 +11,7 @@ import {
   type SessionId,
   type UserId
 } from "@corral/domain/identity/Ids"
+import { findAgent } from "@corral/domain/offer/Offer"
 import { hasSameLimits, limitsOfTurn, type RunLimits } from "@corral/domain/run/Budget"
 import { CreateRun, MAX_PROMPT_BYTES, type RunMode } from "@corral/domain/run/Run"
 import type { CreateMessage } from "@corral/domain/session/Message"
@@ -180,7 +181,7 @@ export class MessageSending {
             "A run in progress keeps its mode, its model and its limits. Send the message as the next turn to change them."
         })
       const offer = yield* targets.lastOffer(target_id)
-      if (offer?.agents.find(({ id }) => id === agent_id)?.capabilities.input !== true)
+      if (findAgent(offer?.agents, agent_id)?.capabilities.input !== true)
         return yield* new Conflict({
           message: "This agent takes no input during a run. Send the message as the next turn."
         })

@@ -21,6 +21,7 @@ import {
   type TaskId,
   type UserId
 } from "@corral/domain/identity/Ids"
+import { findAgent } from "@corral/domain/offer/Offer"
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { DeliveryContext } from "@corral/domain/session/Message"
 import { SessionState } from "@corral/domain/session/Session"
@@ -281,7 +282,7 @@ const findTurnRoute = Effect.fnUntraced(function* (
   const isAgain = context === "transcript"
   if (agent.conversation_run_id !== null && !isAgain) {
     const offer = yield* targets.lastOffer(agent.target_id)
-    const offered = offer?.agents.find((each) => each.id === agent.agent_id)
+    const offered = findAgent(offer?.agents, agent.agent_id)
     // An agent that is not offered is refused with its own error.
     if (offered === undefined || offered.capabilities.resume) {
       const resumed: TurnRoute = { context: "resumed", resume: agent.conversation_run_id, prompt }

@@ -2,6 +2,7 @@
 import { type Device, DeviceKind, type DeviceState, Target } from "@corral/domain/device/Device"
 import { Conflict, SchemaValidationFailed } from "@corral/domain/errors/Failures"
 import { type AgentId, DeviceId, ProjectId, UserId } from "@corral/domain/identity/Ids"
+import { findAgent } from "@corral/domain/offer/Offer"
 import type { Agent } from "@corral/domain/run/Agent"
 import { type Budget, uncountedLimits, uncountedMessage } from "@corral/domain/run/Budget"
 import { Effect, Schema, Struct } from "effect"
@@ -160,7 +161,7 @@ export const findOfferedAgent = (
   agentId: AgentId
 ): Effect.Effect<Agent | undefined, SqlError.SqlError> =>
   Effect.map(agentRows.first(sql`SELECT agents FROM devices WHERE id = ${targetId}`), (row) =>
-    row?.agents?.find(({ id }) => id === agentId)
+    findAgent(row?.agents ?? undefined, agentId)
   )
 
 /** `undefined` if the agent can have the budget. Early versions of the Edge do not say what their agents count. */

@@ -28,6 +28,7 @@ import {
   type CommandSuccess,
   INPUTS_FEATURE
 } from "@corral/domain/link/EdgeCommand"
+import { findAgent } from "@corral/domain/offer/Offer"
 import type { Artifact } from "@corral/domain/run/Artifact"
 import type { Preset } from "@corral/domain/run/Preset"
 import type { CreateRun, Run } from "@corral/domain/run/Run"
@@ -274,7 +275,7 @@ const supportedCreate = Effect.fnUntraced(function* (
   const { agentId, budget } = create
   if (backgroundMs === undefined && inputTtlMs === undefined && budget === undefined) return create
   const offer = yield* targets.lastOffer(targetId)
-  const agent = offer?.agents.find(({ id }) => id === agentId)
+  const agent = findAgent(offer?.agents, agentId)
   const refusal = agent && findBudgetRefusal(agent, budget)
   if (refusal !== undefined) return yield* new StartRefused({ code: refusal.code, message: refusal.message })
   if (backgroundMs === undefined && inputTtlMs === undefined) return create

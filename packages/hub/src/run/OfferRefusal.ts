@@ -13,7 +13,7 @@ import {
   WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
 import { LAYERS_FEATURE } from "@corral/domain/link/EdgeCommand"
-import { modesIn, needsIsolation } from "@corral/domain/offer/Offer"
+import { findAgent, modesIn, needsIsolation } from "@corral/domain/offer/Offer"
 import type { CreateRun, RunMode } from "@corral/domain/run/Run"
 import { runtimeRemedyOf } from "@corral/domain/run/RuntimeRemedy"
 import { findBudgetRefusal } from "../device/DeviceRow.ts"
@@ -50,7 +50,7 @@ export const offeredModes = (
   { agents, workspaces }: Offer,
   { agentId, isolation, workspace: id }: Pick<CreateRun, "agentId" | "isolation" | "workspace">
 ): ReadonlyArray<RunMode> | undefined => {
-  const agent = agents.find((offered) => offered.id === agentId)
+  const agent = findAgent(agents, agentId)
   const workspace = workspaces.find((offered) => offered.id === id)
   if (agent === undefined || workspace === undefined) return undefined
   return modesIn(workspace, agent, isolation)
@@ -62,7 +62,7 @@ export const findOfferRefusal = (
   { agentId, budget, isolation, mode, resume, workspace: id }: CreateRun,
   isPresent: boolean
 ): OfferRefusal | undefined => {
-  const agent = agents.find((offered) => offered.id === agentId)
+  const agent = findAgent(agents, agentId)
   if (agent === undefined) return new InvalidAgentId()
   const workspace = workspaces.find((offered) => offered.id === id)
   if (workspace === undefined) return new WorkspaceOutsideAllowlist()

@@ -21,6 +21,7 @@ import {
   UserId,
   WorkspaceId
 } from "@corral/domain/identity/Ids"
+import { findAgent } from "@corral/domain/offer/Offer"
 import {
   type AddAgent,
   type AgentInstance,
@@ -169,7 +170,7 @@ export class SessionAgentStore extends Context.Service<
           { agentId, budget, isolation, label, mode, model, timeoutMs, workspace }
         ) {
           const { agents, workspaces } = yield* inventory.offerOf(target)
-          const agent = agents.find(({ id }) => id === agentId)
+          const agent = findAgent(agents, agentId)
           if (agent === undefined) return yield* new InvalidAgentId()
           if (!workspaces.some(({ id }) => id === workspace)) return yield* new WorkspaceOutsideAllowlist()
           const refusal = findBudgetRefusal(agent, budget)
@@ -179,7 +180,7 @@ export class SessionAgentStore extends Context.Service<
           const row: SessionAgentRow = {
             id: mint<AgentInstanceId>("agt", at.getTime()),
             session_id: sessionId,
-            agent_id: agentId,
+            agent_id: agent.id,
             label: label ?? storableLabel(agent.label),
             target_id: target.subject as DeviceId,
             workspace,

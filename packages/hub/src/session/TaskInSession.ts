@@ -13,6 +13,7 @@ import type {
   UserId
 } from "@corral/domain/identity/Ids"
 import type { CommandAttachments } from "@corral/domain/link/EdgeCommand"
+import { idsOfAgent } from "@corral/domain/offer/Offer"
 import type { CreateRun } from "@corral/domain/run/Run"
 import type { OnOffline } from "@corral/domain/task/Task"
 import { mint } from "@corral/service/Identifiers"
@@ -112,8 +113,8 @@ export const findMatching = (
 ) =>
   sessionAgentRows.first(sql`
     SELECT ${sql.literal(SESSION_AGENT_COLUMNS)} FROM session_agents
-    WHERE session_id = ${sessionId} AND place = ${placeOf(targetId, create.workspace)} AND agent_id = ${create.agentId}
-    ORDER BY id = (SELECT default_agent FROM sessions WHERE id = ${sessionId}) DESC, id DESC LIMIT 1`)
+    WHERE session_id = ${sessionId} AND place = ${placeOf(targetId, create.workspace)} AND ${sql.in("agent_id", idsOfAgent(create.agentId))}
+    ORDER BY agent_id = ${create.agentId} DESC, id = (SELECT default_agent FROM sessions WHERE id = ${sessionId}) DESC, id DESC LIMIT 1`)
 
 const addAgent = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

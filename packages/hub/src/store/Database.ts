@@ -22,8 +22,7 @@ import { dirname, join } from "node:path"
 import { HubConfig } from "../config/HubConfig.ts"
 import { type EmbeddedPostgres, HubStoreUnavailable, startEmbeddedPostgres } from "./EmbeddedPostgres.ts"
 import { migrations, runHubMigrations } from "./migrations.ts"
-import { shareOutbox } from "./Notices.ts"
-import { HUB_APPLICATION } from "./OtherHubs.ts"
+import { HUB_APPLICATION, shareOutbox } from "./Notices.ts"
 
 /**
  * Client of the Hub's database for frequent statements that find every row by its key: PostgreSQL plans such a statement once per connection.

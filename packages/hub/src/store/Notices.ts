@@ -1,15 +1,47 @@
 /**
- * Notices from one Hub to all Hubs on the same database, so that each can serve its own connections, and their exchange through the database. A notice is a
- * hint to look, not data. One connection sends what the outbox of this process holds, and listens for all followers. Notices of this process reach them
- * without the database.
+ * Notices from one Hub to all Hubs on the same database, so that each can serve its own connections, and their exchange through the database. A
+ * notice is a hint to look, not data. One connection sends what the outbox of this process holds, and listens for all followers. Notices of this
+ * process reach them without the database.
  *
- * Does not guarantee delivery: a notice is sent after the commit, and a Hub that crashes in between does not send it. Notices between two connections are
- * lost, too. Other Hubs look at everything when a Hub disappears, and followers learn of what is lost through `onMissed`.
+ * Does not guarantee delivery: a notice is sent after the commit, and a Hub that crashes in between does not send it. Notices between two
+ * connections are lost, too. Other Hubs, which know each other by the names of their connections, look at everything when a Hub disappears, and
+ * followers learn of what is lost through `onMissed`.
  */
 import { PgClient, PgConnection } from "@effect/sql-pg"
-import { Context, Deferred, Effect, Exit, Latch, Layer, Queue } from "effect"
+import { Context, Deferred, Effect, Exit, Latch, Layer, Queue, Schedule, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
-import { watchOtherHubs } from "./OtherHubs.ts"
+import { storedRows } from "./StoredRows.ts"
+
+/** Part of the name of every Hub's connections, so that Hubs on one server see each other. */
+export const HUB_APPLICATION = "corral-hub"
+
+const nameRows = storedRows("pg_stat_activity", Schema.Struct({ name: Schema.String }))
+
+/** Names of the Hubs that are connected to the database server. */
+const hubNames = (sql: SqlClient.SqlClient) =>
+  Effect.map(
+    nameRows.all(sql`
+      SELECT DISTINCT application_name AS name FROM pg_stat_activity
+      WHERE application_name LIKE ${`${HUB_APPLICATION} %`} AND datname = current_database()`),
+    (rows) => new Set(rows.map(({ name }) => name))
+  )
+
+/** Calls `onGone` when a Hub has disappeared, until the scope closes. `forget`: that Hub has stopped, and sent its notices. `look`: looks now. */
+export const watchOtherHubs = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, onGone: () => void) {
+  let lastNames: ReadonlySet<string> = new Set()
+  const stopped = new Set<string>()
+  const look = Effect.map(hubNames(sql), (names) => {
+    const disappeared = [...lastNames].filter((name) => !names.has(name) && !stopped.delete(name))
+    lastNames = names
+    if (disappeared.length > 0) onGone()
+  })
+  yield* look.pipe(
+    Effect.catchCause((cause) => Effect.logWarning("failed to look for other Hubs", cause)),
+    Effect.repeat(Schedule.spaced("5 seconds")),
+    Effect.forkScoped
+  )
+  return { forget: (name: string) => void stopped.add(name), look }
+})
 
 // Notices of this process that other Hubs have not received yet.
 //

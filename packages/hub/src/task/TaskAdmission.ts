@@ -9,6 +9,7 @@ import {
   WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
 import type { DeviceId, ProjectId, UserId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { namesSameAgent } from "@corral/domain/offer/Offer"
 import type { CreateTask } from "@corral/domain/task/Task"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -31,7 +32,7 @@ export const checkReferences = Effect.fnUntraced(function* (
   if (earlier?.projectId !== projectId) return yield* new PermissionDenied()
   if (earlier.targetId !== targetId)
     return yield* validationFailure("resume", "Expected a run of the same target")
-  if (earlier.agentId !== agentId)
+  if (!namesSameAgent(earlier.agentId, agentId))
     return yield* validationFailure("resume", "Expected a run of the same agent")
   if (earlier.workspace !== workspace)
     return yield* validationFailure("resume", "Expected a run in the same workspace")

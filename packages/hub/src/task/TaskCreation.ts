@@ -6,6 +6,7 @@
 import { type Proof, roleRefusal } from "@corral/domain/access/Authorization"
 import { PermissionDenied } from "@corral/domain/errors/Failures"
 import type { DeviceId, RunId, SessionId, TaskId, UserId } from "@corral/domain/identity/Ids"
+import { findAgent } from "@corral/domain/offer/Offer"
 import { ProjectRole } from "@corral/domain/project/Project"
 import { limitsOfTurn } from "@corral/domain/run/Budget"
 import type { CreateRun } from "@corral/domain/run/Run"
@@ -139,7 +140,7 @@ export class TaskCreation {
       if (sessionId === undefined) return undefined
       const { agentId } = task.create
       const findLabel = Effect.map(targets.lastOffer(task.targetId), (offer) =>
-        storableLabel(offer?.agents.find(({ id }) => id === agentId)?.label ?? agentId)
+        storableLabel(findAgent(offer?.agents, agentId)?.label ?? agentId)
       )
       return yield* joinSession(sql, { ...task, sessionId, findLabel }, now())
     }

@@ -12,7 +12,7 @@ import {
   type CommandName,
   INPUTS_FEATURE
 } from "@corral/domain/link/EdgeCommand"
-import type { ApprovalId, InputRequestId, RunId } from "@corral/domain/identity/Ids"
+import type { AgentId, ApprovalId, InputRequestId, RunId } from "@corral/domain/identity/Ids"
 import type { InputAnswer, InputRequest, RequestedInput } from "@corral/domain/input/InputRequest"
 import { CountedLimit } from "@corral/domain/run/Budget"
 import type { CreateRun, RunFailure } from "@corral/domain/run/Run"
@@ -99,6 +99,16 @@ export class TalkingEdge {
   /** Offers what the agents count; `null` for an Edge of an earlier version, which does not say it. */
   async offerCounts(counts: ReadonlyArray<CountedLimit> | null): Promise<void> {
     await this.edge.heartbeat(talkingOffer(true, counts))
+  }
+
+  /** Offers one agent, of this id. */
+  async offerAgent(id: string): Promise<void> {
+    const { agents, ...rest } = talkingOffer(true)
+    // An id of agents.
+    await this.edge.heartbeat({
+      ...rest,
+      agents: agents.slice(0, 1).map((agent) => ({ ...agent, id: id as AgentId }))
+    })
   }
 
   async offerCommands(commands: ReadonlyArray<string>): Promise<void> {

@@ -21,6 +21,7 @@ const statements: Readonly<Record<string, ReadonlyArray<Kind>>> = {
   "edge/change/ChangePushes": ["queue", "few"],
   "edge/change/ChangeRows": ["few", "page"],
   "edge/journal/RunJournal": ["few"],
+  "edge/layer/LayerRows": ["page"],
   "edge/log/EdgeIdempotency": ["whole"],
   "edge/log/Runs": ["few", "page", "few", "few", "few"],
   "edge/log/StoreExamination": ["page", "page"],

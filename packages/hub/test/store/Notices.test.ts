@@ -3,9 +3,15 @@ import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { PgClient, PgConnection } from "@effect/sql-pg"
 import { Effect, Queue } from "effect"
 import { SqlClient } from "effect/sql"
-import { announced, channels, Notices, notify } from "../../src/store/Notices.ts"
+import {
+  announced,
+  channels,
+  HUB_APPLICATION,
+  Notices,
+  notify,
+  watchOtherHubs
+} from "../../src/store/Notices.ts"
 import { Statements } from "../harness/Statements.ts"
-import { HUB_APPLICATION, watchOtherHubs } from "../../src/store/OtherHubs.ts"
 
 describe("Notices", { timeout: 30_000 }, () => {
   const hub = new HubInProcess()

@@ -7,11 +7,16 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { resultsOf } from "./Attempts.ts"
-import { callAttempts } from "./CallAttempts.ts"
+import {
+  callAttempts,
+  openAttempts,
+  processAttempts,
+  readAttempts,
+  rightsAttempts
+} from "./RightsAttempts.ts"
 import type { EscapeTargets } from "./EscapeTargets.ts"
 import { copyAttempts, plantState, protectedAttempts, stateAttempts, writeAttempts } from "./FileAttempts.ts"
 import { networkAttempts, reached, visibleAttempts } from "./NetworkAttempts.ts"
-import { openAttempts, processAttempts, readAttempts, rightsAttempts } from "./RightsAttempts.ts"
 
 const targets: EscapeTargets = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8"))
 const { hidden, host, opened, read, servers, shown, socket, state, visible, workspace, writable } = targets

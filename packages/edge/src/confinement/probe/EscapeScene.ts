@@ -1,6 +1,7 @@
 /**
- * What the probe's program tries to reach: the folders of one mode's attempts (a workspace with a repository, a folder that the run does not see, one that it may only read, and the
- * run's own), servers on loopback addresses and sockets, and a process.
+ * What the probe's program tries to reach: the folders of one mode's attempts (a workspace with a repository, a folder that the run does not see,
+ * one that it may only read, and the run's own), servers on loopback addresses and sockets, sockets and pipes in the folders that a run sees, a
+ * folder on PATH with files next to its programs, and a process.
  *
  * All of it belongs to the probe, is in its folder, and ends with the scope.
  */
@@ -11,10 +12,14 @@ import { spawn } from "node:child_process"
 import { createHash, randomUUID } from "node:crypto"
 import { createSocket } from "node:dgram"
 import {
+  chmodSync,
+  closeSync,
+  constants,
   copyFileSync,
   existsSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -23,10 +28,12 @@ import {
 import { type AddressInfo, createServer, type ListenOptions } from "node:net"
 import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { listening } from "../../network/RunProxy.ts"
+import { callProgram } from "../../process/ProgramCall.ts"
 import { canWrite } from "../ConfinedRoot.ts"
 import type { EscapeTargets } from "./EscapeTargets.ts"
 import { makeState } from "./FileAttempts.ts"
-import type { HostServers } from "./NetworkAttempts.ts"
+import type { HostServers, VisiblePlaces } from "./NetworkAttempts.ts"
 import type { HostProcess } from "./RightsAttempts.ts"
 
 /** A line for each entry, with its permissions and what it contains. Paths begin after `root`. */
@@ -138,14 +145,9 @@ const programFiles = (): ReadonlyArray<string> => {
   const built = fileURLToPath(new URL("./escapes.mjs", import.meta.url))
   return existsSync(built)
     ? [built]
-    : [
-        "EscapeProgram.ts",
-        "Attempts.ts",
-        "CallAttempts.ts",
-        "FileAttempts.ts",
-        "NetworkAttempts.ts",
-        "RightsAttempts.ts"
-      ].map((name) => fileURLToPath(new URL(name, import.meta.url)))
+    : ["EscapeProgram.ts", "Attempts.ts", "FileAttempts.ts", "NetworkAttempts.ts", "RightsAttempts.ts"].map(
+        (name) => fileURLToPath(new URL(name, import.meta.url))
+      )
 }
 
 const write = (path: string, content: string): void => {
@@ -164,7 +166,7 @@ const PROTECTED = [
   "tools/diff.sh"
 ]
 
-export interface EscapeScene {
+interface EscapeScene {
   readonly workspace: string
   readonly temporary: string
   /** Folder with the program. The run may read it. */
@@ -233,3 +235,69 @@ export const makeScene = (folder: string, mode: RunMode): EscapeScene => {
       watched.flatMap((each) => (existsSync(each) ? folderContents(folder, each) : [`${each} is missing`]))
   }
 }
+
+interface VisibleScene {
+  readonly places: VisiblePlaces
+  /** The folder for PATH. */
+  readonly programs: string
+}
+
+const PATH = "/usr/bin:/bin"
+/** Longest path of a socket. */
+const MAX_SOCKET_PATH = 103
+
+const placesIn = (folder: string, workspace: string) => ({
+  "the workspace": workspace,
+  "installed packages of the workspace": join(workspace, "node_modules", "a"),
+  "the folder around programs on PATH": join(folder, "tools"),
+  "libraries of programs on PATH": join(folder, "tools", "lib")
+})
+
+const named = (folders: Readonly<Record<string, string>>, what: string, name: string) =>
+  Object.fromEntries(
+    Object.entries(folders).map(([place, folder]) => [`${what} in ${place}`, join(folder, name)])
+  )
+
+const openSocket = (path: string, onArrival: () => void) =>
+  path.length > MAX_SOCKET_PATH
+    ? Effect.void
+    : listening(
+        createServer((socket) => {
+          onArrival()
+          socket.on("error", () => undefined)
+          socket.end("reached")
+        }),
+        path
+      )
+
+const openReader = (path: string): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.asVoid(
+    Effect.acquireRelease(
+      Effect.sync(() => openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)),
+      (fd) => Effect.sync(() => closeSync(fd))
+    )
+  )
+
+/** Makes the sockets, pipes and files that a run sees in the folders of one mode, until the scope closes. */
+export const openVisible = Effect.fnUntraced(function* (
+  folder: string,
+  workspace: string,
+  onArrival: () => void
+): Effect.fn.Return<VisibleScene, string, Scope.Scope> {
+  const folders = placesIn(folder, workspace)
+  const programs = join(folder, "tools", "bin")
+  for (const each of [...Object.values(folders), programs]) makeFolder(each, 0o755)
+  const program = join(programs, "program")
+  writeFileSync(program, "#!/bin/sh\n")
+  chmodSync(program, 0o755)
+  const files = {
+    "a file next to programs on PATH": join(programs, "key"),
+    "a file around programs on PATH": join(dirname(programs), "config.json")
+  }
+  for (const file of Object.values(files)) writeFileSync(file, "secret")
+  const [sockets, pipes] = [named(folders, "a socket", "s"), named(folders, "a pipe", "p")]
+  for (const path of Object.values(sockets)) yield* openSocket(path, onArrival)
+  yield* callProgram({ program: "/usr/bin/mkfifo", args: Object.values(pipes), env: { PATH }, cwd: "/" })
+  for (const path of Object.values(pipes)) yield* openReader(path)
+  return { programs, places: { sockets, pipes, files } }
+})

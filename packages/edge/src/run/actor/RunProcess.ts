@@ -5,11 +5,10 @@ import { Deferred, Effect, type Fiber, type Scope, Semaphore } from "effect"
 import { existsSync } from "node:fs"
 import { type FoundArtifacts, ProgramArtifacts } from "../../attachment/ProgramArtifacts.ts"
 import { type ProcessTarget, sweep } from "../../process/Containment.ts"
-import type * as Ladder from "../../process/Termination.ts"
+import type { ChildEnd, RunChild, RunChildHandlers, TerminationOptions } from "../../process/RunChild.ts"
 import { EDGE_MARK, RUN_MARK } from "../../process/ProcessSweep.ts"
-import type { ChildEnd, RunChild, RunChildHandlers } from "../../process/RunChild.ts"
 import { Subprocess, type SubprocessSpec } from "../../process/Subprocess.ts"
-import { Freezer } from "../../process/Freezer.ts"
+import { Freezer } from "../../process/ControlGroup.ts"
 import { removeTemporary } from "../../process/TemporaryFolder.ts"
 import {
   type IdleClocks,
@@ -17,7 +16,7 @@ import {
   makeActiveClock,
   makeIdleClocks,
   makeSilenceClock
-} from "./Clocks.ts"
+} from "./RunClocks.ts"
 import { type AdoptedRun, type RunSession, noneElapsed } from "./RunSession.ts"
 import { type KernelProgram, WARN_AT } from "../kernel/KernelState.ts"
 import { decodeOutput } from "./RuntimeOutput.ts"
@@ -134,7 +133,7 @@ export class RunProcess implements KernelProgram {
     return Effect.tap(this.#sweep.all, () => Effect.andThen(last, this.#remove))
   }
 
-  get ladder(): Ladder.TerminationOptions {
+  get ladder(): TerminationOptions {
     const { exited, options } = this.#session
     return { child: this.child, sweep: this.#sweep.all, exited, grace: options.times.cancel }
   }

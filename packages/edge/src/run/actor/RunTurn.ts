@@ -6,7 +6,7 @@
  */
 import { Clock, Deferred, Effect, Fiber, type Scope } from "effect"
 import type { OpenApproval, PendingRequest } from "../../approval/PendingRequests.ts"
-import * as Ladder from "../../process/Termination.ts"
+import * as Ladder from "../../process/RunChild.ts"
 import { adjustClocks, clocksContinue, followInHolder, prepareHolder } from "./RunClocks.ts"
 import type { Turn } from "../kernel/KernelState.ts"
 import type { RunMessage } from "../kernel/RunMessage.ts"

@@ -210,16 +210,25 @@ const recorderOf = (
   )
 }
 
-/** What admission gave, without asking again. */
-const admittedAgain = Effect.fnUntraced(function* (
-  { runtimes }: RunServices,
+/**
+ * What admission gave, without asking again. Fails if another adapter started the program: the one that replaced it reads other lines.
+ *
+ * @internal
+ */
+export const admittedAgain = Effect.fnUntraced(function* (
+  { runtimes }: Pick<RunServices, "runtimes">,
   run: Run,
-  { command, start }: RunStartState
+  { adapter: reader, command, start }: RunStartState
 ): Effect.fn.Return<AdmittedRun, NotAdopted> {
   const agent = yield* runtimes
     .get(run.agentId)
     .pipe(Effect.mapError(() => new NotAdopted({ message: "This Edge does not offer its agent." })))
   const { adapter } = agent
+  const earlier = agent.id === run.agentId ? (agent.replaced ?? adapter.id) : run.agentId
+  if ((reader ?? earlier) !== adapter.id)
+    return yield* new NotAdopted({
+      message: "This Edge reads the output of its program with another adapter."
+    })
   return {
     run,
     agent,

@@ -1,8 +1,7 @@
 /** Outputs of an adapter, applied to their run one by one. */
 import type { AdapterEvent, AdapterOutput, Outcome } from "@corral/domain/run/RuntimeAdapter"
 import { draft } from "@corral/domain/run/RunEvent"
-import { withRefusal } from "../../confinement/KernelRefusals.ts"
-import { explainedFailure } from "../../confinement/StartHints.ts"
+import { explainedFailure, withRefusal } from "../../confinement/FailureHints.ts"
 import { admitQuestion, requestApproval, withdrawQuestion } from "./Requests.ts"
 import { type BudgetNotice, type KernelState, budgetNoticeId } from "./KernelState.ts"
 import { relative, resolve, sep } from "node:path"

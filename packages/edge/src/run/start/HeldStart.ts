@@ -22,6 +22,8 @@ const FORMAT = 1
 
 export interface RunStartState {
   readonly request: CreateRun
+  /** Id of the adapter that reads the program. Absent in the state of earlier versions. */
+  readonly adapter?: string
   readonly start: RunStart
   /** The command without its confinement. */
   readonly command: Omit<SubprocessSpec, "control">
@@ -66,21 +68,23 @@ export const holdRun = Effect.fn("HeldStart.hold")(function* (
   admitted: AdmittedRun
 ): Effect.fn.Return<HeldOrNot> {
   if (!canOutlive(services, admitted)) return { hold: undefined, isFallback: false }
-  const { command, run, start } = admitted
+  const { adapter, command, run, start } = admitted
   const { containment, edgeId, holder, live } = services
   const groups = live.queue.isFree ? containment.groupsOf(edgeId) : undefined
-  return yield* holder.open(run.id, encodeStartState({ request, start, command }), groups).pipe(
-    Effect.map((connection): HeldOrNot => ({
-      hold: new OpenHold(services, admitted, connection),
-      isFallback: false
-    })),
-    Effect.catch(({ message }) =>
-      Effect.as(Effect.logWarning(`run ${run.id} ends with this Edge`, { cause: message }), {
-        hold: undefined,
-        isFallback: true
-      })
+  return yield* holder
+    .open(run.id, encodeStartState({ request, adapter: adapter.id, start, command }), groups)
+    .pipe(
+      Effect.map((connection): HeldOrNot => ({
+        hold: new OpenHold(services, admitted, connection),
+        isFallback: false
+      })),
+      Effect.catch(({ message }) =>
+        Effect.as(Effect.logWarning(`run ${run.id} ends with this Edge`, { cause: message }), {
+          hold: undefined,
+          isFallback: true
+        })
+      )
     )
-  )
 })
 
 /** The hold of a run whose connection is open. */

@@ -14,6 +14,7 @@ import {
   SchemaValidationFailed,
   type WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
+import { namesSameAgent } from "@corral/domain/offer/Offer"
 import { uncountedLimits, uncountedMessage } from "@corral/domain/run/Budget"
 import { closesNetwork, type RunConfinement } from "@corral/domain/run/Confinement"
 import { continuationRefusal } from "@corral/domain/run/Continuation"
@@ -34,7 +35,7 @@ import type { EdgeConfig } from "../../config/EdgeConfig.ts"
 import type { Confinement } from "../../confinement/Confinement.ts"
 import type { Layers } from "../../layer/Layers.ts"
 import { mint } from "@corral/service/Identifiers"
-import { type OfferedAgent, agentModes, isolationRefusal, modeRefusal } from "../../runtime/OfferedAgent.ts"
+import { type OfferedAgent, agentModes, isolationRefusal, modeRefusal } from "../../runtime/Offers.ts"
 import type { Runtimes } from "../../runtime/Runtimes.ts"
 import type { SubprocessSpec } from "../../process/Subprocess.ts"
 import type { Store, Write } from "../../store/Store.ts"
@@ -305,6 +306,7 @@ export const admitRun = Effect.fnUntraced(function* (
     project,
     run: newRun(request, admission, {
       id,
+      agentId: agent.id,
       model,
       folder,
       confinement
@@ -320,7 +322,7 @@ export const admitRun = Effect.fnUntraced(function* (
 const promptOf = (text: string, earlier: Run | undefined, project: ProjectFiles | undefined): string =>
   earlier === undefined ? (project?.withInstructions(text) ?? text) : text
 
-interface NewRunFacts extends Pick<Run, "id"> {
+interface NewRunFacts extends Pick<Run, "agentId" | "id"> {
   readonly confinement: Run["confinement"]
   readonly model: string | undefined
   readonly folder: RunFolder
@@ -329,9 +331,9 @@ interface NewRunFacts extends Pick<Run, "id"> {
 const newRun = (
   request: CreateRun,
   { config, now }: RunAdmission,
-  { confinement, folder, id, model }: NewRunFacts
+  { agentId, confinement, folder, id, model }: NewRunFacts
 ): Run => {
-  const { agentId, backgroundMs, budget, input, inputTtlMs, mode, resume, sessionId, workspace } = request
+  const { backgroundMs, budget, input, inputTtlMs, mode, resume, sessionId, workspace } = request
   const { isolation, layer, worktree } = folder
   const createdAt = new Date(now).toISOString()
   return {
@@ -458,7 +460,7 @@ const resumedRun = Effect.fnUntraced(function* (
   const earlier = yield* Effect.option(find(request.resume))
   if (earlier._tag === "None") return yield* refuse("resume", "There is no such run.")
   const { agentId, runtimeSessionId, workspace } = earlier.value
-  if (agentId !== (request.agentId satisfies AgentId))
+  if (!namesSameAgent(agentId, request.agentId satisfies AgentId))
     return yield* refuse("resume", "That run was of another agent.")
   if (workspace !== request.workspace) return yield* refuse("resume", "That run was in another workspace.")
   if (runtimeSessionId === undefined)
