@@ -156,6 +156,8 @@ export const reasons: Readonly<Record<string, string>> = {
     "the program is not in the registry, or bubblewrap is not installed",
   "packages/edge/test/runtimes/PlantedState.runtimes.test.ts":
     "the program is not in the registry, or bubblewrap is not installed",
+  "packages/edge/test/runtimes/LayerTurns.runtimes.test.ts":
+    "the program is not in the registry, or bubblewrap is missing",
   "packages/edge/test/runtimes/Keys.runtimes.test.ts":
     "the program is not in the registry, or bubblewrap is missing",
   "packages/edge/test/runtimes/Runtimes.runtimes.test.ts": "the program is not in the registry",

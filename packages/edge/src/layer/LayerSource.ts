@@ -34,12 +34,14 @@ export const sourceOfLayer = ({ commits, reserve, runs, states, work }: LayerSou
     direct: false,
     shadow: states.shadow,
     base: Effect.mapError(
-      Effect.map(states.baseTree, (tree) => ({ tree, leftOut: incomplete })),
+      Effect.map(work.base, (tree) => ({ tree, leftOut: incomplete })),
       unknownChanges
     ),
     result: Effect.mapError(work.result, unknownChanges),
     // Of a live run, the stored result does not say which of its files git ignores.
-    ignored: Effect.sync(() => (runs.every(({ state }) => isTerminal(state)) ? states.ignored : [])),
+    ignored: runs.every(({ state }) => isTerminal(state))
+      ? work.exclusive(Effect.sync(() => states.ignored))
+      : Effect.succeed([]),
     commits,
     reserve,
     withFiles: (use) =>

@@ -1,7 +1,7 @@
 /**
  * Work on one layer: it is made, continued, mounted for readers, compared and removed.
  *
- * Guarantees: a layer is complete before its row says so. Its result is taken by one caller at a time.
+ * Guarantees: a layer is complete before its row says so. Its states are read and written by one caller at a time.
  */
 import type { RunId } from "@corral/domain/identity/Ids"
 import { makeFolder } from "@corral/service/MakeFolder"
@@ -51,7 +51,8 @@ export interface LayerTools {
 /** Environment that marks the processes of a run. */
 type Mark = Readonly<Record<string, string>>
 
-const captures = new Map<RunId, Semaphore.Semaphore>()
+/** For each layer: its states are index files, which git rewrites when it reads them. */
+const locks = new Map<RunId, Semaphore.Semaphore>()
 
 export class LayerWork {
   readonly row: LayerRow
@@ -117,8 +118,10 @@ export class LayerWork {
       if (this.row.captured !== before) yield* this.capture(before)
       const repository = this.repository(mark)
       if (repository !== undefined) yield* repository.opened
-      const merged = yield* states.merge((use) =>
-        Effect.scoped(Effect.flatMap(this.view("write"), (view) => use(this.topOf(view))))
+      const merged = yield* this.exclusive(
+        states.merge((use) =>
+          Effect.scoped(Effect.flatMap(this.view("write"), (view) => use(this.topOf(view))))
+        )
       )
       if (merged !== undefined) {
         const { base, conflicts } = merged
@@ -129,11 +132,16 @@ export class LayerWork {
 
   /** Takes the result of the newest run, or of `of`. */
   capture(of = this.row.runs.at(-1)): Effect.Effect<CapturedState, GitFailed> {
+    return this.exclusive(this.#capture(of))
+  }
+
+  /** Uses the states while no other caller does. */
+  exclusive<A, E>(use: Effect.Effect<A, E>): Effect.Effect<A, E> {
     return Effect.suspend(() => {
       const { owner } = this.row
-      const one = captures.get(owner) ?? Semaphore.makeUnsafe(1)
-      captures.set(owner, one)
-      return one.withPermit(this.#capture(of))
+      const lock = locks.get(owner) ?? Semaphore.makeUnsafe(1)
+      locks.set(owner, lock)
+      return lock.withPermit(use)
     })
   }
 
@@ -187,13 +195,21 @@ export class LayerWork {
 
   /** The stored result, or a new one if that is due. */
   get result(): Effect.Effect<StateTree, GitFailed> {
-    return Effect.gen({ self: this }, function* () {
+    const result = Effect.gen({ self: this }, function* () {
       const { store } = this.#tools
-      const { captured, incomplete, owner, runs } = findLayer(store, this.row.owner) ?? this.row
+      const { owner } = this.row
+      // Another caller may have taken it meanwhile.
+      const { captured, incomplete, runs } = findLayer(store, owner) ?? this.row
       const isDue = captured !== runs.at(-1) && !layersInUse(store).has(owner)
-      const leftOut = isDue ? (yield* this.capture()).leftOut : incomplete
+      const leftOut = isDue ? (yield* this.#capture(runs.at(-1))).leftOut : incomplete
       return { tree: yield* (yield* this.states).resultTree, leftOut }
     })
+    return this.exclusive(result)
+  }
+
+  /** The tree with which the result is compared. */
+  get base(): Effect.Effect<string, GitFailed> {
+    return this.exclusive(Effect.flatMap(this.states, ({ baseTree }) => baseTree))
   }
 
   /** Uses the files, which are compared again from now on, also if this process ends meanwhile. */
@@ -208,7 +224,7 @@ export class LayerWork {
   get isChanged(): Effect.Effect<boolean, GitFailed> {
     return Effect.gen({ self: this }, function* () {
       const { tree } = yield* this.result
-      return (yield* (yield* this.states).baseTree) !== tree
+      return (yield* this.base) !== tree
     })
   }
 
@@ -221,7 +237,7 @@ export class LayerWork {
       if (repository !== undefined) yield* repository.removed
       const states = yield* Effect.option(this.states)
       if (states._tag === "Some") states.value.remove()
-      captures.delete(owner)
+      locks.delete(owner)
       yield* this.#tools.store.commit([
         state === "making" ? dropLayer(owner) : putLayer({ ...this.row, state: "removed" })
       ])

@@ -169,7 +169,7 @@ export class WorktreeCheckout {
     return Effect.gen({ self: this }, function* () {
       const refs = yield* this.borrowedRefs
       yield* attemptFiles(() => {
-        copyRefs(this.repository, this.copied, refs)
+        copyRefs(this.repository, this.copied, this.withBranch(refs))
         this.writeCopied(refs)
       })
     })
@@ -285,8 +285,12 @@ export class WorktreeCheckout {
 
   private writeCopied(refs: RefTable): void {
     makeFolder(this.place.store)
-    const all = new Map([...refs, [this.branch, this.base]])
-    writeFileSync(join(this.place.store, "copied-refs"), packedRefs(all), { mode: 0o600 })
+    writeFileSync(join(this.place.store, "copied-refs"), packedRefs(this.withBranch(refs)), { mode: 0o600 })
+  }
+
+  /** Refs that the run received: also its branch, which the workspace does not have, or not for the run. */
+  private withBranch(refs: RefTable): RefTable {
+    return new Map([...refs, [this.branch, this.base]])
   }
 
   /** Refs that the run's repository may have, because their commits stay. */

@@ -1,5 +1,5 @@
 import { afterAll, assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Latch } from "effect"
 import { execFileSync } from "node:child_process"
 import {
   chmodSync,
@@ -95,6 +95,8 @@ const CHANGED = [
   "A\tnew.txt",
   "M\tprogram.sh"
 ]
+
+const READERS = 4
 
 const inPlace = <E>(
   programs: MountPrograms | undefined,
@@ -248,6 +250,26 @@ for (const [kind, programs, isPossible] of kinds)
       )
     )
 
+    it.effect("has the branch of its repository in the next turn, with and without a commit", () =>
+      inPlace(programs, (at) =>
+        Effect.gen(function* () {
+          const first = yield* openLayer(at.root)
+          const script = "git symbolic-ref --short HEAD; git log --format=%s; git status --porcelain"
+          const { stdout } = yield* runInLayer(at, first, script)
+          assert.strictEqual(stdout, `corral/${first.owner}\nas it is\n?? uncommitted.txt\n`)
+          yield* settle(first)
+          commitAll(at.root)
+          const second = yield* nextTurn(first)
+          assert.deepInclude(yield* runInLayer(at, second, script), { stdout, stderr: "" })
+          yield* runInLayer(at, second, "git commit -q --allow-empty -m mine")
+          yield* settle(second)
+          const third = yield* nextTurn(second)
+          const { stdout: later } = yield* runInLayer(at, third, script)
+          assert.strictEqual(later, stdout.replace("as it is", "mine\nas it is"))
+        })
+      )
+    )
+
     it.effect("is removed by force if something is undecided, and leaves nothing", () =>
       inPlace(programs, (at) =>
         Effect.gen(function* () {
@@ -279,6 +301,43 @@ for (const [kind, programs, isPossible] of kinds)
           yield* runInLayer(at, second, "echo y > y.txt")
           const third = yield* nextTurn(second)
           assert.deepStrictEqual(yield* changedPaths(third), ["A\tx.txt", "A\ty.txt"])
+        })
+      )
+    )
+
+    it.live("is read by several readers at once, which do not make its result due", () =>
+      inPlace(programs, (at) =>
+        Effect.gen(function* () {
+          const layer = yield* openLayer(at.root)
+          yield* runInLayer(at, layer, "echo x > x.txt; echo later > later.txt")
+          yield* settle(layer)
+          const { captured } = yield* rowOf(layer.owner)
+          assert.strictEqual(captured, layer.run.id)
+          const source = yield* sourceOf(layer)
+          const barrier = yield* Latch.make()
+          let readers = 0
+          const read = source.withFiles((top) =>
+            Effect.gen(function* () {
+              if (++readers === READERS) yield* barrier.open
+              yield* barrier.await
+              return readFileSync(join(top, "x.txt"), "utf8")
+            })
+          )
+          const found = yield* Effect.replicateEffect(read, READERS, { concurrency: "unbounded" })
+          assert.deepStrictEqual(
+            found,
+            Array.from({ length: READERS }, () => "x\n")
+          )
+          assert.strictEqual((yield* rowOf(layer.owner)).captured, captured)
+          yield* source.withView((top) => Effect.sync(() => rmSync(join(top, "later.txt"))))
+          const states = Effect.gen(function* () {
+            const { base, result } = yield* sourceOf(layer)
+            const before = yield* base
+            return [before.tree, (yield* result).tree]
+          })
+          const several = yield* Effect.replicateEffect(states, READERS, { concurrency: "unbounded" })
+          assert.strictEqual(new Set(several.map(String)).size, 1)
+          assert.deepStrictEqual(yield* changedPaths(layer), ["A\tx.txt"])
         })
       )
     )

@@ -25,9 +25,10 @@ export const runDirectly = (
 ): Promise<DirectRun> =>
   withOwnHome(place, async ({ env: surroundings, home, models }) => {
     const run = start(home)
-    const { args, env, file, settingsFiles = [], stdin } = adapter.command(run)
+    const { args, bridge = [], env, file, settingsFiles = [], stdin } = adapter.command(run)
     for (const { content, name } of settingsFiles) writeFileSync(join(home, name), content)
-    const child = spawn(join(place.bin, file), [...args], {
+    const [started, ...startArgs] = [...bridge, join(place.bin, file), ...args]
+    const child = spawn(started, startArgs, {
       cwd: run.workspacePath,
       detached: true,
       env: {

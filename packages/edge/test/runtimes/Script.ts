@@ -8,6 +8,8 @@ export type Act =
   | "read"
   | "run"
   | "edit"
+  /** Reads, edits and commands, in this order, as `reworkOf` writes them. */
+  | "rework"
   | "escape"
   | "fetch"
   /** A command in the background. */
@@ -78,7 +80,7 @@ export const promptFor = (act: Act, subject: string): string => `Please do this:
 export const COLOURS = ["Crimson", "Turquoise"] as const
 
 const acts =
-  "say|read|run|edit|escape|fetch|background|delegate|pair|nest|goal|wake|cron|ask|leave|form|link|plan|steps"
+  "say|read|run|edit|rework|escape|fetch|background|delegate|pair|nest|goal|wake|cron|ask|leave|form|link|plan|steps"
 const scripts = new RegExp(`\\[\\[(${acts}): ([^\\]"\\\\]*)\\]\\]`, "g")
 /**
  * What a sub-agent is to do, by its depth. Requests of its parent quote it too, next to a script of their own, and those of a sub-agent quote
@@ -96,6 +98,10 @@ export const scriptIn = (request: string): Script | undefined => {
   }
   return undefined
 }
+
+/** What follows the last script of a person in a conversation. */
+export const afterScript = (items: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
+  items.slice(items.findLastIndex((item) => scriptIn(JSON.stringify(item))?.depth === 0) + 1)
 
 /** The model's last words for a script. */
 export const closing = ({ act, subject }: Script): string =>
@@ -120,6 +126,31 @@ const inNextTurn = (first: Step, command: string): ReadonlyArray<ReadonlyArray<S
   [{ tool: "run", command }]
 ]
 
+/** A step of `rework`: a file to read, a line to replace, or a command. */
+type Rework =
+  | { readonly read: string }
+  | { readonly file: string; readonly old: string; readonly new: string }
+  | { readonly command: string }
+
+/** The subject of `rework`. */
+export const reworkOf = (...steps: ReadonlyArray<Rework>): string =>
+  steps
+    .map((step) =>
+      "read" in step
+        ? `read ${step.read}`
+        : "command" in step
+          ? `run ${step.command}`
+          : `edit ${step.file}: ${step.old} => ${step.new}`
+    )
+    .join(" ;; ")
+
+const reworkStep = (text: string): Step => {
+  const [, path = "", old = "", replacement = ""] = /^edit (.*?): (.*) => (.*)$/.exec(text) ?? []
+  if (path !== "") return { tool: "edit", path, old, new: replacement }
+  const [, tool, rest = ""] = /^(read|run) (.*)$/.exec(text) ?? []
+  return tool === "read" ? { tool, path: rest } : { tool: "run", command: rest }
+}
+
 /** Calls of each answer of the model. An answer without calls ends the turn. */
 const answers = ({ act, depth = 0, subject }: Script): ReadonlyArray<ReadonlyArray<Step>> => {
   switch (act) {
@@ -129,6 +160,8 @@ const answers = ({ act, depth = 0, subject }: Script): ReadonlyArray<ReadonlyArr
       return [[{ tool: "read", path: subject }]]
     case "run":
       return commands(subject).map((command) => [{ tool: "run", command }])
+    case "rework":
+      return commands(subject).map((step) => [reworkStep(step)])
     case "escape":
       // As a model asks when a command failed in the program's own sandbox.
       return commands(subject).map((command) => [{ tool: "run", command, withoutSandbox: true }])

@@ -88,8 +88,8 @@ interface StageParts {
   readonly user: number | undefined
 }
 
-/** Which run a prompt continues, and with which model. */
-type Next = Pick<CreateRun, "resume" | "model">
+/** Which run a prompt continues, with which model, or where a new conversation works. */
+type Next = Pick<CreateRun, "resume" | "model" | "isolation">
 
 /** What a person decides on an action. */
 type Decide = (request: ApprovalRequest) => Decision

@@ -86,6 +86,23 @@ describe("The repository of a run", () => {
       )
   )
 
+  it.effect("has its branch in a further turn, whether or not it has committed", () =>
+    inPlace(({ root }) =>
+      Effect.gen(function* () {
+        const worktrees = yield* Worktrees
+        const { path, runId } = yield* openedWorktree(root)
+        const base = tipOf(root, "main")
+        commitIn(root, "by the owner")
+        for (const tip of [() => base, () => base, () => commitIn(path, "by the run")]) {
+          const expected = tip()
+          yield* worktrees.refresh(runId)
+          assert.strictEqual(tipOf(path, "HEAD"), expected)
+        }
+        assert.strictEqual(git(path, "symbolic-ref", "--short", "HEAD"), `corral/${runId}\n`)
+      })
+    )
+  )
+
   it.effect("hands over commits at the end of a turn, and never rewrites what it handed over", () =>
     inPlace(({ root }) =>
       Effect.gen(function* () {

@@ -1,5 +1,6 @@
 /** The Messages API, as Claude Code speaks it. */
 import { arrayOf, objectOf, textOf } from "@corral/adapters/text/Json"
+import { afterScript } from "../Script.ts"
 import { type Dialect, event, inputOf, pieces, propertiesOf, type ModelTurn } from "./Dialect.ts"
 
 const base = ({ id, model }: ModelTurn) => ({
@@ -27,7 +28,7 @@ export const anthropicMessages: Dialect = {
       .map(objectOf)
       .map((tool) => ({ name: textOf(tool["name"]) ?? "", parameters: propertiesOf(tool["input_schema"]) })),
   results: ({ messages }) =>
-    arrayOf(messages)
+    afterScript(arrayOf(messages))
       .flatMap((message) => arrayOf(objectOf(message)["content"]))
       .filter((content) => objectOf(content)["type"] === "tool_result").length,
   stream: (reply) => {

@@ -19,7 +19,7 @@ export interface Dialect {
   /** Header that carries the key. */
   readonly key: string
   readonly tools: (request: JsonObject) => ReadonlyArray<OfferedTool>
-  /** How many tool results the conversation holds. */
+  /** How many tool results follow the last script of the conversation. */
   readonly results: (request: JsonObject) => number
   /** A body of server-sent events. */
   readonly stream: (reply: ModelTurn) => string

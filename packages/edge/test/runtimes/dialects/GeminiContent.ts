@@ -1,5 +1,6 @@
 /** `generateContent`, as Gemini CLI speaks it. */
 import { arrayOf, objectOf, textOf, type JsonObject } from "@corral/adapters/text/Json"
+import { afterScript } from "../Script.ts"
 import { type Dialect, event, inputOf, pieces, propertiesOf, type ModelTurn } from "./Dialect.ts"
 
 const contentOf = (
@@ -31,7 +32,7 @@ export const geminiContent: Dialect = {
         parameters: propertiesOf(tool["parametersJsonSchema"] ?? tool["parameters"])
       })),
   results: ({ contents }) =>
-    arrayOf(contents)
+    afterScript(arrayOf(contents))
       .flatMap((content) => arrayOf(objectOf(content)["parts"]))
       .filter((part) => "functionResponse" in objectOf(part)).length,
   stream: (reply) => {

@@ -1,5 +1,6 @@
 /** The chat completions API, as OpenCode speaks it. */
 import { arrayOf, objectOf, textOf } from "@corral/adapters/text/Json"
+import { afterScript } from "../Script.ts"
 import { type Dialect, event, inputOf, pieces, propertiesOf, type ModelTurn, wrongKey } from "./Dialect.ts"
 
 const usage = { prompt_tokens: 100, completion_tokens: 42, total_tokens: 142 }
@@ -19,7 +20,7 @@ export const openAiChat: Dialect = {
       .map((tool) => objectOf(objectOf(tool)["function"]))
       .map((tool) => ({ name: textOf(tool["name"]) ?? "", parameters: propertiesOf(tool["parameters"]) })),
   results: ({ messages }) =>
-    arrayOf(messages).filter((message) => objectOf(message)["role"] === "tool").length,
+    afterScript(arrayOf(messages)).filter((message) => objectOf(message)["role"] === "tool").length,
   stream: (reply) => {
     const { calls, id, text } = reply
     const chunk = (delta: object, finish_reason: string | null = null, more: object = {}): string =>

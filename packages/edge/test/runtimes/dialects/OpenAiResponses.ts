@@ -1,6 +1,7 @@
 /** The Responses API, as Codex speaks it. */
 import { arrayOf, objectOf, textOf, type JsonObject } from "@corral/adapters/text/Json"
 import type { Call, OfferedTool } from "../OfferedTools.ts"
+import { afterScript } from "../Script.ts"
 import { type Dialect, event, inputOf, pieces, propertiesOf, type ModelTurn, wrongKey } from "./Dialect.ts"
 
 const withNamespace = (namespace: string | undefined) => (namespace === undefined ? {} : { namespace })
@@ -90,7 +91,8 @@ export const openAiResponses: Dialect = {
   tools: ({ input, tools }) =>
     [...arrayOf(tools), ...toolsOfItems(input)].flatMap((tool) => toolsIn(objectOf(tool))),
   results: ({ input }) =>
-    arrayOf(input).filter((item) => (textOf(objectOf(item)["type"]) ?? "").endsWith("_output")).length,
+    afterScript(arrayOf(input)).filter((item) => (textOf(objectOf(item)["type"]) ?? "").endsWith("_output"))
+      .length,
   stream: (reply) => {
     const { calls, id, text } = reply
     const message = messageOf(reply)
