@@ -232,6 +232,7 @@ export const chineseByMessage: ReadonlyMap<string, string> = new Map([
   ["This decision is already reversed.", "该决定已被撤销。"],
   ["This join token was used or has expired.", "该加入令牌已被使用或已过期。"],
   ["A device with this key is already registered.", "使用此密钥的设备已注册。"],
+  ["Open the link in your browser and confirm it there.", "请在浏览器中打开该链接并在那里确认。"],
   ["Do this in your browser, where you are signed in.", "请在您已登录的浏览器中进行此操作。"],
   [
     "Sign in again to continue: your last sign-in is more than 15 minutes old.",

@@ -52,13 +52,9 @@ export interface ChangeSource {
   /** Reserves the files until the scope closes: no run is live in them, and none enters. */
   readonly reserve: Effect.Effect<void, RunActive, Scope.Scope>
   /** Gives the folder in which the files are read, also while a run writes them. */
-  readonly withFiles: <A, E>(
-    use: (folder: string) => Effect.Effect<A, E>
-  ) => Effect.Effect<A, E | ChangesUnknown>
+  readonly withFiles: UseFolder
   /** Gives the folder in which the files of the layer are written. Only while they are reserved. */
-  readonly withView: <A, E>(
-    use: (folder: string) => Effect.Effect<A, E>
-  ) => Effect.Effect<A, E | ChangesUnknown>
+  readonly withView: UseFolder
 }
 
 export type SourceFailure = NotFound | ChangesUnknown | WorkspaceOutsideAllowlist

@@ -39,9 +39,9 @@ export const sourceOfLayer = ({ commits, reserve, runs, states, work }: LayerSou
     ),
     result: Effect.mapError(work.result, unknownChanges),
     // Of a live run, the stored result does not say which of its files git ignores.
-    ignored: work.exclusive(
-      Effect.sync(() => (runs.every(({ state }) => isTerminal(state)) ? states.ignored : []))
-    ),
+    ignored: runs.every(({ state }) => isTerminal(state))
+      ? work.exclusive(Effect.sync(() => states.ignored))
+      : Effect.succeed([]),
     commits,
     reserve,
     withFiles: (use) =>

@@ -198,12 +198,17 @@ export class LayerWork {
     const result = Effect.gen({ self: this }, function* () {
       const { store } = this.#tools
       // Another caller may have taken it meanwhile.
-      const { captured, incomplete, owner, runs } = findLayer(store, this.row.owner) ?? this.row
+      const { captured, incomplete, runs } = findLayer(store, owner) ?? this.row
       const isDue = captured !== runs.at(-1) && !layersInUse(store).has(owner)
       const leftOut = isDue ? (yield* this.#capture(runs.at(-1))).leftOut : incomplete
       return { tree: yield* (yield* this.states).resultTree, leftOut }
     })
     return this.exclusive(result)
+  }
+
+  /** The tree with which the result is compared. */
+  get base(): Effect.Effect<string, GitFailed> {
+    return this.exclusive(Effect.flatMap(this.states, ({ baseTree }) => baseTree))
   }
 
   /** Uses the files, which are compared again from now on, also if this process ends meanwhile. */
