@@ -57,6 +57,9 @@ export interface ChangeSource {
   readonly withView: UseFolder
 }
 
+/** Uses a folder that is there until the effect ends. */
+type UseFolder = <A, E>(use: (folder: string) => Effect.Effect<A, E>) => Effect.Effect<A, E | ChangesUnknown>
+
 export type SourceFailure = NotFound | ChangesUnknown | WorkspaceOutsideAllowlist
 
 /** Sources of layers. `undefined`: the run has no layer. */

@@ -197,6 +197,7 @@ export class LayerWork {
   get result(): Effect.Effect<StateTree, GitFailed> {
     const result = Effect.gen({ self: this }, function* () {
       const { store } = this.#tools
+      const { owner } = this.row
       // Another caller may have taken it meanwhile.
       const { captured, incomplete, runs } = findLayer(store, owner) ?? this.row
       const isDue = captured !== runs.at(-1) && !layersInUse(store).has(owner)
@@ -217,11 +218,6 @@ export class LayerWork {
     return Effect.scoped(
       Effect.flatMap(this.view("write"), (view) => Effect.andThen(isWritten, use(this.topOf(view))))
     ).pipe(Effect.onExit(() => Effect.ignore(isWritten, { log: true })))
-  }
-
-  /** The tree with which the result is compared. */
-  get base(): Effect.Effect<string, GitFailed> {
-    return this.exclusive(Effect.flatMap(this.states, ({ baseTree }) => baseTree))
   }
 
   /** Whether the result differs from the base. */
