@@ -96,7 +96,7 @@ const CHANGED = [
   "M\tprogram.sh"
 ]
 
-const READERS = 4
+const READERS = 16
 
 const inPlace = <E>(
   programs: MountPrograms | undefined,
@@ -332,8 +332,8 @@ for (const [kind, programs, isPossible] of kinds)
           yield* source.withView((top) => Effect.sync(() => rmSync(join(top, "later.txt"))))
           const states = Effect.gen(function* () {
             const { base, result } = yield* sourceOf(layer)
-            const before = yield* base
-            return [before.tree, (yield* result).tree]
+            const found = yield* Effect.all([base, result], { concurrency: 2 })
+            return found.map(({ tree }) => tree)
           })
           const several = yield* Effect.replicateEffect(states, READERS, { concurrency: "unbounded" })
           assert.strictEqual(new Set(several.map(String)).size, 1)

@@ -15,7 +15,7 @@ import { Stage } from "./Stage.ts"
 
 /** Agents that ask, and agents that never do. */
 const askingAgents = ["claude-code", "codex"]
-const silentAgents = ["codex-exec", "gemini", "pi"]
+const silentAgents = ["gemini", "pi"]
 
 const subjects = []
 for (const program of programs) {
