@@ -10,7 +10,8 @@ import { ApiKeyStore } from "../../src/signin/ApiKeyStore.ts"
 
 /** Open to keys with that scope. All others are closed to keys. */
 const open: Readonly<Record<ApiKeyScope, string>> = {
-  read: `approvals.get approvals.list audit.export audit.list audit.verify auth.me chatBindings.list conversations.export devices.get
+  read: `approvals.get approvals.list audit.export audit.list audit.verify auth.me changeSets.file changeSets.get
+    changeSets.list changeSets.ofSession chatBindings.list conversations.export devices.get
     devices.list devices.targets files.file files.find files.folder inputs.get inputs.list news.follow projects.get projects.list
     projects.members projects.workspaces runs.approvals runs.artifactContent runs.artifacts runs.diff runs.events runs.get runs.list
     search.find sessions.agents sessions.get sessions.inventory sessions.list sessions.message sessions.messages tasks.get tasks.list
