@@ -9,7 +9,7 @@
 import type { LayerReadiness } from "@corral/domain/http/Health"
 import type { LayerMeans } from "@corral/domain/run/Run"
 import { makeFolder } from "@corral/service/MakeFolder"
-import { Context, Effect } from "effect"
+import { Context, Data, Effect } from "effect"
 import { randomUUID } from "node:crypto"
 import {
   accessSync,
@@ -42,26 +42,37 @@ interface MachineMeans {
 const HINT =
   "Layers are copies of the workspace, which take longer. Overlays need util-linux and user namespaces, and CORRAL_HOME on a file system such as ext4 or XFS."
 
+/** Nothing can be tried now, for example because the disk is full. */
+class TrialImpossible extends Data.TaggedError("TrialImpossible")<{ readonly message: string }> {}
+
+const attemptTrial = <A>(work: () => A): Effect.Effect<A, TrialImpossible> =>
+  Effect.try({ try: work, catch: (cause) => new TrialImpossible({ message: String(cause).slice(0, 200) }) })
+
 /** Folders of an overlay for a trial. */
-const withTrial = <A, E>(home: string, use: (folder: string) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
-  Effect.acquireUseRelease(
-    Effect.sync(() => {
-      const folder = join(home, "layers", `trial-${randomUUID()}`)
-      const { lower, upper, work } = layerPlaces(folder)
-      for (const each of [upper, work, lower, join(folder, "root")]) makeFolder(each, 0o700)
-      return folder
-    }),
-    use,
-    (folder) => Effect.ignore(removeFolder(folder))
+const withTrial = <A, E>(
+  home: string,
+  use: (folder: string) => Effect.Effect<A, E>
+): Effect.Effect<A, E | TrialImpossible> => {
+  const folder = join(home, "layers", `trial-${randomUUID()}`)
+  const folders = attemptTrial(() => {
+    const { lower, upper, work } = layerPlaces(folder)
+    for (const each of [upper, work, lower, join(folder, "root")]) makeFolder(each, 0o700)
+  })
+  return Effect.ensuring(
+    Effect.andThen(folders, use(folder)),
+    Effect.suspend(() => Effect.ignore(removeFolder(folder)))
   )
+}
 
 /** Writes and removes files in an overlay. Fails with a phrase. */
-const tryOverlay = (programs: MountPrograms, home: string): Effect.Effect<void, string> =>
+const tryOverlay = (programs: MountPrograms, home: string): Effect.Effect<void, string | TrialImpossible> =>
   withTrial(home, (folder) => {
     const root = join(folder, "root")
     return Effect.scoped(
       Effect.gen(function* () {
-        for (const name of ["changed", "removed"]) writeFileSync(join(root, name), "below")
+        yield* attemptTrial(() => {
+          for (const name of ["changed", "removed"]) writeFileSync(join(root, name), "below")
+        })
         const { at } = yield* mountLayer(programs, { kind: "write", folder, root })
         const found = yield* Effect.try({
           try: () => {
@@ -81,8 +92,8 @@ const tryOverlay = (programs: MountPrograms, home: string): Effect.Effect<void, 
 const tryAll = Effect.fnUntraced(function* (
   home: string,
   programs: MountPrograms | undefined
-): Effect.fn.Return<MachineMeans> {
-  makeFolder(join(home, "layers"), 0o700)
+): Effect.fn.Return<MachineMeans, TrialImpossible> {
+  yield* attemptTrial(() => makeFolder(join(home, "layers"), 0o700))
   const canShare = yield* withTrial(home, canShareBlocks)
   if (process.platform !== "linux") return { canMount: false, canShare }
   const problem =
@@ -90,7 +101,11 @@ const tryAll = Effect.fnUntraced(function* (
       ? "unshare, nsenter or mount is not installed."
       : yield* tryOverlay(programs, home).pipe(
           Effect.as(undefined),
-          Effect.catch((cause) => Effect.succeed(`Overlays do not work here: ${cause.slice(0, 200)}.`))
+          Effect.catch((cause) =>
+            cause instanceof TrialImpossible
+              ? Effect.fail(cause)
+              : Effect.succeed(`Overlays do not work here: ${cause.slice(0, 200)}.`)
+          )
         )
   return { canMount: problem === undefined, canShare, ...(problem === undefined ? {} : { problem }) }
 })
@@ -131,24 +146,35 @@ export class LayerChecks {
   /** `undefined` if they are missing. */
   readonly programs: MountPrograms | undefined
   readonly #home: string
-  readonly #machine: Effect.Effect<MachineMeans>
+  /** Found by trying; `undefined` until then. */
+  #found: MachineMeans | undefined
   /** Whether an overlay can be mounted over a workspace, by its path. */
   readonly #workspaces = new Map<string, boolean>()
 
-  private constructor(
-    home: string,
-    programs: MountPrograms | undefined,
-    machine: Effect.Effect<MachineMeans>
-  ) {
+  private constructor(home: string, programs: MountPrograms | undefined) {
     this.#home = home
     this.programs = programs
-    this.#machine = machine
   }
 
   static readonly make = Effect.fnUntraced(function* (home: string): Effect.fn.Return<LayerChecks> {
-    const programs = yield* LayerPrograms
-    return new LayerChecks(home, programs, yield* Effect.cached(tryAll(home, programs)))
+    return new LayerChecks(home, yield* LayerPrograms)
   })
+
+  /** What could not be tried is tried again by the next caller. */
+  readonly #machine: Effect.Effect<MachineMeans> = Effect.suspend(() =>
+    this.#found === undefined
+      ? tryAll(this.#home, this.programs).pipe(
+          Effect.tap((found) => Effect.sync(() => (this.#found = found))),
+          Effect.catch(({ message }) =>
+            Effect.succeed({
+              canMount: false,
+              canShare: false,
+              problem: `Layers could not be tried: ${message}.`
+            })
+          )
+        )
+      : Effect.succeed(this.#found)
+  )
 
   get readiness(): Effect.Effect<Omit<LayerReadiness, "enforced">> {
     return Effect.map(this.#machine, ({ canMount, canShare, problem }) => ({
@@ -177,10 +203,22 @@ export class LayerChecks {
         Effect.scoped(mountLayer(programs, { kind: "write", folder, root }))
       ).pipe(
         Effect.as(true),
+        Effect.tap(() => Effect.sync(() => this.#workspaces.set(root, true))),
         Effect.catch((cause) =>
-          Effect.as(Effect.logWarning("a workspace gets copies instead of overlays", { cause, root }), false)
-        ),
-        Effect.tap((canMount) => Effect.sync(() => this.#workspaces.set(root, canMount)))
+          Effect.as(
+            Effect.logWarning("a workspace gets copies instead of overlays", {
+              cause: cause instanceof TrialImpossible ? cause.message : cause,
+              root
+            }),
+            false
+          ).pipe(
+            Effect.tap((canMount) =>
+              Effect.sync(() => {
+                if (!(cause instanceof TrialImpossible)) this.#workspaces.set(root, canMount)
+              })
+            )
+          )
+        )
       )
     })
   }

@@ -1,9 +1,9 @@
 /** Workspaces that an overlay cannot serve. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { chmodSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { hasForeignFiles } from "../../src/layer/LayerMeans.ts"
+import { hasForeignFiles, LayerChecks } from "../../src/layer/LayerMeans.ts"
 import { temporaryFolder } from "../Folder.ts"
 
 describe("hasForeignFiles", () => {
@@ -29,6 +29,23 @@ describe("hasForeignFiles", () => {
       // Root may write everything.
       assert.strictEqual(hasForeignFiles(root, uid, gid + 1), uid === 0)
       chmodSync(root, 0o700)
+    })
+  )
+})
+
+describe("The means of layers", () => {
+  it.effect("are tried again after a trial that was not possible", () =>
+    Effect.gen(function* () {
+      const home = yield* temporaryFolder
+      const file = join(home, "layers")
+      writeFileSync(file, "in the way")
+      const checks = yield* LayerChecks.make(home)
+      const before = yield* checks.readiness
+      assert.strictEqual(before.means, "copy")
+      assert.match(before.problem ?? "", /^Layers could not be tried: /)
+      rmSync(file)
+      const after = yield* checks.readiness
+      assert.notMatch(after.problem ?? "", /could not be tried/)
     })
   )
 })
