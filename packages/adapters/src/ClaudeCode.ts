@@ -10,7 +10,7 @@
 import type { RunMode } from "@corral/domain/run/Run"
 import type { RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { parseObject } from "./text/Json.ts"
-import { claudeNetwork } from "./ModelHosts.ts"
+import { claudeNetwork, proxies } from "./ModelHosts.ts"
 import { claudeProject } from "./ProjectFiles.ts"
 import { claudeFolders } from "./StateFolders.ts"
 import { ClaudeCodeProtocol } from "./claude-code/ClaudeCodeProtocol.ts"
@@ -79,16 +79,7 @@ export const claudeCode: RuntimeAdapter = {
     install: "Install Claude Code: npm install -g @anthropic-ai/claude-code",
     signIn: "Run `claude` and use /login, or set ANTHROPIC_API_KEY for the Edge."
   },
-  passEnv: [
-    "ANTHROPIC_*",
-    "CLAUDE_*",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "no_proxy"
-  ],
+  passEnv: ["ANTHROPIC_*", "CLAUDE_*", ...proxies],
   projectSettings: claudeProject,
   folders: claudeFolders,
   network: claudeNetwork,

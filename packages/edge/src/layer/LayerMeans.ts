@@ -142,6 +142,8 @@ export const hasForeignFiles = (
   return false
 }
 
+const COPIES = "a workspace gets copies instead of overlays"
+
 export class LayerChecks {
   /** `undefined` if they are missing. */
   readonly programs: MountPrograms | undefined
@@ -203,22 +205,14 @@ export class LayerChecks {
         Effect.scoped(mountLayer(programs, { kind: "write", folder, root }))
       ).pipe(
         Effect.as(true),
-        Effect.tap(() => Effect.sync(() => this.#workspaces.set(root, true))),
         Effect.catch((cause) =>
-          Effect.as(
-            Effect.logWarning("a workspace gets copies instead of overlays", {
-              cause: cause instanceof TrialImpossible ? cause.message : cause,
-              root
-            }),
-            false
-          ).pipe(
-            Effect.tap((canMount) =>
-              Effect.sync(() => {
-                if (!(cause instanceof TrialImpossible)) this.#workspaces.set(root, canMount)
-              })
-            )
-          )
-        )
+          cause instanceof TrialImpossible
+            ? Effect.fail(cause)
+            : Effect.as(Effect.logWarning(COPIES, { cause, root }), false)
+        ),
+        Effect.tap((canMount) => Effect.sync(() => this.#workspaces.set(root, canMount))),
+        // Tried again for the next layer.
+        Effect.catch(({ message }) => Effect.as(Effect.logWarning(COPIES, { cause: message, root }), false))
       )
     })
   }
