@@ -1,7 +1,7 @@
 /** Members of a project and their roles. */
-import type { UserId } from "@corral/domain/identity/Ids"
 import type { Project, ProjectMember, ProjectRole } from "@corral/domain/project/Project"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
+import { useState } from "react"
 import { hubApi } from "../api/Hub.ts"
 import { isAtLeast, projectRoles } from "../api/ProjectsAndTargets.ts"
 import { useList } from "../api/Lists.ts"
@@ -67,14 +67,21 @@ const AddMember = ({ onAdded, projectId }: AddMemberProps) => {
 interface MemberRowProps {
   readonly member: ProjectMember
   readonly isAdmin: boolean
-  readonly onRole: (role: ProjectRole) => void
+  readonly change: (role: ProjectRole) => Promise<unknown>
+  readonly onChanged: (error: Error | null) => Promise<void>
   readonly onRemove: () => Promise<void>
 }
 
-const MemberRow = ({ isAdmin, member, onRemove, onRole }: MemberRowProps) => {
+const MemberRow = ({ change, isAdmin, member, onChanged, onRemove }: MemberRowProps) => {
   const messages = useMessages(projectMessages)
   const { user } = useCurrentUser()
   const removal = useAction()
+  // One request after the other: the role chosen last is the role in the end.
+  const role = useMutation({
+    scope: { id: `role of ${member.userId}` },
+    mutationFn: change,
+    onSettled: (_, error) => onChanged(error)
+  })
   return (
     <li className="row">
       <RowMain
@@ -88,8 +95,8 @@ const MemberRow = ({ isAdmin, member, onRemove, onRole }: MemberRowProps) => {
           <select
             className="short"
             aria-label={messages.roleOf(member.name)}
-            value={member.role}
-            onChange={({ currentTarget: { value } }) => onRole(roleIn(value))}
+            value={role.isPending ? role.variables : member.role}
+            onChange={({ currentTarget: { value } }) => role.mutate(roleIn(value))}
           >
             <RoleOptions />
           </select>
@@ -124,11 +131,7 @@ export const ProjectMembersTab = ({ project: { id, role } }: { readonly project:
   )
   // The user's own role may have changed.
   const refresh = () => client.invalidateQueries({ queryKey: ["projects"] })
-  const changeRole = useMutation({
-    mutationFn: ({ role: next, userId }: { readonly userId: UserId; readonly role: ProjectRole }) =>
-      hubApi.projects.updateMember({ params: { id, userId }, payload: { role: next } }),
-    onSettled: refresh
-  })
+  const [refusal, setRefusal] = useState<Error | null>(null)
   const remove = async ({ userId }: ProjectMember): Promise<void> => {
     await hubApi.projects.removeMember({ params: { id, userId } })
     await refresh()
@@ -137,13 +140,22 @@ export const ProjectMembersTab = ({ project: { id, role } }: { readonly project:
   return (
     <>
       {isAdmin && <AddMember projectId={id} onAdded={refresh} />}
-      <RefusalNote error={changeRole.error} />
+      <RefusalNote error={refusal} />
       <ul className="rows" aria-label={messages.tabs.members}>
         {list.items.map((member) => (
           <MemberRow
             key={member.userId}
             {...{ isAdmin, member }}
-            onRole={(next) => changeRole.mutate({ userId: member.userId, role: next })}
+            change={(next) =>
+              hubApi.projects.updateMember({
+                params: { id, userId: member.userId },
+                payload: { role: next }
+              })
+            }
+            onChanged={(error) => {
+              setRefusal(error)
+              return refresh()
+            }}
             onRemove={() => remove(member)}
           />
         ))}
