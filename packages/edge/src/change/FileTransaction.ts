@@ -151,7 +151,8 @@ export class FileTransaction {
         for (const [at, { before, path }] of steps.entries()) {
           if (before === undefined || this.#files.look(this.#old(at)).kind === "absent") continue
           if (this.#putBack(at, path)) continue
-          if (!isSameEntry(before, entryFound(this.#files.look(this.#old(at))))) this.#save(at, this.#old(at))
+          // A person has written the file anew. What they wrote before may be in this version only.
+          this.#save(at, this.#old(at))
           if (!left.includes(path)) left.push(path)
         }
         for (const folder of this.#changedFolders) this.#syncFolder(folder)
