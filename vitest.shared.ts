@@ -49,8 +49,9 @@ export const projectOf = (name: string, { exclude = [], execArgv = [], include, 
       ...exclude
     ],
     pool: "forks" as const,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // For tests that hang. Waits have limits of their own, which count uncontended time (`UncontendedTime`).
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     execArgv: [...execArgv],
     ...more
   }
