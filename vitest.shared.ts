@@ -49,8 +49,9 @@ export const projectOf = (name: string, { exclude = [], execArgv = [], include, 
       ...exclude
     ],
     pool: "forks" as const,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // For tests that hang. Waits have limits of their own, which count uncontended time (`UncontendedTime`).
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     execArgv: [...execArgv],
     ...more
   }
@@ -64,8 +65,10 @@ export const sharedProject = (project: Project) => projectOf("shared", { ...proj
  * page that it writes: small workers start programs in half the time.
  */
 export const spawningProject = (project: Project) =>
-  projectOf("edge", { ...project, isolate: false, execArgv: ["--max-semi-space-size=4"] })
+  projectOf("edge", { ...project, isolate: false, execArgv: SMALL })
 
-/** Confined programs have a `/dev` of their own, where the folder in memory is not. */
+const SMALL = ["--max-semi-space-size=4"]
+
+/** Confined programs have a `/dev` of their own, where the folder in memory is not. Their tests start programs, too. */
 export const confinedProject = (include: ReadonlyArray<string>) =>
-  projectOf("confined", { include, isolate: false, env: { TMPDIR: tmpdir() } })
+  projectOf("confined", { include, isolate: false, execArgv: SMALL, env: { TMPDIR: tmpdir() } })

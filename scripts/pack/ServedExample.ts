@@ -1,6 +1,7 @@
 /** Examples outside the repository, on packed packages: the folder of their copies, and those that serve. */
 import { freePort } from "@corral/testing/postgres/PostgresServer"
 import { until } from "@corral/testing/time/Until"
+import { UncontendedTime } from "@corral/testing/time/UncontendedTime"
 import { onTestFinished } from "@effect/vitest"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -28,7 +29,7 @@ export interface ServedExample {
   readonly output: () => string
   /** A request over its own connection: one that stays open would delay the stop. */
   readonly request: (path: string, init?: RequestInit) => Promise<Response>
-  /** Sends SIGTERM; succeeds with the milliseconds until it has ended. */
+  /** Sends SIGTERM; succeeds with the milliseconds of uncontended time until it has ended. */
   readonly stop: () => Promise<number>
 }
 
@@ -52,10 +53,10 @@ export const serveExample = async (
   let output = ""
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += String(chunk)))
   const stop = async () => {
-    const startedAt = performance.now()
+    const time = new UncontendedTime()
     child.kill("SIGTERM")
     await exited
-    return performance.now() - startedAt
+    return time.millis
   }
   onTestFinished(async () => void (await stop()))
   const url = `http://127.0.0.1:${port}`

@@ -25,8 +25,14 @@ const understood = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<Adapte
 const content = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<AdapterOutput> =>
   understood(outputs).filter(({ _tag }) => _tag === "Event" || _tag === "Approval" || _tag === "Artifact")
 
+/** Whether the output may complete a run. */
+const mayComplete = (output: AdapterOutput): boolean =>
+  output._tag === "TurnStarted" || (output._tag === "Outcome" && output.outcome._tag === "Completed")
+
 /** Whether the run of these outputs completes. With an open question, a person decides whether it does. */
 const completes = (outputs: ReadonlyArray<AdapterOutput>): boolean => {
+  // Most cuts fail: no machine is needed to see it.
+  if (!outputs.some(mayComplete)) return false
   const { state } = new MachineRun(outputs)
   return state.status === "completed" && !state.resolvedInputs.values().includes("cancelled")
 }
@@ -70,6 +76,7 @@ const noiseFindings = (
   whole: ReadonlyArray<AdapterOutput>
 ) => {
   const { stdout } = recording
+  const expected = understood(whole)
   const ends = [0, ...lineEnds(stdout)]
   return Hostile.noise.flatMap((line, at) => {
     const place = ends[randomNumbers(at + stdout.length)(ends.length)] ?? 0
@@ -77,11 +84,7 @@ const noiseFindings = (
     return catching("unknown-input", where, () =>
       findingsOf(
         "noise",
-        differences(
-          where,
-          understood(replay(adapter, recording, [inserted(stdout, place, line)])),
-          understood(whole)
-        )
+        differences(where, understood(replay(adapter, recording, [inserted(stdout, place, line)])), expected)
       )
     )
   })
@@ -93,6 +96,7 @@ const truncationFindings = (
   whole: ReadonlyArray<AdapterOutput>
 ) => {
   const { stdout } = recording
+  const expected = content(whole)
   const random = randomNumbers(stdout.length)
   const ends = lineEnds(stdout)
   const chosen = ends.length <= 60 ? ends : Array.from({ length: 60 }, () => ends[random(ends.length)] ?? 0)
@@ -104,7 +108,7 @@ const truncationFindings = (
     [...new Set(places)].flatMap((place) => {
       const outputs = replay(adapter, recording, [stdout.subarray(0, Math.max(0, place))])
       return completes(outputs)
-        ? findingsOf("truncated-output", differences(`cut at ${place}`, content(outputs), content(whole)))
+        ? findingsOf("truncated-output", differences(`cut at ${place}`, content(outputs), expected))
         : []
     })
   )

@@ -129,10 +129,12 @@ export const propertyFindings = (
   const { stdout } = recording
   const outputs = (bytes: Uint8Array, reads: ReadonlyArray<number> = []) =>
     replay(adapter, recording, cut(bytes, reads))
+  let whole: ReadonlyArray<AdapterOutput> | undefined
   return [
-    ...falsified("at reads of", sizes, options, (reads) =>
-      findingsOf("chunk-boundaries", differences("any reads", outputs(stdout, reads), outputs(stdout)))
-    ),
+    ...falsified("at reads of", sizes, options, (reads) => {
+      whole ??= outputs(stdout)
+      return findingsOf("chunk-boundaries", differences("any reads", outputs(stdout, reads), whole))
+    }),
     ...falsified("after", fc.tuple(edits, sizes), options, ([changes, reads]) => {
       const bytes = changes.reduce(edited, stdout)
       const whole = outputs(bytes)

@@ -3,9 +3,10 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
+import { bundledProgram } from "@corral/testing/process/BundledProgram"
 import { within } from "@corral/testing/time/Within"
 
-const program = fileURLToPath(new URL("harness/served.ts", import.meta.url))
+const program = bundledProgram(fileURLToPath(new URL("harness/served.ts", import.meta.url)))
 const script = "/usr/bin/script"
 
 /** What it printed in all, and how it ended, where that signal is sent to it once it serves. */

@@ -3,12 +3,13 @@
  * JSON, no warnings and no times for machines. On each kind of machine that this one can be: as root and as another user, with and without
  * bubblewrap, with installed agents and without, on each Node that it has.
  */
-import { hasTerminals } from "@corral/testing/process/TerminalProgram"
+import { hasTerminals, type TerminalProgram } from "@corral/testing/process/TerminalProgram"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { execFileSync } from "node:child_process"
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs"
 import { delimiter, dirname, join } from "node:path"
 import { until } from "@corral/testing/time/Until"
+import { within } from "@corral/testing/time/Within"
 import { Corral, type Machine, players } from "./Corral.ts"
 
 /** Lines that are for programs or for operators. */
@@ -26,6 +27,12 @@ const noiseIn = (screen: string): ReadonlyArray<string> =>
 
 const OTHER_USER = 65_534
 const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder.startsWith("/"))
+
+/** Its exit code. A program that does not end is named by its screen. */
+const endOf = async (program: TerminalProgram): Promise<number | string> =>
+  within(program.ended, 60_000, "the end of the program").catch((cause: unknown) => {
+    throw new Error(`${String(cause)}\n${program.screen}`, { cause })
+  })
 
 /** A folder with links to this Node and to all programs but bubblewrap. */
 const programsWithoutBubblewrap = (node: string): string => {
@@ -99,7 +106,7 @@ const kinds = (): ReadonlyArray<Kind> => {
   return [...new Map([...pairs, ...more].map((kind) => [JSON.stringify(kind), kind])).values()]
 }
 
-describe.skipIf(!hasTerminals)("the first terminals", { timeout: 120_000 }, () => {
+describe.skipIf(!hasTerminals)("the first terminals", { timeout: 600_000 }, () => {
   const linked: Array<string> = []
   const open: Array<Corral> = []
   afterAll(async () => {
@@ -130,7 +137,7 @@ describe.skipIf(!hasTerminals)("the first terminals", { timeout: 120_000 }, () =
       /** A command in another terminal, to its end. */
       const command = async (...args: ReadonlyArray<string>) => {
         const shown = corral.inTerminal(120, ...args)
-        const exit = await shown.ended
+        const exit = await endOf(shown)
         screens.push(shown.screen)
         return { exit, screen: shown.screen }
       }
@@ -147,7 +154,7 @@ describe.skipIf(!hasTerminals)("the first terminals", { timeout: 120_000 }, () =
       run.enter("perhaps")
       await run.shows((screen) => screen.split("Allow? ").length === 3)
       run.enter("y")
-      assert.strictEqual(await run.ended, 0, run.screen)
+      assert.strictEqual(await endOf(run), 0, run.screen)
 
       const device = () => readFileSync(join(corral.home, "own-device.json"), "utf8")
       const deviceBefore = device()
@@ -160,7 +167,7 @@ describe.skipIf(!hasTerminals)("the first terminals", { timeout: 120_000 }, () =
       const waiting = corral.inTerminal(120, "run", "-a", "scripted", "-w", "sample", "Read the notes")
       await waiting.shows(/Allow\? [^\n]*: $/m)
       first.kill()
-      await first.ended
+      await endOf(first)
       await waiting.shows(/^Connection lost\. Reconnecting\.\nAllow\? /m)
       waiting.enter("y")
       await waiting.shows(/^Can't reach .*\nAllow\? /m)
@@ -170,9 +177,9 @@ describe.skipIf(!hasTerminals)("the first terminals", { timeout: 120_000 }, () =
         waiting.enter("y")
         return /^approved by you/m.test(waiting.screen) ? true : undefined
       }, "the decision")
-      assert.strictEqual(await waiting.ended, 0, waiting.screen)
+      assert.strictEqual(await endOf(waiting), 0, waiting.screen)
       second.type("\u0003")
-      await second.ended
+      await endOf(second)
       for (const screen of [...screens, ...[first, run, waiting, second].map((each) => each.screen)])
         assert.deepStrictEqual(noiseIn(screen), [], screen)
     }

@@ -11,13 +11,13 @@ const folder = new URL("../..", import.meta.url)
 const program = `
   import { edgeClient } from "@corral/client/Edge"
   const [outside, ...addresses] = process.argv.slice(1)
-  for (const url of addresses) {
+  await Promise.all(addresses.map(async (url) => {
     const edge = edgeClient({ url, token: "loopback-token", timeoutMs: 2000 })
     await edge.runs.list({ query: {} }).catch(() => undefined)
     const reading = new AbortController()
     setTimeout(() => reading.abort(), 300)
     try { for await (const _ of edge.allEvents({ signal: reading.signal })); } catch {}
-  }
+  }))
   const other = edgeClient({ url: outside, token: "outside-token", timeoutMs: 2000 })
   await other.runs.list({ query: {} }).catch(() => undefined)
   process.exit()

@@ -56,22 +56,38 @@ const syncFolder = (folder: string): void => {
   }
 }
 
-/** Sizes of these contents, by their ids. Fails if one is missing. */
+/** Sizes that were read, by repository and id: a content never changes, and a decision needs each of them several times. */
+const readSizes = new Map<string, number>()
+const MAX_SIZES = 50_000
+
+const rememberSize = ({ folder }: ShadowRepository, id: string, size: number): void => {
+  const oldest = readSizes.size < MAX_SIZES ? undefined : readSizes.keys().next().value
+  if (oldest !== undefined) readSizes.delete(oldest)
+  readSizes.set(`${folder} ${id}`, size)
+}
+
+/** Sizes of these contents, by their ids. Fails if one is missing. One that is lost later fails when it is read. */
 export const sizesOf = Effect.fnUntraced(function* (
   shadow: ShadowRepository,
   ids: ReadonlyArray<string>
 ): Effect.fn.Return<ReadonlyMap<string, number>, GitFailed> {
-  const unique = [...new Set(ids)]
-  if (unique.length === 0) return new Map()
+  const sizes = new Map<string, number>()
+  const unread: Array<string> = []
+  for (const id of new Set(ids)) {
+    const size = readSizes.get(`${shadow.folder} ${id}`)
+    if (size === undefined) unread.push(id)
+    else sizes.set(id, size)
+  }
+  if (unread.length === 0) return sizes
   const { bytes } = yield* shadow.run(["cat-file", "--buffer", "--batch-check=%(objecttype) %(objectsize)"], {
-    stdin: Buffer.from(unique.map((id) => `${id}\n`).join(""))
+    stdin: Buffer.from(unread.map((id) => `${id}\n`).join(""))
   })
   const lines = bytes.toString("latin1").split("\n")
-  const sizes = new Map<string, number>()
-  for (const [at, id] of unique.entries()) {
+  for (const [at, id] of unread.entries()) {
     const [type, size] = lines[at]?.split(" ") ?? []
     if (type !== "blob") return yield* new GitFailed({ message: "a content of a change is missing" })
     sizes.set(id, Number(size))
+    rememberSize(shadow, id, Number(size))
   }
   return sizes
 })

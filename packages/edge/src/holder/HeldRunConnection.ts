@@ -8,7 +8,8 @@
 import { Effect } from "effect"
 import type { Socket } from "node:net"
 import { readFileSync } from "node:fs"
-import { HolderFailed, type HolderPlace, holderKeyFile } from "./HolderPlace.ts"
+import { HolderFailed } from "./HolderFailures.ts"
+import { type HolderPlace, holderKeyFile } from "./HolderPlace.ts"
 import { connectSocket, frameOf, frameTypes, jsonFrame, textFrame } from "./HolderFrames.ts"
 import type {
   HeldEnd,

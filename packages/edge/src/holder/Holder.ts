@@ -18,7 +18,8 @@ import { isOurFolder } from "../process/PrivateFolder.ts"
 import { CONNECTION_LOST, HeldRunConnection } from "./HeldRunConnection.ts"
 import { connectControl, type HolderControl, KEY_FAILURE } from "./HolderControl.ts"
 import type { HeldRunSummary } from "./HolderMessages.ts"
-import { HolderFailed, type HolderIncompatible, type HolderPlace, holderPlaceOf } from "./HolderPlace.ts"
+import { HolderFailed, type HolderIncompatible } from "./HolderFailures.ts"
+import { type HolderPlace, holderPlaceOf } from "./HolderPlace.ts"
 
 const START_LIMIT = "10 seconds"
 const MAX_ANSWER = 4_096

@@ -9,13 +9,8 @@ import { readdirSync, readFileSync, rmSync } from "node:fs"
 import type { Socket } from "node:net"
 import { connectSocket, frameOf, frameTypes, HOLDER_FORMAT, jsonFrame } from "./HolderFrames.ts"
 import type { HeldRunSummary, HolderHello, HolderWelcome } from "./HolderMessages.ts"
-import {
-  HolderFailed,
-  HolderIncompatible,
-  holderKeyFile,
-  type HolderPlace,
-  holderPlaceOf
-} from "./HolderPlace.ts"
+import { HolderFailed, HolderIncompatible } from "./HolderFailures.ts"
+import { holderKeyFile, type HolderPlace, holderPlaceOf } from "./HolderPlace.ts"
 
 const ANSWER_LIMIT = "10 seconds"
 

@@ -1,38 +1,16 @@
 /**
- * Files by which Edges find the holder of one home: its folder, its socket and its key. Also the failures of a connection to it.
+ * Files by which Edges find the holder of one home: its folder, its socket and its key.
  *
  * Another program may remove or damage the files while the holder lives.
  *
  * Guarantees: within a second, what is missing or wrong is made again. Another holder's socket is not replaced: the caller learns of it.
+ * Does not: import Effect. The holder loads this module, and starts sooner without it.
  */
 import { isOurFolder, keepFolderPrivate } from "../process/PrivateFolder.ts"
-import { Data } from "effect"
 import { createHash } from "node:crypto"
 import { chmodSync, lstatSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createServer, type Server, type Socket } from "node:net"
 import { join } from "node:path"
-
-// Failures of the connection to a holder.
-
-/** The holder cannot be started or reached, or refused a request. */
-export class HolderFailed extends Data.TaggedError("HolderFailed")<{
-  readonly message: string
-  /** Code of the operating system. */
-  readonly code?: string | undefined
-}> {}
-
-/** A holder of another format has runs of this home. */
-export class HolderIncompatible extends Data.TaggedError("HolderIncompatible")<{
-  readonly holderFormat: number
-  readonly edgeFormat: number
-  /** Version of the Edge that started the holder. */
-  readonly holderBuild: string
-  readonly holderPid: number
-}> {
-  override get message(): string {
-    return `The runs of this home are held in format ${this.holderFormat} by version ${this.holderBuild}, and this version has format ${this.edgeFormat}.`
-  }
-}
 
 /** Maximum length of a socket's path. */
 const MAX_SOCKET_PATH = 103

@@ -1,17 +1,13 @@
 /**
- * Control groups (cgroup v2) of runs, and the freezer of one. A process stays in its group, with all its children, even if it changes its session,
- * parent or environment. One write kills the whole group. The freezer stops all processes of a run between two instructions, and lets them
- * continue.
+ * Control groups (cgroup v2) of runs. A process stays in its group, with all its children, even if it changes its session, parent or environment. One
+ * write kills the whole group.
  *
  * No controller is enabled, so nothing is limited or counted. A process can move itself into another group that its user may write, so a caller
  * also searches for the marks.
  *
- * Guarantees: `freeze` succeeds only when the kernel reports that every process of the group is frozen; otherwise the processes continue. A thaw
- * while a freeze is in progress wins. After `release` no freeze succeeds.
- * Does not: freeze a process that moved itself into another group. SIGKILL and `cgroup.kill` end frozen processes; other signals wait for the thaw.
+ * Does not: import Effect. The holder loads this module, and starts sooner without it.
  */
 import { makeFolder } from "@corral/service/MakeFolder"
-import { Effect } from "effect"
 import { readdirSync, readFileSync, readlinkSync, rmdirSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import type { SweepSteps } from "./SweepSteps.ts"
@@ -130,7 +126,7 @@ export const killGroup = (group: string): boolean => {
 }
 
 /** Freezes the processes of a group and of the groups below, or lets them continue; `false` if that is not supported. */
-const setFrozen = (group: string, frozen: boolean): boolean => {
+export const setFrozen = (group: string, frozen: boolean): boolean => {
   try {
     writeFileSync(join(group, "cgroup.freeze"), frozen ? "1" : "0")
     return true
@@ -179,46 +175,4 @@ export const removeGroup = (group: string): boolean => {
   const isRemoved = removed(group)
   if (basename(dirname(group)).startsWith(PREFIX)) removed(dirname(group))
   return isRemoved
-}
-
-const PAUSE = "1 millis"
-/** Looks until a freeze has failed. A process that waits for a device or a network file system cannot be frozen. */
-const MAX_LOOKS = 1_000
-
-/** Freezer of one control group. */
-export class Freezer {
-  readonly #group: string
-  #isFreezing = false
-  #isReleased = false
-
-  constructor(group: string) {
-    this.#group = group
-  }
-
-  /** Succeeds with whether all processes are frozen. */
-  freeze(): Effect.Effect<boolean> {
-    return Effect.gen({ self: this }, function* () {
-      if (this.#isReleased || !setFrozen(this.#group, true)) return false
-      this.#isFreezing = true
-      for (let look = 0; look < MAX_LOOKS; look++) {
-        if (!this.#isFreezing) return false
-        if (isFrozen(this.#group)) return true
-        yield* Effect.sleep(PAUSE)
-      }
-      this.thaw()
-      return false
-    })
-  }
-
-  thaw(): void {
-    this.#isFreezing = false
-    setFrozen(this.#group, false)
-  }
-
-  /** The last thaw: the run is ending. */
-  release(): void {
-    if (this.#isReleased) return
-    this.#isReleased = true
-    this.thaw()
-  }
 }

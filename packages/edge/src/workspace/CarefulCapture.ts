@@ -12,7 +12,6 @@ import {
   type Dirent,
   closeSync,
   constants,
-  existsSync,
   fstatSync,
   lstatSync,
   mkdirSync,
@@ -20,12 +19,11 @@ import {
   readFileSync,
   readlinkSync,
   realpathSync,
-  renameSync,
   rmSync,
   writeFileSync
 } from "node:fs"
 import { readdir } from "node:fs/promises"
-import { dirname, join } from "node:path"
+import { dirname } from "node:path"
 import type { GitFailed } from "./Git.ts"
 import {
   FILE_MODE,
@@ -36,12 +34,11 @@ import {
   hasStat,
   indexEntry
 } from "./IndexFile.ts"
+import { storeObject } from "./LooseObject.ts"
 import { smallFileBytes } from "./UntrustedFiles.ts"
 import { MAX_RULES, type SnapshotTree } from "./SnapshotTree.ts"
-import { createHash } from "node:crypto"
-import { deflateSync } from "node:zlib"
 
-// Contents of files and links, stored as loose objects of git, without git.
+// Contents of files and links, stored without git.
 //
 // Guarantees: a file is opened only if it is regular, and never waited for. Its times are those of the file that was read.
 
@@ -73,19 +70,6 @@ const indexStat = (stats: BigIntStats): Buffer => {
   return bytes
 }
 
-/** Stores a content. Returns its id. */
-const storeBlob = (objects: string, content: Buffer): Buffer => {
-  const whole = Buffer.concat([Buffer.from(`blob ${content.length}\0`), content])
-  const oid = createHash("sha1").update(whole).digest()
-  const name = oid.toString("hex")
-  const file = join(objects, name.slice(0, 2), name.slice(2))
-  if (existsSync(file)) return oid
-  makeFolder(dirname(file))
-  writeFileSync(`${file}.next`, deflateSync(whole, { level: 1 }), { mode: 0o400 })
-  renameSync(`${file}.next`, file)
-  return oid
-}
-
 /** Reads a regular file or a link and stores it; `undefined` if it cannot be read, or is too large. `file`: absolute path. */
 const storeFile = (
   objects: string,
@@ -95,7 +79,11 @@ const storeFile = (
 ): IndexEntry | undefined => {
   if (seen.isSymbolicLink()) {
     try {
-      return indexEntry(path, indexStat(seen), storeBlob(objects, readlinkSync(file, { encoding: "buffer" })))
+      return indexEntry(
+        path,
+        indexStat(seen),
+        storeObject(objects, "blob", readlinkSync(file, { encoding: "buffer" }))
+      )
     } catch {
       return undefined
     }
@@ -105,7 +93,7 @@ const storeFile = (
     descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     const stats = fstatSync(descriptor, { bigint: true })
     if (!stats.isFile() || stats.size > MAX_BLOB_BYTES) return undefined
-    return indexEntry(path, indexStat(stats), storeBlob(objects, readFileSync(descriptor)))
+    return indexEntry(path, indexStat(stats), storeObject(objects, "blob", readFileSync(descriptor)))
   } catch {
     return undefined
   } finally {

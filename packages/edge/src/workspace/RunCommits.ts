@@ -39,18 +39,38 @@ const ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/
 /** Refs that change what objects mean, and are not commits of anyone. */
 const REPLACEMENTS = "refs/replace/"
 
-/** Refs of a person in the workspace, without the branches of this run. */
-export const workspaceRefs = (git: WorktreeGit, branch: string): Effect.Effect<RefTable, GitFailed> =>
+/** Refs of the workspace. */
+export interface WorkspaceRefs {
+  /** Those of a person. */
+  readonly refs: RefTable
+  /** The commit of the ref on what the run borrows; empty if there is none. */
+  readonly keepTip: string
+}
+
+/** Refs of a person in the workspace, without the branches of this run, and the ref `keepRef`. */
+export const workspaceRefs = (
+  git: WorktreeGit,
+  branch: string,
+  keepRef: string
+): Effect.Effect<WorkspaceRefs, GitFailed> =>
   Effect.map(
     git.ask([
       "for-each-ref",
       "--format=%(if)%(symref)%(then)%(else)%(objectname) %(refname)%(end)",
-      "refs/heads",
-      "refs/tags",
-      "refs/remotes"
+      ...PERSONAL,
+      keepRef
     ]),
-    (text) => new Map([...refsOfText(text)].filter(([name]) => !isBranchOf(branch, name)))
+    (text) => {
+      const listed = refsOfText(text)
+      return {
+        refs: new Map([...listed].filter(([name]) => name !== keepRef && !isBranchOf(branch, name))),
+        keepTip: listed.get(keepRef) ?? ""
+      }
+    }
   )
+
+/** Refs that the run's repository receives. */
+const PERSONAL = ["refs/heads", "refs/tags", "refs/remotes"]
 
 /** Whether a ref is the branch of a run, or a later one of it. */
 const isBranchOf = (branch: string, name: string): boolean =>
@@ -194,20 +214,23 @@ const MAX_PARENTS = 10_000
 const COMMIT = "--format=%(if)%(*objectname)%(then)%(*objectname)%(else)%(objectname)%(end)"
 const IDENTITY = "Corral <corral@localhost> 0 +0000"
 
-/** Makes the ref at `base` if it is missing, and adds what the workspace's refs name now. */
+/** Makes the ref at `base` if it is missing, and adds what the workspace's refs name now. Returns its commit. */
 export const keepCommits = Effect.fnUntraced(function* (
   git: WorktreeGit,
   ref: string,
-  base: string
-): Effect.fn.Return<void, GitFailed> {
-  const earlier = yield* git.ask(["rev-parse", "--verify", "-q", ref], { accept: [0, 1] })
-  const first = earlier === "" ? base : earlier
-  const refs = ["refs/heads", "refs/tags", "refs/remotes"]
-  const listed = yield* git.ask(["for-each-ref", `--no-merged=${first}`, COMMIT, ...refs])
+  base: string,
+  { keepTip, refs }: WorkspaceRefs
+): Effect.fn.Return<string, GitFailed> {
+  const first = keepTip === "" ? base : keepTip
+  const mayHaveOthers = [...refs.values()].some((id) => id !== first)
+  const listed = mayHaveOthers
+    ? yield* git.ask(["for-each-ref", `--no-merged=${first}`, COMMIT, ...PERSONAL])
+    : ""
   const others = [...new Set(listed.split("\n").filter((id) => id !== ""))].slice(0, MAX_PARENTS)
-  if (others.length === 0 && first === earlier) return
+  if (others.length === 0 && first === keepTip) return keepTip
   const target = others.length === 0 ? first : yield* commitOf(git, [first, ...others])
-  yield* git.writeRef(ref, target, earlier)
+  yield* git.writeRef(ref, target, keepTip)
+  return target
 })
 
 /** A commit with these parents, and the files of the first. */
@@ -232,7 +255,7 @@ const commitOf = Effect.fnUntraced(function* (
 
 const HEADS = "refs/heads/"
 /** The name of a branch, or the full name of another ref. */
-const shortName = (name: string): string => (name.startsWith(HEADS) ? name.slice(HEADS.length) : name)
+export const shortName = (name: string): string => (name.startsWith(HEADS) ? name.slice(HEADS.length) : name)
 const RETRIES = 4
 
 interface HandedBranch {
@@ -244,28 +267,49 @@ interface HandedBranch {
 const numberOf = (branch: string, name: string): number =>
   name === branch ? 1 : Number(name.slice(branch.length + 1))
 
-/** Branches of the run, in the order in which they were made. */
-export const branchesOf = (
+/** What the workspace has of a run. */
+export interface HandedRefs {
+  /** Branches of the run, in the order in which they were made. */
+  readonly branches: ReadonlyArray<HandedBranch>
+  /** The commit of another ref; `undefined` if it does not exist. */
+  readonly other: string | undefined
+}
+
+/** The branches of the run, and another ref if one is named. */
+export const handedRefs = (
   git: WorktreeGit,
-  branch: string
-): Effect.Effect<ReadonlyArray<HandedBranch>, GitFailed> =>
+  branch: string,
+  other: string = branch
+): Effect.Effect<HandedRefs, GitFailed> =>
   Effect.map(
-    git.ask(["for-each-ref", "--format=%(objectname) %(refname) %(worktreepath)", branch, `${branch}-*`]),
-    (text) =>
-      text
-        .split("\n")
-        .flatMap((line) => {
-          const [tip = "", name = "", ...rest] = line.split(" ")
-          return isBranchOf(branch, name) ? [{ name, tip, isCheckedOut: rest.join(" ") !== "" }] : []
-        })
-        .toSorted((a, b) => numberOf(branch, a.name) - numberOf(branch, b.name))
+    git.ask([
+      "for-each-ref",
+      "--format=%(objectname) %(refname) %(worktreepath)",
+      branch,
+      `${branch}-*`,
+      other
+    ]),
+    (text) => {
+      const listed = text.split("\n").map((line) => {
+        const [tip = "", name = "", ...rest] = line.split(" ")
+        return { name, tip, isCheckedOut: rest.join(" ") !== "" }
+      })
+      return {
+        branches: listed
+          .filter(({ name }) => isBranchOf(branch, name))
+          .toSorted((a, b) => numberOf(branch, a.name) - numberOf(branch, b.name)),
+        other: listed.find(({ name }) => name === other)?.tip
+      }
+    }
   )
 
 const isAncestor = (git: WorktreeGit, earlier: string, later: string): Effect.Effect<boolean> =>
-  git.askStore(["merge-base", "--is-ancestor", earlier, later]).pipe(
-    Effect.as(true),
-    Effect.orElseSucceed(() => false)
-  )
+  earlier === later
+    ? Effect.succeed(true)
+    : git.askStore(["merge-base", "--is-ancestor", earlier, later]).pipe(
+        Effect.as(true),
+        Effect.orElseSucceed(() => false)
+      )
 
 /** Moves the newest branch of the run to `head`, or makes one. Returns its short name. */
 export const advanceBranch = Effect.fnUntraced(function* (
@@ -274,7 +318,7 @@ export const advanceBranch = Effect.fnUntraced(function* (
   head: string,
   common: CommonCommits
 ): Effect.fn.Return<string, GitFailed> {
-  const branches = yield* branchesOf(git, branch)
+  const { branches } = yield* handedRefs(git, branch)
   for (const { name, tip } of branches.toReversed())
     if (yield* isAncestor(git, head, tip)) return shortName(name)
   const newest = branches.at(-1)

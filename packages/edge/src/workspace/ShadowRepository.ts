@@ -10,8 +10,9 @@ import { Effect } from "effect"
 import { createHash } from "node:crypto"
 import { type Dirent, existsSync, lstatSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { isAbsolute, join } from "node:path"
-import { type GitCall, type GitFailed, type GitOutput, git } from "./Git.ts"
+import { attemptFiles, type GitCall, type GitFailed, type GitOutput, git } from "./Git.ts"
 import { readIndex } from "./IndexFile.ts"
+import { storeSmallTree } from "./LooseObject.ts"
 import { pathText } from "./PathText.ts"
 import { folderEntries, smallFile, smallFileBytes } from "./UntrustedFiles.ts"
 import { MAX_RULES, type SnapshotTree, plainTree, snapshotTreeOf } from "./SnapshotTree.ts"
@@ -203,8 +204,14 @@ export class ShadowRepository {
 
   /** The tree of a captured state. */
   treeOf(index: string): Effect.Effect<string, GitFailed> {
-    return Effect.map(this.run(["write-tree", "--missing-ok"], { index }), ({ bytes }) =>
-      bytes.toString("latin1").trim()
+    return Effect.flatMap(
+      attemptFiles(() => storeSmallTree(this.objects, index)),
+      (tree) =>
+        tree === undefined
+          ? Effect.map(this.run(["write-tree", "--missing-ok"], { index }), ({ bytes }) =>
+              bytes.toString("latin1").trim()
+            )
+          : Effect.succeed(tree)
     )
   }
 

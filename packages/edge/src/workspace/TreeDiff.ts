@@ -5,7 +5,8 @@
  * name of a file reaches git's arguments or is parsed from a patch.
  */
 import { Effect } from "effect"
-import { GitFailed } from "./Git.ts"
+import { attemptFiles, GitFailed } from "./Git.ts"
+import { storeObject, treeRecord } from "./LooseObject.ts"
 import { type PatchHunk, readPatch } from "./PatchHunks.ts"
 import { type ShadowRepository, zeroTerminated } from "./ShadowRepository.ts"
 
@@ -111,15 +112,13 @@ const PATCH_MARGIN = 1_048_576
 const nameOf = (at: number): string => String(at).padStart(6, "0")
 
 const treeOfContents = (
-  shadow: ShadowRepository,
+  { objects }: ShadowRepository,
   ids: ReadonlyArray<string>
 ): Effect.Effect<string, GitFailed> =>
-  Effect.map(
-    shadow.run(["mktree", "-z", "--missing"], {
-      stdin: Buffer.from(ids.map((id, at) => `100644 blob ${id}\t${nameOf(at)}\0`).join(""))
-    }),
-    ({ bytes }) => bytes.toString("latin1").trim()
-  )
+  attemptFiles(() => {
+    const records = ids.map((id, at) => treeRecord("100644", Buffer.from(nameOf(at)), Buffer.from(id, "hex")))
+    return storeObject(objects, "tree", Buffer.concat(records)).toString("hex")
+  })
 
 /** Pairs with their place, in groups for one process. */
 const groupsOf = (pairs: ReadonlyArray<TextPair>): ReadonlyArray<ReadonlyArray<number>> => {

@@ -14,6 +14,7 @@ import { chmodSync, copyFileSync, existsSync, lstatSync, renameSync, writeFileSy
 import { join } from "node:path"
 import { makeFolder } from "@corral/service/MakeFolder"
 import { removeFolder } from "../process/TemporaryFolder.ts"
+import { mayHaveInner } from "./CaptureInProgress.ts"
 import { attemptFiles, git, GitFailed } from "./Git.ts"
 import {
   copyPart,
@@ -27,17 +28,20 @@ import {
 } from "./RunRepository.ts"
 import {
   advanceBranch,
-  branchesOf,
   type CommonCommits,
   hand,
+  handedRefs,
+  type HandedRefs,
   headOf,
   isUnfinished,
   keepCommits,
   receive,
   requireReasonable,
   type RunTips,
+  shortName,
   tipsOf,
-  workspaceRefs
+  workspaceRefs,
+  type WorkspaceRefs
 } from "./RunCommits.ts"
 import { packedRefs, type RefTable, refsOfText } from "./RefTable.ts"
 import { smallFile } from "./UntrustedFiles.ts"
@@ -91,11 +95,11 @@ export class WorktreeCheckout {
   createInLayer(): Effect.Effect<void, GitFailed> {
     const { repository, runRepository } = this.place
     return Effect.gen({ self: this }, function* () {
-      const refs = yield* this.borrowedRefs
+      const borrowed = yield* this.borrowedRefs
       yield* this.git.prepared
       yield* attemptFiles(() => {
-        createRunRepository(this.repository, this.branch, this.base, refs)
-        this.writeCopied(refs)
+        createRunRepository(this.repository, this.branch, this.base, borrowed.refs)
+        this.writeCopied(borrowed)
         const index = join(repository, "index")
         if (lstatSync(index, { throwIfNoEntry: false })?.isFile() === true)
           copyFileSync(index, join(runRepository, "index"))
@@ -118,13 +122,13 @@ export class WorktreeCheckout {
     const { folder, runRepository } = this.place
     return Effect.gen({ self: this }, function* () {
       yield* this.git.writeRef(this.branch, this.base)
-      const refs = yield* this.borrowedRefs
+      const borrowed = yield* this.borrowedRefs
       yield* this.git.prepared
       yield* attemptFiles(() => {
         makeFolder(folder)
         chmodSync(folder, 0o700)
-        createRunRepository(this.repository, this.branch, this.base, refs)
-        this.writeCopied(refs)
+        createRunRepository(this.repository, this.branch, this.base, borrowed.refs)
+        this.writeCopied(borrowed)
       })
       yield* this.git.onFiles(join(runRepository, "index"), ["read-tree", "--reset", "-u", this.base])
     })
@@ -140,15 +144,15 @@ export class WorktreeCheckout {
       const tip = yield* this.git.ask(["rev-parse", "--verify", "-q", `${this.branch}^{commit}`], {
         accept: [0, 1]
       })
-      const refs = yield* this.borrowedRefs
+      const borrowed = yield* this.borrowedRefs
       yield* attemptFiles(() => {
         const incomplete = `${runRepository}.converting`
         const start = tip === "" ? this.base : tip
-        createRunRepository({ ...this.repository, folder: incomplete }, this.branch, start, refs)
+        createRunRepository({ ...this.repository, folder: incomplete }, this.branch, start, borrowed.refs)
         copyPart(part, incomplete, head)
         renameSync(incomplete, runRepository)
         restoreRunRepository(this.repository)
-        this.writeCopied(refs)
+        this.writeCopied(borrowed)
       })
       // Nothing else keeps a commit that no branch has, once the part is removed.
       yield* this.handedOver
@@ -167,10 +171,10 @@ export class WorktreeCheckout {
   /** Gives the repository the refs that the workspace has now. */
   get refreshed(): Effect.Effect<void, GitFailed> {
     return Effect.gen({ self: this }, function* () {
-      const refs = yield* this.borrowedRefs
+      const borrowed = yield* this.borrowedRefs
       yield* attemptFiles(() => {
-        copyRefs(this.repository, this.copied, this.withBranch(refs))
-        this.writeCopied(refs)
+        copyRefs(this.repository, this.copied, this.withBranch(borrowed.refs))
+        this.writeCopied(borrowed)
       })
     })
   }
@@ -179,11 +183,14 @@ export class WorktreeCheckout {
   get handedOver(): Effect.Effect<string, GitFailed> {
     return Effect.gen({ self: this }, function* () {
       const head = (yield* headOf(this.git)) ?? this.base
-      const common = yield* this.common
+      // A layer without a commit needs no ref.
+      if (head === this.base && this.handed !== this.branch) return this.handed
+      const handed = yield* this.handedRefs
+      const newest = handed.branches.at(-1)
+      if (newest?.tip === head) return shortName(newest.name)
+      const common = this.commonIn(handed)
       yield* receive(this.git, onlyHead(head), common)
       if (head !== this.base) yield* requireReasonable(this.git, head)
-      // A layer without a commit needs no ref.
-      else if (this.handed !== this.branch) return this.handed
       return yield* advanceBranch(this.git, this.handed, head, common)
     })
   }
@@ -213,16 +220,20 @@ export class WorktreeCheckout {
     return Effect.gen({ self: this }, function* () {
       const tips = yield* tipsOf(this.git, this.copied)
       const { head = this.base, refs, staged } = tips
-      yield* receive(this.git, { ...tips, head }, yield* this.common)
+      const common = yield* this.common
+      // The workspace has the tree of a commit that it has: nothing is received for an index without changes.
+      const tree = common.includes(head) ? yield* this.treeOf(head) : undefined
+      yield* receive(this.git, { head, refs, staged: staged === tree ? undefined : staged }, common)
       if (head !== this.base) yield* requireReasonable(this.git, head)
-      const changed = yield* this.git.withIndexOf(head, (index) => this.changed(index))
-      const isStaged = staged === undefined || staged !== (yield* this.treeOf(head))
-      const hasRepositories = yield* this.hasRepositories(head, changed)
+      const { hasChanges, hasRepositories } = yield* this.git.withIndexOf(head, (index) =>
+        this.examined(head, index)
+      )
+      const isStaged = staged === undefined || staged !== (tree ?? (yield* this.treeOf(head)))
       return {
         head,
         tips,
-        uncommitted: isUnfinished(this.git) || changed.length > 0 || isStaged || hasRepositories,
-        unmerged: yield* this.isUnmerged([head, ...refs.values()])
+        uncommitted: isUnfinished(this.git) || hasChanges || isStaged || hasRepositories,
+        unmerged: yield* this.isUnmerged(head, [...refs.values()])
       }
     })
   }
@@ -232,7 +243,7 @@ export class WorktreeCheckout {
     return Effect.gen({ self: this }, function* () {
       const tree = yield* this.git.withIndexOf(head, (index) =>
         Effect.gen({ self: this }, function* () {
-          if (yield* this.hasRepositories(head, yield* this.changed(index))) return yield* hasNestedRepository
+          if ((yield* this.examined(head, index)).hasRepositories) return yield* hasNestedRepository
           yield* this.git.onFiles(index, ["add", "-A", "--", "."])
           return yield* this.git.treeOf(index)
         })
@@ -244,7 +255,7 @@ export class WorktreeCheckout {
         )
       // During a merge the index has no tree. The files are saved in any case.
       const { staged = tree } = tips
-      const handed = (yield* branchesOf(this.git, this.branch)).map(({ tip }) => tip)
+      const handed = (yield* handedRefs(this.git, this.branch)).branches.map(({ tip }) => tip)
       const heads = [...new Set([head, ...(yield* this.commitsOf([...handed, ...tips.refs.values()]))])]
       // Staged content is a separate parent, as in a stash.
       const parents = staged === tree ? heads : [...heads, yield* commit(staged, [head], "What was staged")]
@@ -264,10 +275,10 @@ export class WorktreeCheckout {
       if (!existsSync(repository)) return undefined
       yield* attemptFiles(() => removePart(repository, this.runId))
       const others = ["--not", `--exclude=${branchOf(this.runId)}*`, "--branches", "--tags", "--remotes"]
-      const saved = yield* this.git.ask(["for-each-ref", "--format=%(objectname)", savedRefOf(this.runId)])
+      const { branches, other: saved } = yield* handedRefs(this.git, this.branch, savedRefOf(this.runId))
       let left: string | undefined
-      for (const { isCheckedOut, name, tip } of yield* branchesOf(this.git, this.branch)) {
-        const elsewhere = saved === "" ? others : [...others, saved]
+      for (const { isCheckedOut, name, tip } of branches) {
+        const elsewhere = saved === undefined ? others : [...others, saved]
         const isElsewhere =
           tip === this.base || (yield* this.git.ask(["rev-list", "-1", tip, ...elsewhere])) === ""
         if (isCheckedOut || !isElsewhere) left = name.slice("refs/heads/".length)
@@ -283,9 +294,11 @@ export class WorktreeCheckout {
     return refsOfText(smallFile(join(this.place.store, "copied-refs"), MAX_REFS) ?? "")
   }
 
-  private writeCopied(refs: RefTable): void {
+  /** With the ref that keeps their commits. */
+  private writeCopied({ keepTip, refs }: WorkspaceRefs): void {
     makeFolder(this.place.store)
-    writeFileSync(join(this.place.store, "copied-refs"), packedRefs(this.withBranch(refs)), { mode: 0o600 })
+    const copied = new Map([...this.withBranch(refs), [keepRefOf(this.runId), keepTip]])
+    writeFileSync(join(this.place.store, "copied-refs"), packedRefs(copied), { mode: 0o600 })
   }
 
   /** Refs that the run received: also its branch, which the workspace does not have, or not for the run. */
@@ -294,28 +307,41 @@ export class WorktreeCheckout {
   }
 
   /** Refs that the run's repository may have, because their commits stay. */
-  private get borrowedRefs(): Effect.Effect<RefTable, GitFailed> {
+  private get borrowedRefs(): Effect.Effect<WorkspaceRefs, GitFailed> {
+    const keepRef = keepRefOf(this.runId)
     const borrowed = Effect.gen({ self: this }, function* () {
-      const before = yield* workspaceRefs(this.git, this.branch)
-      yield* keepCommits(this.git, keepRefOf(this.runId), this.base)
-      const refs = yield* workspaceRefs(this.git, this.branch)
-      return packedRefs(before) === packedRefs(refs) ? refs : yield* refsMoved
+      const before = yield* workspaceRefs(this.git, this.branch, keepRef)
+      if (this.isKept(before)) return before
+      const keepTip = yield* keepCommits(this.git, keepRef, this.base, before)
+      const { refs } = yield* workspaceRefs(this.git, this.branch, keepRef)
+      return packedRefs(before.refs) === packedRefs(refs) ? { refs, keepTip } : yield* refsMoved
     })
     // Again if the owner moves a ref meanwhile, or the owner's `git gc` removes a commit.
     return Effect.retry(borrowed, { times: RETRIES })
   }
 
+  /** Whether the commits of these refs stay: the ref that keeps them is as it was when the run received each of them. */
+  private isKept({ keepTip, refs }: WorkspaceRefs): boolean {
+    const { copied } = this
+    const ids = new Set(copied.values())
+    return (
+      keepTip !== "" &&
+      copied.get(keepRefOf(this.runId)) === keepTip &&
+      [...refs.values()].every((id) => ids.has(id))
+    )
+  }
+
+  private get handedRefs(): Effect.Effect<HandedRefs, GitFailed> {
+    return handedRefs(this.git, this.handed, keepRefOf(this.runId))
+  }
+
   /** Commits that the workspace has for certain. */
   private get common(): Effect.Effect<CommonCommits, GitFailed> {
-    return Effect.gen({ self: this }, function* () {
-      const borrowed = yield* this.git.ask(["rev-parse", "--verify", "-q", keepRefOf(this.runId)], {
-        accept: [0, 1]
-      })
-      const handed = yield* branchesOf(this.git, this.handed)
-      return [
-        ...new Set([borrowed === "" ? this.base : borrowed, this.base, ...handed.map(({ tip }) => tip)])
-      ]
-    })
+    return Effect.map(this.handedRefs, (handed) => this.commonIn(handed))
+  }
+
+  private commonIn({ branches, other = this.base }: HandedRefs): CommonCommits {
+    return [...new Set([other, this.base, ...branches.map(({ tip }) => tip)])]
   }
 
   private treeOf(commit: string): Effect.Effect<string, GitFailed> {
@@ -324,20 +350,30 @@ export class WorktreeCheckout {
 
   /** Those of the objects that are commits, or lead to one. */
   private commitsOf(ids: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<string>, GitFailed> {
+    if (ids.length === 0) return Effect.succeed([])
+    const stdin = Buffer.from(
+      ids
+        .slice(0, MAX_PARENTS)
+        .map((id) => `${id}^{commit}\n`)
+        .join("")
+    )
     return Effect.map(
-      Effect.forEach(ids.slice(0, MAX_PARENTS), (id) =>
-        this.git.askStore(["rev-parse", "--verify", "-q", `${id}^{commit}`], { accept: [0, 1, 128] })
-      ),
-      (commits) => commits.filter((id) => id !== "")
+      this.git.askStore(["cat-file", "--batch-check=%(objecttype) %(objectname)"], { stdin }),
+      (text) =>
+        text.split("\n").flatMap((line) => {
+          const [type, id = ""] = line.split(" ")
+          return type === "commit" ? [id] : []
+        })
     )
   }
 
-  private isUnmerged(starts: ReadonlyArray<string>): Effect.Effect<boolean, GitFailed> {
-    const others = ["--not", `--exclude=${branchOf(this.runId)}*`, "--branches", "--tags", "--remotes"]
+  /** `head` is a commit. */
+  private isUnmerged(head: string, others: ReadonlyArray<string>): Effect.Effect<boolean, GitFailed> {
+    const elsewhere = ["--not", `--exclude=${branchOf(this.runId)}*`, "--branches", "--tags", "--remotes"]
     const env = { GIT_OBJECT_DIRECTORY: this.place.objects }
     return Effect.gen({ self: this }, function* () {
-      const commits = yield* this.commitsOf(starts)
-      const found = yield* this.git.ask(["rev-list", "-1", ...commits, ...others], { env })
+      const commits = yield* this.commitsOf(others)
+      const found = yield* this.git.ask(["rev-list", "-1", head, ...commits, ...elsewhere], { env })
       return found !== ""
     })
   }
@@ -350,9 +386,27 @@ export class WorktreeCheckout {
     )
   }
 
-  /** Whether the worktree contains another repository. Its work is not examined, because git would run with that repository's settings. */
-  private hasRepositories(head: string, changed: ReadonlyArray<string>): Effect.Effect<boolean, GitFailed> {
-    if (changed.some((path) => path.endsWith("/"))) return Effect.succeed(true)
+  /**
+   * Whether files differ from an index, and whether the worktree contains another repository. The work in that one is not examined, because git would
+   * run with its settings.
+   */
+  private examined(
+    head: string,
+    index: string
+  ): Effect.Effect<Readonly<Record<"hasChanges" | "hasRepositories", boolean>>, GitFailed> {
+    return Effect.gen({ self: this }, function* () {
+      const changed = yield* this.changed(index)
+      const mayHave = yield* attemptFiles(() => existsSync(index) && mayHaveInner(index))
+      return {
+        hasChanges: changed.length > 0,
+        hasRepositories:
+          changed.some((path) => path.endsWith("/")) || (mayHave && (yield* this.hasInner(head)))
+      }
+    })
+  }
+
+  /** Whether a repository that the commit names is in the worktree. */
+  private hasInner(head: string): Effect.Effect<boolean, GitFailed> {
     const hasGitDir = (path: string) =>
       existsSync(Buffer.concat([Buffer.from(`${this.place.folder}/`), Buffer.from(`${path}/.git`, "latin1")]))
     return Effect.map(git(this.git.inStore(["ls-tree", "-r", "-z", head])), ({ bytes }) =>

@@ -1,3 +1,4 @@
+import { bundledProgram } from "@corral/testing/process/BundledProgram"
 import { effort } from "@corral/testing/time/Effort"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import * as fc from "fast-check"
@@ -11,7 +12,9 @@ import { openFolder } from "../Folder.ts"
 import { adoptRun, newRun, startRun } from "./HeldCase.ts"
 import { connectEdge, openHome } from "./HolderHome.ts"
 
-const EDGE = fileURLToPath(new URL("CopyingEdge.ts", import.meta.url))
+const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+/** A process of an Edge. Its holder is next to it, as in a build. */
+const EDGE = bundledProgram(source("CopyingEdge.ts"), { "holder.cjs": source("../../src/holder/main.ts") })
 
 /** Text in which each part differs from each other part. */
 const distinctText = (bytes: number): string => {

@@ -197,7 +197,7 @@ describe("HeldProcess", () => {
 
   it("has no mark of an Edge, and no open file of it", async () => {
     const home = openHome()
-    const edge = await connectEdge({ home })
+    const edge = await connectEdge({ home, environment: {} })
     await startShell(edge, "read line")
     const pid = edge.holder.pid()
     const variables = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0")

@@ -13,9 +13,16 @@ export interface ConnectedEdge {
   readonly close: () => Promise<void>
 }
 
+/** Variables of an Edge: with compiled code, its holder starts sooner. */
+const compileCache = Object.fromEntries(
+  Object.entries(process.env).flatMap(([name, value]) =>
+    name === "NODE_COMPILE_CACHE" && value !== undefined ? [[name, value]] : []
+  )
+)
+
 /** Connects as an Edge of that home does. Closed with the test. */
 export const connectEdge = async (options: HolderOptions): Promise<ConnectedEdge> => {
-  const runtime = ManagedRuntime.make(Holder.layerOf(options))
+  const runtime = ManagedRuntime.make(Holder.layerOf({ environment: compileCache, ...options }))
   const close = () => runtime.dispose()
   onTestFinished(close)
   return { holder: await runtime.runPromise(Holder), close }

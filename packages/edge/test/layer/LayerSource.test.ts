@@ -11,7 +11,7 @@ import { Layers } from "../../src/layer/Layers.ts"
 import { Store } from "../../src/store/Store.ts"
 import { canConfine } from "../confinement/CanConfine.ts"
 import { decider } from "../change/ChangePlace.ts"
-import { commitAll, place, type Place, repository } from "../workspace/Repository.ts"
+import { commitAll, copied, place, type Place, repository } from "../workspace/Repository.ts"
 import {
   canOverlay,
   layerChanges,
@@ -22,6 +22,13 @@ import {
   runInLayer,
   workspace
 } from "./LayerPlace.ts"
+
+const sampleWorkspace = copied((root) => {
+  repository(root)
+  mkdirSync(join(root, "folder"))
+  for (const file of ["a.txt", "folder/b.txt"]) writeFileSync(join(root, file), "before\n")
+  commitAll(root)
+})
 
 type Services = Layer.Success<ReturnType<typeof layerChanges>>
 
@@ -35,10 +42,7 @@ for (const [kind, programs, isPossible] of means)
     const inPlace = <E>(use: (at: Place) => Effect.Effect<void, E, Services>) =>
       Effect.gen(function* () {
         const at = yield* place
-        repository(at.root)
-        mkdirSync(join(at.root, "folder"))
-        for (const file of ["a.txt", "folder/b.txt"]) writeFileSync(join(at.root, file), "before\n")
-        commitAll(at.root)
+        sampleWorkspace(at.root)
         yield* Effect.provide(use(at), layerChanges(at, programs))
       }).pipe(Effect.scoped)
 

@@ -24,7 +24,7 @@ import { Store } from "../../src/store/Store.ts"
 import { folderContents } from "../../src/confinement/probe/EscapeScene.ts"
 import { writeProgram } from "../Folder.ts"
 import { canConfine } from "../confinement/CanConfine.ts"
-import { commitAll, git, place, type Place, repository } from "../workspace/Repository.ts"
+import { commitAll, copied, git, place, type Place, repository } from "../workspace/Repository.ts"
 import {
   canOverlay,
   layerServices,
@@ -40,7 +40,7 @@ const contents = (root: string) =>
   folderContents(root, root, (path) => path === join(root, ".git", "refs/corral") || path.endsWith("/logs"))
 
 /** Files of every kind, some of them ignored, one not committed. */
-const sampleWorkspace = ({ root }: Place): void => {
+const sampleWorkspace = copied((root) => {
   repository(root)
   writeFileSync(join(root, ".gitignore"), "ignored/\n")
   writeFileSync(join(root, "a.txt"), "one\ntwo\nthree\nfour\nfive\nsix\nseven\n")
@@ -54,7 +54,7 @@ const sampleWorkspace = ({ root }: Place): void => {
   mkdirSync(join(root, "ignored"))
   writeFileSync(join(root, "ignored/module.js"), "module\n")
   writeFileSync(join(root, "uncommitted.txt"), "uncommitted\n")
-}
+})
 
 const lines = (text: string): ReadonlyArray<string> => text.split("\n").filter((line) => line !== "")
 
@@ -104,7 +104,7 @@ const inPlace = <E>(
 ) =>
   Effect.gen(function* () {
     const at = yield* place
-    sampleWorkspace(at)
+    sampleWorkspace(at.root)
     yield* Effect.provide(body(at), layerServices(at, programs))
   }).pipe(Effect.scoped)
 

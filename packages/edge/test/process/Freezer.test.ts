@@ -8,12 +8,12 @@ import {
   commandInGroup,
   edgeGroup,
   emptyGroup,
-  Freezer,
   isFrozen,
   makeGroup,
   removeGroup
 } from "../../src/process/ControlGroup.ts"
 import { runSweep } from "../../src/process/Containment.ts"
+import { Freezer } from "../../src/process/Freezer.ts"
 
 it.live("fails where there is no group", () =>
   Effect.gen(function* () {

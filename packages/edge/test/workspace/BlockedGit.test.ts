@@ -3,10 +3,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { mkdirSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { commitAll, repository } from "./Repository.ts"
+import { commitAll, copied, repository } from "./Repository.ts"
 import { changesBy, makePipe, put, snapshotPlace } from "./SnapshotPlace.ts"
 
-const sample = (root: string): void => {
+const sample = copied((root) => {
   repository(root)
   put(root, "a.txt", "1\n")
   put(root, "sub/b.txt", "1\n")
@@ -16,7 +16,7 @@ const sample = (root: string): void => {
   repository(join(root, "inner"))
   commitAll(join(root, "inner"))
   commitAll(root)
-}
+})
 
 const replace = (path: string, make: (path: string) => void): void => {
   rmSync(path, { recursive: true, force: true })

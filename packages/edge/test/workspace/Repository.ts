@@ -1,7 +1,8 @@
 /** A person's own git, as a person would use it, in a workspace beside an Edge's home. */
 import { Effect } from "effect"
 import { execFileSync } from "node:child_process"
-import { mkdirSync, writeFileSync } from "node:fs"
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { temporaryFolder } from "../Folder.ts"
 
@@ -34,13 +35,29 @@ export const commitAll = (root: string): void => {
   git(root, "commit", "-q", "--allow-empty", "-m", "as it is")
 }
 
+/** Fills an empty folder with a copy of what `make` makes, which starts its programs once in each worker. Any other folder is filled by `make`. */
+export const copied = (make: (root: string) => void): ((root: string) => void) => {
+  let template: string | undefined
+  const templateOf = (): string => {
+    if (template !== undefined) return template
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), "corral-repository-")))
+    process.once("exit", () => rmSync(folder, { recursive: true, force: true }))
+    make(folder)
+    return (template = folder)
+  }
+  return (root) => {
+    if (readdirSync(root).length > 0) return make(root)
+    cpSync(templateOf(), root, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true })
+  }
+}
+
 /** A repository with a file and an ignore rule, committed. */
-export const sampleRepository = (root: string): void => {
+export const sampleRepository = copied((root) => {
   repository(root)
   writeFileSync(join(root, "a.txt"), "1\n")
   writeFileSync(join(root, ".gitignore"), "*.log\n")
   commitAll(root)
-}
+})
 
 /** What a repository knows of worktrees that are ours: their folders, and their branches. */
 export const knownWorkspace = (root: string) => ({

@@ -9,7 +9,7 @@ import { Store } from "../../src/store/Store.ts"
 import { Worktrees } from "../../src/workspace/Worktrees.ts"
 import type { OrdinaryUser } from "../confinement/ConfinedCase.ts"
 import { configLayer, newRunId } from "../Samples.ts"
-import { commitAll, git, type Place, sampleRepository } from "./Repository.ts"
+import { commitAll, copied, git, type Place, sampleRepository } from "./Repository.ts"
 
 const workspace = "ws" as WorkspaceId
 const PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -26,7 +26,7 @@ export const confinedServices = ({ home }: Place) =>
   )
 
 /** Commits, branches, a tag, a remote branch and a stash, packed in part. */
-export const ownedRepository = (root: string): void => {
+export const ownedRepository = copied((root) => {
   sampleRepository(root)
   git(root, "branch", "feature")
   git(root, "tag", "-a", "v1", "-m", "first")
@@ -36,7 +36,7 @@ export const ownedRepository = (root: string): void => {
   git(root, "update-ref", "refs/remotes/origin/main", "HEAD")
   writeFileSync(join(root, "a.txt"), "stashed\n")
   git(root, "stash", "-q")
-}
+})
 
 const checked = (root: string) => {
   const { status, stderr, stdout } = spawnSync("git", ["fsck", "--full", "--strict"], {

@@ -7,6 +7,7 @@ import type { InputRequestId, SessionId } from "@corral/domain/identity/Ids"
 import { type Answer, codeOf, HubClient } from "@corral/testing/hub/HubClient"
 import type { HubProcess } from "@corral/testing/hub/HubProcess"
 import { makeSession } from "@corral/testing/hub/People"
+import { UncontendedTime } from "@corral/testing/time/UncontendedTime"
 import { within } from "@corral/testing/time/Within"
 import { assert } from "@effect/vitest"
 import { Client } from "pg"
@@ -125,9 +126,9 @@ export const serveOther = async (hub: HubProcess, world: World, millis: number):
   const { client, deviceId, projectId } = world
   let slowest = 0
   const inTime = async <A>(what: string, answer: Promise<A>): Promise<A> => {
-    const askedAt = performance.now()
+    const time = new UncontendedTime()
     const result = await within(answer, millis, what)
-    slowest = Math.max(slowest, performance.now() - askedAt)
+    slowest = Math.max(slowest, time.millis)
     return result
   }
   for (const path of [

@@ -95,7 +95,8 @@ describe("A batch of rows that another program holds", { timeout: 120_000 }, () 
     })
     await copyMessages(many, { task_id: true })
     await copyMessages(many, {
-      id: "left(source.id, -5) || 'X' || lpad(n::text, 4, '0')",
+      // Ids of other numbers than the copies before.
+      id: `left(source.id, -4) || lpad((n + ${HELD})::text, 4, '0')`,
       task_id: "NULL",
       expires_at: "now() - interval '1 hour'"
     })

@@ -3,6 +3,7 @@ import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Logger, Redacted, Scope } from "effect"
 import { FakeCollector, type CollectorBehavior } from "@corral/testing/http/FakeCollector"
 import { until } from "@corral/testing/time/Until"
+import { UncontendedTime } from "@corral/testing/time/UncontendedTime"
 import { CurrentMetrics } from "../../src/telemetry/Metrics.ts"
 import * as Telemetry from "../../src/telemetry/Telemetry.ts"
 import type { TelemetryConfig } from "../../src/telemetry/TelemetrySettings.ts"
@@ -27,11 +28,11 @@ const started = async (config: TelemetryConfig) => {
     logged,
     traces: Context.get(services, CurrentTraces),
     metrics: Context.get(services, CurrentMetrics),
-    /** Milliseconds that its end takes. */
+    /** Milliseconds of uncontended time that its end takes. */
     end: async () => {
-      const startedAt = performance.now()
+      const time = new UncontendedTime()
       await Effect.runPromise(Scope.close(scope, Exit.void))
-      return performance.now() - startedAt
+      return time.millis
     }
   }
 }
@@ -88,14 +89,14 @@ describe("a collector", () => {
         collector: url,
         headers: { "x-key": Redacted.make("s3cret") }
       })
-      const startedAt = performance.now()
+      const time = new UncontendedTime()
       for (let batch = 0; batch < 50; batch++) {
         for (let each = 0; each < 1_000; each++)
           traces.start("span", "internal", undefined, {})?.end({}, false)
         // What is sent is sent between these.
         await new Promise((resolve) => setImmediate(resolve))
       }
-      assert.isBelow(performance.now() - startedAt, 5_000)
+      assert.isBelow(time.millis, 5_000)
       // Of 50 batches: the first, and one more where that was refused at once.
       if (behavior !== "down")
         await until(async () => collector.requests > 0 || undefined, "a request", 5_000)

@@ -5,15 +5,13 @@
  * Owns the process and the database; `remove` ends both. Every answer is judged against the published contract.
  */
 import { assert } from "@effect/vitest"
-import { buildSync } from "esbuild"
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
-import { existsSync, renameSync } from "node:fs"
 import { Agent, type IncomingMessage, request } from "node:http"
-import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { query } from "../postgres/PostgresServer.ts"
-import { dropDatabase, folderOfRun, makeDatabase, sharedServer } from "../postgres/SharedPostgres.ts"
+import { dropDatabase, makeDatabase, sharedServer } from "../postgres/SharedPostgres.ts"
+import { bundledProgram } from "../process/BundledProgram.ts"
 import type { Answer } from "../http/Answer.ts"
 import { contractOf } from "../http/Contract.ts"
 import { until } from "../time/Until.ts"
@@ -24,26 +22,6 @@ const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const compiled = pathOf("../../../../node_modules/.cache/node-compile")
 const main = pathOf(built ? "../../../../dist/gateway/index.js" : "../../../gateway/src/main.ts")
-
-/** Bundled as the services are, once for all tests: read file by file it takes two seconds of a processor to start. */
-const handling = (): string => {
-  const outfile = join(folderOfRun(), "handling.mjs")
-  if (existsSync(outfile)) return outfile
-  const fresh = `${outfile}.${process.pid}`
-  buildSync({
-    entryPoints: [pathOf("handling.ts")],
-    outfile: fresh,
-    bundle: true,
-    format: "esm",
-    platform: "node",
-    banner: {
-      js: `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);`
-    },
-    logLevel: "error"
-  })
-  renameSync(fresh, outfile)
-  return outfile
-}
 
 const breaches = contractOf("gateway")
 
@@ -210,7 +188,7 @@ export class GatewayProcess {
 
   private launch(): Promise<string | undefined> {
     const { entry = "main", env } = this.options
-    const child = spawn(process.execPath, [entry === "main" ? main : handling()], {
+    const child = spawn(process.execPath, [entry === "main" ? main : bundledProgram(pathOf("handling.ts"))], {
       stdio: ["ignore", "pipe", "pipe"],
       env: {
         PATH: "/usr/local/bin:/usr/bin:/bin",

@@ -8,7 +8,7 @@ import { type ProcessTarget, sweep } from "../../process/Containment.ts"
 import type { ChildEnd, RunChild, RunChildHandlers, TerminationOptions } from "../../process/RunChild.ts"
 import { EDGE_MARK, RUN_MARK } from "../../process/ProcessSweep.ts"
 import { Subprocess, type SubprocessSpec } from "../../process/Subprocess.ts"
-import { Freezer } from "../../process/ControlGroup.ts"
+import { Freezer } from "../../process/Freezer.ts"
 import { removeTemporary } from "../../process/TemporaryFolder.ts"
 import {
   type IdleClocks,
