@@ -211,8 +211,8 @@ const treesTogether = Effect.fnUntraced(function* (
   pathsOf: PathsOf
 ): Effect.fn.Return<ReadonlyArray<string>, GitFailed> {
   const folders = subsets.map((_, at) => `040000 tree ${tree}\t${at}\0`).join("")
-  const made = yield* shadow.run(["mktree", "-z", "--missing"], { stdin: Buffer.from(folders) })
-  const forest = made.bytes.toString("latin1").trim()
+  const listed = yield* shadow.run(["mktree", "-z", "--missing"], { stdin: Buffer.from(folders) })
+  const forest = listed.bytes.toString("latin1").trim()
   const moved = subsets.flatMap(({ files }, at) => files.map((file) => movedInto(at, file)))
   const after = yield* treeAfter(shadow, forest, pathsOf(shadow, moved))
   const { bytes } = yield* shadow.run(["ls-tree", "-z", after])
