@@ -85,15 +85,28 @@ const useCommands = (onKeys: () => void): ReadonlyArray<PaletteItem> => {
   ]
 }
 
-/** Change sets that wait for the user, each with the title of its session. Found by the names of what they are, too. */
-const useWaitingChanges = (sessions: ReadonlyArray<PaletteItem>): ReadonlyArray<PaletteItem> => {
+interface Places {
+  readonly sessions: ReadonlyArray<PaletteItem>
+  readonly runs: ReadonlyArray<PaletteItem>
+  readonly projects: ReadonlyArray<PaletteItem>
+  readonly devices: ReadonlyArray<PaletteItem>
+}
+
+/** Change sets that wait for the user, each with the title of its session or run. Found by the names of what they are, too. */
+const useWaitingChanges = ({
+  runs,
+  sessions
+}: Pick<Places, "runs" | "sessions">): ReadonlyArray<PaletteItem> => {
   const navigate = useNavigate()
   const messages = useMessages(paletteMessages)
   const { changes } = usePending()
   return changes.map(({ agentId, fileCount, id, runId, sessionId, workspace }) => ({
     key: id,
     icon: "changes",
-    title: sessions.find(({ key }) => key === sessionId)?.title ?? messages.changesOf(workspace),
+    title:
+      sessions.find(({ key }) => key === sessionId)?.title ??
+      runs.find(({ key }) => key === runId)?.title ??
+      messages.changesOf(workspace),
     detail: messages.filesToDecide(fileCount),
     words: `${paletteMessages.en.kinds.changes} ${paletteMessages.zh.kinds.changes} ${workspace} ${agentId}`,
     run: () =>
@@ -105,13 +118,6 @@ const useWaitingChanges = (sessions: ReadonlyArray<PaletteItem>): ReadonlyArray<
             search: { panel: "changes", run: runId }
           }))
   }))
-}
-
-interface Places {
-  readonly sessions: ReadonlyArray<PaletteItem>
-  readonly runs: ReadonlyArray<PaletteItem>
-  readonly projects: ReadonlyArray<PaletteItem>
-  readonly devices: ReadonlyArray<PaletteItem>
 }
 
 /** Sessions, runs, projects and devices that the console has loaded, as items of the palette. */
@@ -203,7 +209,7 @@ export const usePaletteSections = (query: string, onKeys: () => void): PaletteVi
   const navigate = useNavigate()
   const places = usePlaces()
   const commands = useCommands(onKeys)
-  const changes = useWaitingChanges(places.sessions)
+  const changes = useWaitingChanges(places)
   const search = useHubSearch(query)
   /** Texts open in view, changed files with the changes of their run. */
   const open = ({ kind, messageId, runId, sessionId }: SearchResult) => {
