@@ -61,13 +61,19 @@ const seed = Effect.fnUntraced(function* (projectId: HubPair["projectId"]) {
         ${texts.map((text) => `{${gramsOfText(foldText(text)).join(",")}}`)}::text[]
       ) WITH ORDINALITY AS t (text, folded, grams, n)`
   }
-  yield* sql`DROP INDEX search_documents_by_grams`
-  yield* sql`
+  // Longer than a statement of the Hub may take.
+  yield* sql.withTransaction(
+    Effect.gen(function* () {
+      yield* sql`SELECT set_config('statement_timeout', '0', true)`
+      yield* sql`DROP INDEX search_documents_by_grams`
+      yield* sql`
     INSERT INTO search_documents (id, kind, project_id, run_id, at, text, folded, grams)
     SELECT kind || '_run_' || lpad(i::text, 26, '0'), kind, ${projectId}, 'run_' || lpad(i::text, 26, '0'),
       '2026-01-01'::timestamptz + i * interval '1 minute', text, folded, grams
     FROM generate_series(1, ${ROWS}) i JOIN bench_texts ON n = (i::bigint * 7919) % ${TEXTS}`
-  yield* sql`CREATE INDEX search_documents_by_grams ON search_documents USING gin (grams)`
+      yield* sql`CREATE INDEX search_documents_by_grams ON search_documents USING gin (grams)`
+    })
+  )
   yield* sql`VACUUM ANALYZE search_documents`
   const words = [0, 30, 300, 1_001, 2_001, 4_001, 7_001].map((rank) => vocabulary[rank] ?? "")
   return [...words, "数据", "库", "ta", `${words[2]} ${words[1]}`, "zebrafish"]

@@ -41,6 +41,8 @@ export const BESIDE = ".corral-"
 const MAX_MERGED = 33_554_432
 /** End of the name of a person's version that has no other place. */
 const SAVED = ".before"
+/** Such versions of one file. */
+const MAX_SAVED = 1_000
 const FOLDER_MODE = 0o777
 /** New files of such a folder get its group. */
 const SET_GROUP_ID = 0o2000
@@ -140,7 +142,7 @@ export class FileTransaction {
       const { cleared, created, steps } = this.#plan
       const left: Array<Buffer> = []
       for (const [at, step] of steps.entries()) {
-        yield* attemptFiles(() => this.#putBack(at, step.path, this.#taken(at)))
+        yield* attemptFiles(() => this.#returnTaken(at, step))
         if (this.#isReplaced(at, step) && !(yield* this.#takeBack(at, step))) left.push(step.path)
       }
       yield* attemptFiles(() => {
@@ -149,8 +151,7 @@ export class FileTransaction {
         for (const [at, { before, path }] of steps.entries()) {
           if (before === undefined || this.#files.look(this.#old(at)).kind === "absent") continue
           if (this.#putBack(at, path)) continue
-          if (!isSameEntry(before, entryFound(this.#files.look(this.#old(at)))))
-            this.#putBack(at, Buffer.concat([path, Buffer.from(SAVED)]))
+          if (!isSameEntry(before, entryFound(this.#files.look(this.#old(at))))) this.#save(at, this.#old(at))
           if (!left.includes(path)) left.push(path)
         }
         for (const folder of this.#changedFolders) this.#syncFolder(folder)
@@ -356,7 +357,7 @@ export class FileTransaction {
           : undefined
       return yield* attemptFiles(() => {
         if (merged === undefined) {
-          this.#putBack(at, path, taken)
+          this.#returnTaken(at, step)
           return false
         }
         const version = this.#named(at, "merged")
@@ -372,8 +373,12 @@ export class FileTransaction {
 
   /** Gives a version its name again, unless there is none or a person has written another one. */
   #putBack(at: number, path: Buffer, version = this.#old(at)): boolean {
+    return this.#files.stat(version) !== undefined && this.#isNamed(version, path)
+  }
+
+  /** Gives a version the name, unless it is in use or its folder is not there. */
+  #isNamed(version: Buffer, path: Buffer): boolean {
     try {
-      if (this.#files.stat(version) === undefined) return false
       this.#name(version, path)
       return true
     } catch (cause) {
@@ -381,6 +386,34 @@ export class FileTransaction {
         return false
       throw cause
     }
+  }
+
+  /** Puts back what was taken. If the person has written yet another version meanwhile, both stay. */
+  #returnTaken(at: number, { after, path }: FileStep): void {
+    const taken = this.#taken(at)
+    if (this.#files.stat(taken) === undefined || this.#putBack(at, path, taken)) return
+    if (!isSameEntry(after, entryFound(this.#files.look(taken)))) this.#save(at, taken)
+  }
+
+  /** Gives a person's version a name that is free: next to its place, or where the folder of that is gone, next to the version. */
+  #save(at: number, version: Buffer): void {
+    const step = this.#plan.steps[at]
+    if (step === undefined) return
+    const { beside, path } = step
+    const folder = folderOfPath(path)
+    const name = folder.length === 0 ? path : path.subarray(folder.length + 1)
+    for (const place of [path, joinPath(beside, name)])
+      for (let number = 1; number <= MAX_SAVED; number++) {
+        const saved = Buffer.concat([place, Buffer.from(number === 1 ? SAVED : `${SAVED}.${number}`)])
+        if (this.#isSameFile(version, saved) || this.#isNamed(version, saved)) return
+        if (this.#files.stat(saved) === undefined) break
+      }
+    throw new Error("no free name for a version of a file that a person has written")
+  }
+
+  #isSameFile(one: Buffer, other: Buffer): boolean {
+    const [a, b] = [this.#files.stat(one), this.#files.stat(other)]
+    return a !== undefined && b !== undefined && a.ino === b.ino && a.dev === b.dev
   }
 
   /** Folders whose entries the steps change, and those beside. */

@@ -1,12 +1,12 @@
 /** Changes of many files: other work of the process has its turn meanwhile, and a changed file is away only while it is replaced. */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
-import { existsSync } from "node:fs"
+import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DecisionCommit } from "../../src/change/DecisionCommit.ts"
 import { Store } from "../../src/store/Store.ts"
 import { readTree, shownTree } from "./ChangePlace.ts"
-import { changesOf, decide, folderWith, steppedOperations } from "./Decisions.ts"
+import { changesOf, decide, folderWith, plainPath, steppedOperations } from "./Decisions.ts"
 import type { Tree } from "./RandomTrees.ts"
 import { shadowPlace } from "./Subsets.ts"
 
@@ -51,5 +51,60 @@ describe("A change of many files", () => {
       assert.isAtMost(Math.max(...calls.values()), MAX_CALLS)
       assert.isAtMost(most, 1)
     }).pipe(Effect.scoped)
+  )
+})
+
+describe("A person's versions of a file", () => {
+  /** Carries out a change of two files while a person writes `a.txt`: before the calls of the system at which `edits` says so. */
+  const versionsAfter = Effect.fnUntraced(function* (
+    more: ReadonlyArray<readonly [string, string]>,
+    edits: ReadonlyArray<{ readonly at: (name: string, path: string) => boolean; readonly text: string }>
+  ) {
+    const { folder: parent, shadow } = yield* shadowPlace
+    const treeWith = (text: string): Tree =>
+      new Map(
+        [["a.txt", text] as const, ["b.txt", text] as const, ...more].map(([name, content]) => [
+          name,
+          { mode: "100644" as const, content: Buffer.from(`${content}\n`) }
+        ])
+      )
+    const folder = folderWith(parent, "workspace", treeWith("before"))
+    const changes = yield* changesOf(shadow, treeWith("before"), treeWith("after"))
+    const store = Context.get(yield* Layer.build(Layer.fresh(Store.layerMemory)), Store)
+    const left = [...edits]
+    const operations = steppedOperations((name, [from]) => {
+      const [edit] = left
+      if (edit?.at(name, plainPath(from as Buffer).toString()) !== true) return
+      left.shift()
+      writeFileSync(join(folder, "a.txt"), `${edit.text}\n`)
+    })
+    const { end } = yield* decide(new DecisionCommit(store, operations), shadow, folder, changes)
+    assert.isEmpty(left, "every edit was made")
+    const files = [...readTree(folder)].map(([name, { content }]) => [name, content.toString().trim()])
+    return { end, files: Object.fromEntries(files) as Record<string, string> }
+  }, Effect.scoped)
+
+  const setAside = (file: string) => (name: string, path: string) =>
+    name === "rename" && path.endsWith(`/${file}`)
+  const putBack = (name: string, path: string) => name === "link" && path.endsWith(".taken")
+
+  it.live.each([{ earlier: [] }, { earlier: [["a.txt.before", "earlier"] as const] }])(
+    "all stay, with $earlier.length earlier ones",
+    ({ earlier }) =>
+      Effect.gen(function* () {
+        const { end, files } = yield* versionsAfter(earlier, [
+          { at: setAside("a.txt"), text: "mine 1" },
+          { at: setAside("b.txt"), text: "mine 2" },
+          { at: putBack, text: "mine 3" }
+        ])
+        assert.strictEqual(end, "conflict")
+        assert.strictEqual(files["a.txt"], "mine 3")
+        assert.strictEqual(files["b.txt"], "before")
+        const saved = ["mine 1", "mine 2", ...earlier.map(([, text]) => text)]
+        assert.sameMembers(
+          Object.entries(files).flatMap(([name, text]) => (name.includes(".before") ? [text] : [])),
+          saved
+        )
+      })
   )
 })
