@@ -9,6 +9,7 @@ import { measureColdStart } from "./ColdStart.ts"
 import { measureConfinement, measureLargeRepository } from "./Confinement.ts"
 import { measureCreate } from "./Create.ts"
 import { measureLatency } from "./Latency.ts"
+import { measureLayers } from "./Layers.ts"
 import { measureMemory } from "./Memory.ts"
 import { measureReplay } from "./Replay.ts"
 import { measureThroughput } from "./Throughput.ts"
@@ -26,6 +27,7 @@ const groups = {
   create: measureCreate,
   confinement: measureConfinement,
   largeRepository: measureLargeRepository,
+  layers: measureLayers,
   cancel: measureCancel,
   latency: measureLatency,
   throughput: measureThroughput,

@@ -9,6 +9,7 @@ export type FollowedAgent = "scripted" | "quick" | "fetching"
 interface RunRequest {
   readonly agentId: FollowedAgent
   readonly text: string
+  readonly isolation?: "none" | "overlay"
 }
 
 export class FirstEvents {
@@ -30,11 +31,11 @@ export class FirstEvents {
   }
 
   /** Creates a run. Gives its id, and the milliseconds from the request to each type of event until the first one of `last`. */
-  async follow({ agentId, text }: RunRequest, last: string) {
+  async follow({ agentId, text, ...more }: RunRequest, last: string) {
     this.seen = new Map()
     const end = this.next(last)
     const begin = performance.now()
-    const id = await createAgentRun(this.target, agentId, text)
+    const id = await createAgentRun(this.target, agentId, text, more)
     await end
     const after = (type: string) => (this.seen.get(type) ?? Number.NaN) - begin
     return { id, after }

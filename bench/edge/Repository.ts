@@ -5,12 +5,13 @@ import { join } from "node:path"
 
 const FILES_A_FOLDER = 100
 
-/** Fills the folder and commits all of it. */
-export const makeRepository = (folder: string, files: number): void => {
+/** Fills the folder with files of at least this size and commits all of it. */
+export const makeRepository = (folder: string, files: number, size = 0): void => {
   for (let file = 0; file < files; file++) {
     const inner = join(folder, `part${Math.floor(file / FILES_A_FOLDER)}`)
     if (file % FILES_A_FOLDER === 0) mkdirSync(inner, { recursive: true })
-    writeFileSync(join(inner, `file${file}.ts`), `export const value${file} = ${file}\n`)
+    const line = `export const value${file} = ${file}\n`
+    writeFileSync(join(inner, `file${file}.ts`), line.repeat(Math.max(1, Math.ceil(size / line.length))))
   }
   const author = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"]
   const git = (...args: ReadonlyArray<string>) =>

@@ -18,8 +18,13 @@ export const createBenchRun = (target: BenchTarget, script: string): Promise<str
   createAgentRun(target, "scripted", script)
 
 /** Starts a run of that agent; gives the run's id. */
-export const createAgentRun = async (target: BenchTarget, agentId: string, text: string): Promise<string> =>
-  (await post(target, "/v1/runs", { workspace: "bench", agentId, mode: "ask", input: { text } })).id
+export const createAgentRun = async (
+  target: BenchTarget,
+  agentId: string,
+  text: string,
+  more: { readonly isolation?: "none" | "overlay" } = {}
+): Promise<string> =>
+  (await post(target, "/v1/runs", { workspace: "bench", agentId, mode: "ask", input: { text }, ...more })).id
 
 /** Sends a message to a run that waits for one. */
 export const sendInput = (target: BenchTarget, runId: string): Promise<unknown> =>

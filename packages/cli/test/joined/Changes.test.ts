@@ -227,6 +227,36 @@ describe("change sets over the whole chain", { timeout: 180_000 }, () => {
     assert.isFalse(existsSync(inWorkspace("command.txt")))
   })
 
+  it("lets the console or the command win when both decide at the same time", async () => {
+    const corral = new Corral()
+    onTestFinished(() => corral.close())
+    await signIn(corral, joined)
+    const winners = new Set<string>()
+    for (let round = 0; round < 6; round++) {
+      const name = `both-${round}.txt`
+      const { files, runId } = await written(`/write ${name} both`)
+      const kind = round % 2 === 0 ? "reject" : "accept"
+      const body = { parts: { files: idsOf(files, name) } }
+      // The command takes longer to start: in later rounds, a person has looked at the changes for longer.
+      const decideInConsole = async () => {
+        for (let look = 0; look < round * 6; look++) await read(runId)
+        return decide(reviewer, runId, kind, body)
+      }
+      const [command, page] = await Promise.all([
+        corral.run("accept", runId, "--hub", joined.front.url, "--file", name),
+        decideInConsole()
+      ])
+      const isOfCommand = command.exit === 0
+      winners.add(isOfCommand ? "command" : "console")
+      const story = `${page.text}\n${command.out.join("\n")}\n${command.stderr}`
+      if (isOfCommand) assert.deepStrictEqual([page.status, codeOf(page)], [409, "changes_outdated"], story)
+      else assert.deepStrictEqual([page.status, command.exit], [200, 2], story)
+      assert.strictEqual(existsSync(inWorkspace(name)), isOfCommand || kind === "accept", story)
+      await changesOf(runId, ({ state }) => state === "decided")
+    }
+    console.log(`decided by ${[...winners].join(" and ")}`)
+  })
+
   it("isolates runs that name no isolation as the project says", async () => {
     const choose = (isolation: string | null) =>
       joined.owner.ask("PATCH", `/client/projects/${joined.projectId}`, { body: { runs: { isolation } } })

@@ -1,11 +1,11 @@
 /**
- * Browser notifications of approvals, questions and ended runs while every tab of the console is hidden: one for each, in one tab, which Web
+ * Browser notifications of approvals, questions, changes to decide and ended runs while every tab of the console is hidden: one for each, in one tab, which Web
  * Locks choose. A click opens the session; a decision elsewhere closes the notification. Only the users that a change concerns see one. The user's
  * preference and the permission of the browser decide whether there are any.
  */
 import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import type { RunId, UserId } from "@corral/domain/identity/Ids"
+import type { ProjectId, RunId, UserId } from "@corral/domain/identity/Ids"
 import { isQuiet } from "@corral/domain/preference/ClockOfZone"
 import type { Preferences } from "@corral/domain/preference/Preferences"
 import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
@@ -79,18 +79,28 @@ export const NotificationToggle = () => {
   )
 }
 
-/** A change that can notify: an approval or a question that waits, or a run that has ended by itself. */
+/** A change that can notify: an approval, a question or changes that wait, or a run that has ended by itself. */
 type NotifiableChange =
   | (Extract<ChangeHint, { kind: "approval" }> & { readonly state: "pending" })
   | (Extract<ChangeHint, { kind: "input" }> & { readonly state: "pending" })
+  | (Extract<ChangeHint, { kind: "changes" }> & { readonly state: "open" })
   | (Extract<ChangeHint, { kind: "run" }> & { readonly state: "completed" | "failed" })
 
 export const isNotifiable = (hint: ChangeHint): hint is NotifiableChange =>
   ((hint.kind === "approval" || hint.kind === "input") && hint.state === "pending") ||
+  (hint.kind === "changes" && hint.state === "open") ||
   (hint.kind === "run" && (hint.state === "completed" || hint.state === "failed"))
 
-/** Identifies the item in all tabs of the browser. */
-export const notificationKey = ({ id, kind }: Pick<ChangeHint, "id" | "kind">): string => `${kind} ${id}`
+/** Whether nothing waits for a decision any longer. */
+const isOver = (hint: ChangeHint): boolean =>
+  ((hint.kind === "approval" || hint.kind === "input") && hint.state !== "pending") ||
+  (hint.kind === "changes" && hint.state !== "open")
+
+const notificationKeyOfRun = (id: RunId): string => `run ${id}`
+
+/** Identifies the item in all tabs of the browser. Each run that leaves changes is one more item of their set. */
+export const notificationKey = (hint: ChangeHint): string =>
+  hint.kind === "changes" ? `changes ${hint.id} ${hint.runId}` : `${hint.kind} ${hint.id}`
 
 export interface NotificationContext {
   readonly isOn: boolean
@@ -156,10 +166,12 @@ const claimNotification = async (key: string): Promise<boolean> => {
 }
 
 interface NotificationContent {
-  readonly kind: "approval" | "input" | "completed" | "failed"
+  readonly kind: "approval" | "input" | "changes" | "completed" | "failed"
   /** What waits, or the session or prompt of the run. */
   readonly title: string
   readonly text: string
+  /** Of changes. */
+  readonly fileCount?: number
   /** When it was requested or ended, in ISO 8601. */
   readonly at: string
   readonly run: Pick<HubRun, "id" | "sessionId">
@@ -167,14 +179,19 @@ interface NotificationContent {
 
 const runOf = (id: RunId): Promise<HubRun> => hubApi.runs.get({ params: { id } })
 
+/** Whether the reader may decide in a project. */
+const mayDecideIn = async (client: QueryClient, projectId: ProjectId): Promise<boolean> => {
+  const projects = await client.fetchQuery(projectsQuery)
+  const project = projects.items.find((each) => each.id === projectId)
+  return project === undefined || isAtLeast(project.role, project.approvals.approvers)
+}
+
 /** Approvals concern those who can decide them. */
 const approvalContent = async (
   client: QueryClient,
   { id, projectId }: Extract<NotifiableChange, { kind: "approval" }>
 ): Promise<NotificationContent | undefined> => {
-  const projects = await client.fetchQuery(projectsQuery)
-  const project = projects.items.find((each) => each.id === projectId)
-  if (project !== undefined && !isAtLeast(project.role, project.approvals.approvers)) return undefined
+  if (!(await mayDecideIn(client, projectId))) return undefined
   const { agentId, request, requestedAt, runId, workspace } = await hubApi.approvals.get({ params: { id } })
   const run = await runOf(runId)
   return { kind: "approval", title: request.title, text: `${agentId} · ${workspace}`, at: requestedAt, run }
@@ -218,17 +235,43 @@ const runContent = async (
   }
 }
 
+/** Changes concern those who can decide about them. */
+const changesContent = async (
+  client: QueryClient,
+  { projectId, runId }: Extract<NotifiableChange, { kind: "changes" }>
+): Promise<NotificationContent | undefined> => {
+  if (!(await mayDecideIn(client, projectId))) return undefined
+  const run = await runOf(runId)
+  const { agentId, changes, endedAt, input, sessionId, updatedAt, workspace } = run
+  if (changes?.state !== "open") return undefined
+  const session = sessionId === undefined ? undefined : await client.fetchQuery(sessionQuery(sessionId))
+  return {
+    kind: "changes",
+    title: session?.title ?? messageOfPrompt(input.text),
+    text: `${agentId} · ${workspace}`,
+    at: endedAt ?? updatedAt,
+    fileCount: changes.fileCount,
+    run
+  }
+}
+
 /** Content of a notification: read from the Hub, and only for those whom the change concerns. */
 const notificationOf = (
   client: QueryClient,
   change: NotifiableChange,
   reader: UserId
-): Promise<NotificationContent | undefined> =>
-  change.kind === "approval"
-    ? approvalContent(client, change)
-    : change.kind === "input"
-      ? inputContent(client, change)
-      : runContent(client, change, reader)
+): Promise<NotificationContent | undefined> => {
+  switch (change.kind) {
+    case "approval":
+      return approvalContent(client, change)
+    case "input":
+      return inputContent(client, change)
+    case "changes":
+      return changesContent(client, change)
+    case "run":
+      return runContent(client, change, reader)
+  }
+}
 
 const openedAt = Date.now()
 
@@ -252,18 +295,25 @@ export const useNotifications = (): ((hints: ReadonlyArray<ChangeHint>) => void)
     const isQuietNow = preferences?.quietHours !== undefined && isQuiet(preferences.quietHours, Date.now())
     return notificationState(preferences) === "on" && !isQuietNow
   }
-  const open = ({ run: { id, sessionId } }: NotificationContent): void => {
+  const open = ({ kind, run: { id, sessionId } }: NotificationContent): void => {
     globalThis.focus()
+    const panel = kind === "changes" ? { panel: "changes" } : {}
     void (sessionId === undefined
-      ? navigate({ to: "/runs/$runId", params: { runId: id } })
-      : navigate({ to: "/sessions/$sessionId", params: { sessionId } }))
+      ? navigate({ to: "/runs/$runId", params: { runId: id }, search: panel })
+      : navigate({
+          to: "/sessions/$sessionId",
+          params: { sessionId },
+          search: kind === "changes" ? { ...panel, run: id } : {}
+        }))
   }
   const show = (key: string, content: NotificationContent): void => {
-    const { kind, text, title } = content
+    const { fileCount, kind, run, text, title } = content
+    const body = fileCount === undefined ? text : `${messages.filesToDecide(fileCount)} · ${text}`
     const notification = new Notification(messages.titles[kind](visibleLine(title, 100)), {
-      body: visibleLine(text, 200),
+      body: visibleLine(body, 200),
       icon: "/icon.svg",
-      tag: key
+      // Changes replace the news that their run has ended.
+      tag: kind === "changes" ? notificationKeyOfRun(run.id) : key
     })
     notification.addEventListener("click", () => {
       notification.close()
@@ -285,8 +335,7 @@ export const useNotifications = (): ((hints: ReadonlyArray<ChangeHint>) => void)
     const { keys, shown } = noticed.current
     for (const hint of hints) {
       const key = notificationKey(hint)
-      if ((hint.kind === "approval" || hint.kind === "input") && hint.state !== "pending")
-        shown.get(key)?.close()
+      if (isOver(hint)) shown.get(key)?.close()
       if (!isNotifiable(hint) || keys.has(key)) continue
       keys.add(key)
       // Without its content, such as after a lost connection, a change stays in the lists of the console.

@@ -7,14 +7,17 @@ export const notificationMessages = bilingual(
     enable: "Turn on notifications",
     disable: "Turn off notifications",
     states: {
-      on: "This browser notifies you of approvals, questions and finished turns while the console is hidden.",
-      off: "Get a notification of approvals, questions and finished turns while the console is hidden.",
+      on: "This browser notifies you of approvals, questions, changes and finished turns while the console is hidden.",
+      off: "Get a notification of approvals, questions, changes and finished turns while the console is hidden.",
       blocked: "This browser blocks notifications. Allow them in the browser's settings for this site.",
       unsupported: "This browser does not support notifications."
     },
+    filesToDecide: (n: number) =>
+      n === 1 ? "1 file to decide" : `${n.toLocaleString("en")} files to decide`,
     titles: {
       approval: (title: string) => `Needs you: ${title}`,
       input: (title: string) => `Question: ${title}`,
+      changes: (title: string) => `Changes to decide: ${title}`,
       completed: (title: string) => `Done: ${title}`,
       failed: (title: string) => `Failed: ${title}`
     }
@@ -24,14 +27,16 @@ export const notificationMessages = bilingual(
     enable: "开启通知",
     disable: "关闭通知",
     states: {
-      on: "控制台不可见时，此浏览器会通知您审批、提问和已结束的任务。",
-      off: "控制台不可见时，通过通知了解审批、提问和已结束的任务。",
+      on: "控制台不可见时，此浏览器会通知您审批、提问、待决定的更改和已结束的任务。",
+      off: "控制台不可见时，通过通知了解审批、提问、待决定的更改和已结束的任务。",
       blocked: "此浏览器已阻止通知。请在浏览器的网站设置中允许通知。",
       unsupported: "此浏览器不支持通知。"
     },
+    filesToDecide: (n: number) => `${n.toLocaleString("en")} 个文件待决定`,
     titles: {
       approval: (title: string) => `等您处理：${title}`,
       input: (title: string) => `向您提问：${title}`,
+      changes: (title: string) => `更改待决定：${title}`,
       completed: (title: string) => `已完成：${title}`,
       failed: (title: string) => `失败：${title}`
     }

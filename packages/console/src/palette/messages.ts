@@ -13,7 +13,11 @@ export const paletteMessages = bilingual(
     hint: "↑ ↓ choose · Enter opens · Esc closes",
     nothing: (query: string) => `Nothing found for “${query}”.`,
     found: (n: number) => (n === 1 ? "1 result" : `${n} results`),
+    filesToDecide: (n: number) =>
+      n === 1 ? "1 file to decide" : `${n.toLocaleString("en")} files to decide`,
+    changesOf: (workspace: string) => `Changes in ${workspace}`,
     kinds: {
+      changes: "Changes to decide",
       recent: "Recent sessions",
       sessions: "Sessions",
       threads: "In threads",
@@ -55,7 +59,10 @@ export const paletteMessages = bilingual(
     hint: "↑ ↓ 选择 · Enter 打开 · Esc 关闭",
     nothing: (query: string) => `没有找到“${query}”。`,
     found: (n: number) => `${n} 个结果`,
+    filesToDecide: (n: number) => `${n.toLocaleString("en")} 个文件待决定`,
+    changesOf: (workspace: string) => `${workspace} 中的更改`,
     kinds: {
+      changes: "待决定的更改",
       recent: "最近的会话",
       sessions: "会话",
       threads: "对话内容",

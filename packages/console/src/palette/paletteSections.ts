@@ -107,6 +107,7 @@ export const markedPieces = (text: string, query: string): ReadonlyArray<TextPie
 }
 
 const paletteKinds = [
+  "changes",
   "recent",
   "sessions",
   "commands",
@@ -118,7 +119,7 @@ const paletteKinds = [
 ] as const
 type PaletteKind = (typeof paletteKinds)[number]
 
-/** What the palette lists: sessions, texts found by the Hub, places, devices and commands. */
+/** What the palette lists: changes that wait, sessions, texts found by the Hub, places, devices and commands. */
 export interface PaletteItem {
   /** Unique in the palette. */
   readonly key: string
@@ -145,6 +146,7 @@ export interface PaletteSection {
 
 /** Most items of a section. */
 const most: { readonly [K in PaletteKind]: number } = {
+  changes: 4,
   recent: 6,
   sessions: 6,
   commands: 6,
@@ -184,6 +186,7 @@ export const paletteSections = (
 ): ReadonlyArray<PaletteSection> => {
   if (query.trim() === "")
     return filled([
+      { kind: "changes", items: local.changes.slice(0, most.changes) },
       { kind: "recent", items: local.sessions.slice(0, most.recent) },
       { kind: "commands", items: local.commands.slice(0, ALL_COMMANDS) }
     ])
@@ -198,6 +201,7 @@ export const paletteSections = (
     items: distinct(results.filter(fits)).slice(0, most[kind]).map(itemOf)
   })
   return filled([
+    best("changes"),
     { kind: "sessions", items: [...sessions, ...titles].slice(0, most.sessions) },
     best("commands"),
     found("threads", isThread),

@@ -1,5 +1,5 @@
 /**
- * Content of the palette for a query, with the state of the search: sessions, runs, projects and devices that the console has loaded, what the
+ * Content of the palette for a query, with the state of the search: changes that wait, sessions, runs, projects and devices that the console has loaded, what the
  * Hub finds, and commands by their names in both languages.
  */
 import type { Target } from "@corral/domain/device/Device"
@@ -9,6 +9,7 @@ import type { SessionItem } from "@corral/domain/session/Session"
 import { useNavigate } from "@tanstack/react-router"
 import { hubApi } from "../api/Hub.ts"
 import { useLatestRuns } from "../api/LatestRuns.ts"
+import { usePending } from "../api/Pending.ts"
 import { useProjects, useTargets } from "../api/ProjectsAndTargets.ts"
 import { useSessions } from "../api/Sessions.ts"
 import { useSignOut } from "../api/CurrentUser.ts"
@@ -89,6 +90,34 @@ interface Places {
   readonly runs: ReadonlyArray<PaletteItem>
   readonly projects: ReadonlyArray<PaletteItem>
   readonly devices: ReadonlyArray<PaletteItem>
+}
+
+/** Change sets that wait for the user, each with the title of its session or run. Found by the names of what they are, too. */
+const useWaitingChanges = ({
+  runs,
+  sessions
+}: Pick<Places, "runs" | "sessions">): ReadonlyArray<PaletteItem> => {
+  const navigate = useNavigate()
+  const messages = useMessages(paletteMessages)
+  const { changes } = usePending()
+  return changes.map(({ agentId, fileCount, id, runId, sessionId, workspace }) => ({
+    key: id,
+    icon: "changes",
+    title:
+      sessions.find(({ key }) => key === sessionId)?.title ??
+      runs.find(({ key }) => key === runId)?.title ??
+      messages.changesOf(workspace),
+    detail: messages.filesToDecide(fileCount),
+    words: `${paletteMessages.en.kinds.changes} ${paletteMessages.zh.kinds.changes} ${workspace} ${agentId}`,
+    run: () =>
+      void (sessionId === undefined
+        ? navigate({ to: "/runs/$runId", params: { runId }, search: { panel: "changes" } })
+        : navigate({
+            to: "/sessions/$sessionId",
+            params: { sessionId },
+            search: { panel: "changes", run: runId }
+          }))
+  }))
 }
 
 /** Sessions, runs, projects and devices that the console has loaded, as items of the palette. */
@@ -180,6 +209,7 @@ export const usePaletteSections = (query: string, onKeys: () => void): PaletteVi
   const navigate = useNavigate()
   const places = usePlaces()
   const commands = useCommands(onKeys)
+  const changes = useWaitingChanges(places)
   const search = useHubSearch(query)
   /** Texts open in view, changed files with the changes of their run. */
   const open = ({ kind, messageId, runId, sessionId }: SearchResult) => {
@@ -205,6 +235,6 @@ export const usePaletteSections = (query: string, onKeys: () => void): PaletteVi
       run: () => void open(result)
     }
   }
-  const content = { local: { ...places, commands }, results: search.items, itemOf }
+  const content = { local: { ...places, changes, commands }, results: search.items, itemOf }
   return { sections: paletteSections(query, content), search }
 }

@@ -39,8 +39,12 @@ export const ChangesBar = (props: ChangesBarProps) => {
         {totals !== undefined && (
           <>
             {hasMore ? messages.firstFiles(fileCount) : messages.files(fileCount)}{" "}
-            <ins className="diff-plus">+{totals.additions}</ins>{" "}
-            <del className="diff-minus">−{totals.deletions}</del>
+            {fileCount > 0 && (
+              <>
+                <ins className="diff-plus">+{totals.additions}</ins>{" "}
+                <del className="diff-minus">−{totals.deletions}</del>
+              </>
+            )}
           </>
         )}
         {fileCount > 0 && <span className="quiet"> · {messages.viewedCount(viewedCount, fileCount)}</span>}

@@ -105,7 +105,12 @@ export const UndoDialog = ({ decision, onClose, run }: Props) => {
             </>
           )}
           {sides.length > 0 ? (
-            sides.map((each) => <ConflictFile key={each.id} sides={each} />)
+            <>
+              <AlertDialog.Description>{messages.undoConflict}</AlertDialog.Description>
+              {sides.map((each) => (
+                <ConflictFile key={each.id} sides={each} />
+              ))}
+            </>
           ) : (
             <RefusalNote error={undo.error} />
           )}

@@ -114,6 +114,8 @@ const en = {
     reject: "The changes return to the agent's copy, and can be decided again.",
     run: "These files return to what they were before the turn. Later edits of yours stay where they don't overlap."
   },
+  undoConflict:
+    "Nothing was undone. These files have changed at the same place since. Change them in the workspace, and undo again.",
   moreFiles: (n: number) => (n === 1 ? "and 1 more file" : `and ${n} more files`),
   undoNothing: "There is nothing to undo.",
   undoTurn: "Undo this turn…",
@@ -200,6 +202,7 @@ const zh: typeof en = {
     reject: "这些更改回到智能体的副本中，可重新决定。",
     run: "以下文件恢复到本轮之前的状态。您之后的修改只要不重叠就会保留。"
   },
+  undoConflict: "尚未撤销任何内容。这些文件之后在同一位置又有更改。请在工作区中修改它们，然后再次撤销。",
   moreFiles: (n) => `以及另外 ${n} 个文件`,
   undoNothing: "没有可撤销的内容。",
   undoTurn: "撤销本轮…",

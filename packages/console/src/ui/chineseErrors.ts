@@ -136,10 +136,6 @@ export const chineseByMessage: ReadonlyMap<string, string> = new Map([
     "This Edge cannot keep a run in a layer: it does not confine runs with bubblewrap. Choose another isolation.",
     "此 Edge 未使用 bubblewrap 限制运行，无法将运行置于叠加层中。请选择其他隔离方式。"
   ],
-  [
-    "The files of this run are in its layer, which can't be previewed as a folder. Serve them from the run, and preview its port.",
-    "此次运行的文件位于叠加层中，无法作为文件夹预览。请在运行中提供这些文件，再预览其端口。"
-  ],
   ["This run changed nothing in the repository.", "此次运行没有更改仓库。"],
   ["The diff is too large to be sent.", "更改过大，无法发送。"],
   ["The answer is too large to be sent.", "回答过大，无法发送。"],

@@ -6,6 +6,7 @@ import { makeSession } from "@corral/testing/hub/People"
 import type { Joined } from "@corral/testing/stack/Joined"
 import { until } from "@corral/testing/time/Until"
 import { type ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
+import { hideTab, observedTab } from "../harness/HiddenTab.ts"
 import { withJoinedConsole } from "../harness/JoinedConsole.ts"
 import {
   daysBack,
@@ -17,23 +18,6 @@ import {
 
 const phone = { width: 390, height: 844 }
 const desktop = { width: 1_280, height: 800 }
-
-/** Records notifications and requests for the permission, which a browser without a screen refuses, and lets a test hide the page. */
-const observedTab = `
-  window.__notified = []
-  window.__hidden = false
-  Object.defineProperty(document, "hidden", { get: () => window.__hidden })
-  Object.defineProperty(document, "visibilityState", { get: () => (window.__hidden ? "hidden" : "visible") })
-  window.Notification = class extends EventTarget {
-    static get permission() { return localStorage.getItem("test.permission") ?? "default" }
-    static async requestPermission() {
-      localStorage.setItem("test.permission", "granted")
-      return "granted"
-    }
-    constructor(title) { super(); window.__notified.push(title) }
-    close() {}
-  }
-`
 
 describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
   let joined: Joined
@@ -341,8 +325,6 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
     await first.getByRole("button", { name: "Turn off notifications" }).waitFor()
     await second.goto("/account")
     await second.getByRole("button", { name: "Turn off notifications" }).waitFor()
-    const hide = (page: Page, hidden: boolean) =>
-      page.evaluate(`window.__hidden = ${hidden}; document.dispatchEvent(new Event("visibilitychange"))`)
     const notified = async (): Promise<ReadonlyArray<string>> =>
       (
         await Promise.all(tabs.map((tab) => tab.evaluate("window.__notified") as Promise<Array<string>>))
@@ -357,7 +339,7 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
       joined.owner.ask("POST", `/client/approvals/${id}/decide`, { body: { decision: "allow" } })
 
     // One tab is visible.
-    await hide(first, true)
+    await hideTab(first)
     const seen = await turn("/write seen.txt x")
     await second.waitForFunction(() => document.title.startsWith("(1) "))
     await decide(seen)
@@ -369,7 +351,7 @@ describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
       await group(tab, "Today").getByRole("listitem").first().filter({ hasText: "Calendar" }).waitFor()
     assert.deepStrictEqual(await notified(), [])
 
-    await hide(second, true)
+    await hideTab(second)
     const waiting = await turn("/write night.txt x")
     await until(async () => ((await notified()).length > 0 ? true : undefined), "a notification")
     await decide(waiting)

@@ -7,6 +7,7 @@ import { execFileSync } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { type ConsoleBrowser, hasChromium } from "../harness/ConsoleBrowser.ts"
+import { hideTab, notifiedIn, observedTab } from "../harness/HiddenTab.ts"
 import { withJoinedConsole } from "../harness/JoinedConsole.ts"
 
 const lines = Array.from({ length: 40 }, (_, nth) => `line ${nth + 1}`)
@@ -77,6 +78,41 @@ describe.skipIf(!hasChromium)("changes of a worktree in the console", { timeout:
       30_000
     )
     await page.getByText("Lines 1–6").waitFor()
+    await browser.end(page)
+  })
+
+  it("notifies who decides while the console is hidden, and lists in the palette what waits", async () => {
+    const page = await browser.page(joined.front.url, token, "about:blank", {
+      viewport: { width: 1_280, height: 800 }
+    })
+    await page.addInitScript(observedTab)
+    await page.goto("/account")
+    await page.getByRole("button", { name: "Turn on notifications" }).click()
+    await page.getByRole("button", { name: "Turn off notifications" }).waitFor()
+    await hideTab(page)
+    const { runId } = await joined.task({
+      text: "/write notes.txt notes",
+      mode: "auto_edit",
+      isolation: "worktree"
+    })
+    await joined.runWith(runId, ({ changes, state }) => state === "completed" && changes?.state === "open")
+    const ofChanges = async () => (await notifiedIn(page)).filter((title) => title.startsWith("Changes"))
+    await until(async () => ((await ofChanges()).length > 0 ? true : undefined), "a notification", 20_000)
+    assert.deepStrictEqual(await ofChanges(), ["Changes to decide: /write notes.txt notes"])
+
+    await hideTab(page, false)
+    await page.keyboard.press("Control+k")
+    const waiting = page.getByRole("group", { name: "Changes to decide" })
+    const option = waiting.getByRole("option", { name: "/write notes.txt notes 1 file to decide" })
+    await option.waitFor()
+    await page.getByRole("combobox").fill("decide notes.txt")
+    await option.click()
+    await page.waitForURL(/panel=changes/)
+    await page.getByRole("button", { name: "Accept 1 file" }).click()
+    await page.getByText("Everything is decided.").waitFor()
+    await page.keyboard.press("Control+k")
+    await page.getByRole("combobox").waitFor()
+    await option.waitFor({ state: "detached" })
     await browser.end(page)
   })
 })

@@ -12,10 +12,12 @@ import {
 const hint = (kind: string, state: string) => ({ kind, id: `${kind}_1`, state }) as unknown as ChangeHint
 
 describe("NotificationDecision", () => {
-  it("considers approvals that wait and runs that ended by themselves", () => {
+  it("considers approvals and changes that wait, and runs that ended by themselves", () => {
     const hints = [
       hint("approval", "pending"),
       hint("approval", "approved"),
+      hint("changes", "open"),
+      hint("changes", "decided"),
       hint("run", "running"),
       hint("run", "completed"),
       hint("run", "failed"),
@@ -23,7 +25,18 @@ describe("NotificationDecision", () => {
       hint("task", "completed"),
       hint("device", "offline")
     ]
-    assert.deepStrictEqual(hints.map(isNotifiable), [true, false, false, true, true, false, false, false])
+    assert.deepStrictEqual(hints.map(isNotifiable), [
+      true,
+      false,
+      true,
+      false,
+      false,
+      true,
+      true,
+      false,
+      false,
+      false
+    ])
   })
 
   it("is news only while notifications are on, every tab is hidden, and for what came after the page", () => {
@@ -43,6 +56,13 @@ describe("NotificationDecision", () => {
     ])
       assert.isFalse(isNews(at, { ...context, ...other }), JSON.stringify(other))
     assert.isFalse(isNews("no time", context))
+  })
+
+  it("notifies once of the changes of each run", () => {
+    const changes = (runId: string) =>
+      notificationKey({ ...hint("changes", "open"), runId } as unknown as ChangeHint)
+    assert.strictEqual(changes("run_1"), changes("run_1"))
+    assert.notStrictEqual(changes("run_1"), changes("run_2"))
   })
 
   it("lets one tab claim an item, and remembers a bounded number", () => {

@@ -14,6 +14,7 @@ const result = (kind: SearchResult["kind"], sessionId: string, excerpt: string):
 
 const content = (results: ReadonlyArray<SearchResult>): PaletteContent => ({
   local: {
+    changes: [{ ...item("chs_1", "Fix hours"), words: "Changes to decide" }],
     sessions: [item("ses_1", "Fix hours"), item("ses_2", "Notes")],
     commands: [item("theme", "Dark theme")],
     runs: [item("run_1", "hours again")],
@@ -31,8 +32,9 @@ const summary = (query: string, results: ReadonlyArray<SearchResult> = []) =>
   ])
 
 describe("paletteSections", () => {
-  it("shows recent sessions and commands without a query", () => {
+  it("shows what waits, recent sessions and commands without a query", () => {
     assert.deepStrictEqual(summary(" "), [
+      ["changes", "Fix hours"],
       ["recent", "Fix hours", "Notes"],
       ["commands", "Dark theme"]
     ])
@@ -47,11 +49,16 @@ describe("paletteSections", () => {
       result("files", "ses_2", "hours.js")
     ]
     assert.deepStrictEqual(summary("hours", results), [
+      ["changes", "Fix hours"],
       ["sessions", "Fix hours", "Old hours"],
       ["threads", "the hours are wrong"],
       ["files", "hours.js"],
       ["runs", "hours again"]
     ])
+  })
+
+  it("finds changes by what they are", () => {
+    assert.deepStrictEqual(summary("decide"), [["changes", "Fix hours"]])
   })
 
   it("is empty when nothing matches", () => {

@@ -41,9 +41,10 @@ export const storeFile = Effect.fn("ProgramArtifacts.storeFile")(function* (
   artifacts: Artifacts["Service"],
   runId: RunId,
   root: string,
-  { mediaType, name, path }: PublishArtifact
+  { mediaType, name, path }: PublishArtifact,
+  open: typeof openInside = openInside
 ): Effect.fn.Return<StoredArtifact, FileFailure | PayloadTooLarge | Overloaded> {
-  const content = yield* openInside(root, path).pipe(
+  const content = yield* open(root, path).pipe(
     Effect.flatMap(({ descriptor, stats }): Effect.Effect<Buffer, NotFound | PayloadTooLarge> => {
       if (!stats.isFile()) return Effect.fail(new NotFound({ message: "The path is not a file." }))
       return stats.size > MAX_ARTIFACT_BYTES

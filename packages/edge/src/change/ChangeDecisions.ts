@@ -239,10 +239,12 @@ export class ChangeDecisions {
         kind: prepared.kind,
         by: decider.by,
         origin: decider.origin,
-        files: prepared.files.slice(0, SHOWN),
-        fileCount: new Set(prepared.paths.map(({ fileId }) => fileId)).size,
-        additions: prepared.additions,
-        deletions: prepared.deletions,
+        files: prepared.files
+          .slice(0, SHOWN)
+          .map((file) => ({ id: file.id, path: file.path, hunks: file.hunks })),
+        fileCount: prepared.files.length,
+        additions: prepared.files.reduce((sum, file) => sum + file.additions, 0),
+        deletions: prepared.files.reduce((sum, file) => sum + file.deletions, 0),
         patchHash: patchHashOf(prepared.paths),
         ...(prepared.comment === undefined ? {} : { comment: prepared.comment }),
         ...(reverses === undefined ? {} : { reverses: reverses.id }),
@@ -280,7 +282,7 @@ export class ChangeDecisions {
             baseAfter: moved?.after
           }
         }),
-        numbers: prepared.numbers
+        files: prepared.files
       }
       return {
         rows: [
@@ -358,10 +360,10 @@ const MAX_TEXTS = 1_000
 
 const nextNumbers = (
   numbers: ChangeSetRow["numbers"],
-  { kind, numbers: decided }: PreparedDecision
+  { files, kind }: PreparedDecision
 ): ChangeSetRow["numbers"] => {
   const next = new Map(Object.entries(numbers))
-  for (const [text, number] of decided) {
+  for (const [text, number] of files.flatMap((file) => file.numbers)) {
     const others = (next.get(text) ?? []).filter((each) => each !== number)
     next.set(text, kind === "undo" ? others : [...others, number])
   }

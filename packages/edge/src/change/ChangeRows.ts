@@ -31,12 +31,23 @@ export interface DecidedPath {
   readonly baseAfter?: TreeEntry | undefined
 }
 
+/** A file of a decision, with what was decided of it. */
+export interface DecidedFile {
+  readonly id: ChangedFileId
+  /** For people. */
+  readonly path: string
+  readonly hunks: number
+  readonly additions: number
+  readonly deletions: number
+  /** Numbers among equal hunks, by the hash of their text. */
+  readonly numbers: ReadonlyArray<readonly [text: string, number: number]>
+}
+
 /** What an undo and the next run need of a decision. */
 export interface DecidedParts {
   readonly place: DecisionPlace
   readonly paths: ReadonlyArray<DecidedPath>
-  /** Numbers among equal hunks, by the hash of their text. */
-  readonly numbers: ReadonlyArray<readonly [text: string, number: number]>
+  readonly files: ReadonlyArray<DecidedFile>
 }
 
 interface StoredSet {
@@ -95,6 +106,23 @@ export const findDecision = (
         parts: parseStored<DecidedParts>(row.parts, "change decision")
       }
 }
+
+/** Files of a decision that were undone before. */
+export const undoneFiles = (
+  store: Store["Service"],
+  setId: ChangeSetId,
+  id: ChangeDecisionId
+): ReadonlySet<ChangedFileId> =>
+  new Set(
+    store
+      .all<{ readonly parts: string }>(
+        "SELECT parts FROM change_decisions WHERE set_id = ? AND json_extract(decision, '$.reverses') = ?",
+        setId,
+        id
+      )
+      .flatMap(({ parts }) => parseStored<DecidedParts>(parts, "change decision").files)
+      .map((file) => file.id)
+  )
 
 export const insertDecision = (decision: ChangeDecision, parts: DecidedParts): Write => [
   "INSERT INTO change_decisions (id, set_id, decision, parts) VALUES (?, ?, ?, ?)",

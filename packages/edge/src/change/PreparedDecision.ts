@@ -14,7 +14,13 @@ import { Effect } from "effect"
 import type { Store } from "../store/Store.ts"
 import type { GitFailed } from "../workspace/Git.ts"
 import { countLines, numberedHunks, shownFile } from "./ChangeComparison.ts"
-import { type ChangeSetRow, type DecidedParts, findDecision } from "./ChangeRows.ts"
+import {
+  type ChangeSetRow,
+  type DecidedFile,
+  type DecidedParts,
+  findDecision,
+  undoneFiles
+} from "./ChangeRows.ts"
 import type { OpenSet } from "./ChangeSets.ts"
 import {
   acceptedPaths,
@@ -33,10 +39,7 @@ export interface PreparedDecision {
   readonly paths: ReadonlyArray<PathChange>
   /** Changes of the base. */
   readonly base: ReadonlyArray<PathChange>
-  readonly files: ChangeDecision["files"]
-  readonly additions: number
-  readonly deletions: number
-  readonly numbers: DecidedParts["numbers"]
+  readonly files: ReadonlyArray<DecidedFile>
   readonly comment?: string | undefined
   readonly reverses?: ChangeDecision | undefined
   /** Whether all of `reverses` is reversed. */
@@ -61,14 +64,14 @@ export const prepareAcceptance = (open: OpenSet, { parts }: AcceptChanges): Prep
   Effect.gen(function* () {
     const selected = yield* select(open, parts)
     const paths = yield* acceptedPaths(open.source.shadow, selected)
-    return { kind: "accept", place: "workspace", paths, base: paths, ...described(selected, open.row) }
+    return { kind: "accept", place: "workspace", paths, base: paths, files: described(selected, open.row) }
   })
 
 export const prepareRejection = (open: OpenSet, { comment, parts }: RejectChanges): Preparation =>
   Effect.gen(function* () {
     const selected = yield* select(open, parts)
     const paths = yield* rejectedPaths(open.source.shadow, selected)
-    return { kind: "reject", place: "layer", paths, base: [], comment, ...described(selected, open.row) }
+    return { kind: "reject", place: "layer", paths, base: [], comment, files: described(selected, open.row) }
   })
 
 export const prepareUndo = (
@@ -98,15 +101,12 @@ const undoRun = Effect.fnUntraced(function* (
   const hunks = yield* numberedHunks(source.shadow, files, row.numbers)
   const selected = files.map((file) => ({ file, hunks: hunks.get(file.id) ?? [], chosen: undefined }))
   const paths = yield* acceptedPaths(source.shadow, selected)
-  const written = described(selected, row)
   return {
     kind: "undo",
     place: "workspace",
     paths: paths.map(turned),
     base: paths,
-    ...written,
-    additions: written.deletions,
-    deletions: written.additions
+    files: described(selected, row).map(undone)
   }
 })
 
@@ -127,7 +127,10 @@ const undoDecision = Effect.fnUntraced(function* (
       details: { reason: "reversed" }
     })
   const named = new Set(ids)
-  const paths = parts.paths.filter(({ fileId }) => ids === undefined || named.has(fileId))
+  const before = undoneFiles(store, source.setId, id)
+  const paths = parts.paths.filter(
+    ({ fileId }) => !before.has(fileId) && (ids === undefined || named.has(fileId))
+  )
   const fileIds = new Set(paths.map(({ fileId }) => fileId))
   if (fileIds.size < named.size) return yield* new ChangesOutdated()
   if (paths.length === 0) return yield* nothing
@@ -146,39 +149,38 @@ const undoDecision = Effect.fnUntraced(function* (
       before: baseAfter,
       after: baseBefore
     })),
-    files: decision.files.filter((file) => fileIds.has(file.id)),
-    additions: decision.deletions,
-    deletions: decision.additions,
-    numbers: parts.numbers,
+    files: parts.files.filter((file) => fileIds.has(file.id)).map(undone),
     reverses: decision,
-    isComplete: paths.length === parts.paths.length
+    isComplete: parts.paths.every(({ fileId }) => before.has(fileId) || fileIds.has(fileId))
   }
+})
+
+/** A decided file in the other direction. */
+const undone = (file: DecidedFile): DecidedFile => ({
+  ...file,
+  additions: file.deletions,
+  deletions: file.additions
 })
 
 /** Files and lines of the selected parts. */
 const described = (
   selected: ReadonlyArray<SelectedFile>,
   { numbers }: ChangeSetRow
-): Pick<PreparedDecision, "files" | "additions" | "deletions" | "numbers"> => {
-  const counts = selected.map(({ chosen, file: { change } }) =>
-    chosen === undefined ? change : countLines(chosen)
-  )
-  return {
-    files: selected.map(({ chosen, file, hunks }) => ({
+): ReadonlyArray<DecidedFile> =>
+  selected.map(({ chosen, file, hunks }) => {
+    const { additions, deletions } = chosen === undefined ? file.change : countLines(chosen)
+    return {
       id: file.id,
       path: shownFile(file, hunks).path,
-      hunks: chosen?.length ?? (file.whole === undefined ? hunks.length : 1)
-    })),
-    additions: counts.reduce((sum, { additions }) => sum + additions, 0),
-    deletions: counts.reduce((sum, { deletions }) => sum + deletions, 0),
-    // Only equal hunks need their numbers: those of others are 0 again.
-    numbers: selected.flatMap(({ chosen, hunks }) =>
-      (chosen ?? hunks)
+      hunks: chosen?.length ?? (file.whole === undefined ? hunks.length : 1),
+      additions,
+      deletions,
+      // Only equal hunks need their numbers: those of others are 0 again.
+      numbers: (chosen ?? hunks)
         .filter(
           ({ id, text }) =>
             numbers[text] !== undefined || hunks.some((each) => each.text === text && each.id !== id)
         )
         .map(({ number, text }) => [text, number] as const)
-    )
-  }
-}
+    }
+  })

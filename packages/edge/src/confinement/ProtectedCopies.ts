@@ -1,6 +1,7 @@
 /**
  * Copies of the protected folders of one confined run, which the run sees in their places. An edit that a user approved is made in the copy by
- * the runtime, and then in the workspace by the Edge: exactly the content that the approval showed (ADR 67).
+ * the runtime, and then in the workspace by the Edge: exactly the content that the approval showed (ADR 67). Of a run in a layer, the edits are
+ * only collected: the workspace stays as it is.
  *
  * Guarantees: nothing that the run wrote reaches the workspace. Only a file that an approval names is written, with the content that follows from
  * its input or its patch, once the copy has this content, and only if the file did not change meanwhile. No link is followed.
@@ -87,6 +88,18 @@ const copyFolder = (root: string, names: ReadonlyArray<string>, to: string, room
   return false
 }
 
+/** Copies `names` of `root` to the same names of `folder`. Returns the copy, if it was made. */
+const copyInto = (
+  folder: string,
+  root: string,
+  names: ReadonlyArray<string>,
+  room: Readonly<CopyRoom>
+): string | undefined => {
+  const copy = join(folder, ...names)
+  makeFolder(dirname(copy))
+  return copyFolder(root, names, copy, { ...room }) ? copy : undefined
+}
+
 const removeCopy = (to: string): void => {
   try {
     rmSync(to, { recursive: true, force: true })
@@ -113,24 +126,57 @@ interface ApprovedEdit {
 
 const textOf = (found: Found): string | undefined => (found === "missing" ? undefined : found.text)
 
+/** Folders of a run in a layer, in the folder of its copies: those that it sees, and what was there when it started. */
+const SHOWN = "shown"
+const FIRST = "first"
+
 export interface ProtectedCopiesState {
   readonly folder: string
+  /** Copy of what a layer had. */
+  readonly layer?: string | undefined
   readonly copied: ReadonlyArray<string>
   readonly first: StoredScan | undefined
   readonly edits: ReadonlyArray<readonly [path: string, edit: ApprovedEdit]>
   readonly arrived: ReadonlyArray<readonly [path: string, text: string]>
 }
 
+/** Writes a file below `root`, whose folders are made. Returns whether it was written. */
+const writeText = (root: string, path: string, content: FileContent): boolean => {
+  const names = path.split("/")
+  try {
+    const write = (folder: OpenedFolder) => {
+      folder.replace(names.at(-1) ?? "", content, "corral")
+      return true
+    }
+    return OpenedFolder.with(root, names.slice(0, -1), write, true) === true
+  } catch {
+    // It is compared again, and reported at the end.
+    return false
+  }
+}
+
+/** Writes an edit into a layer whose files are at `top`. The permissions stay. Returns whether the layer has it. */
+export const writeEdit = (top: string, path: string, text: string): boolean => {
+  const names = path.split("/")
+  const found = OpenedFolder.with(top, names.slice(0, -1), (folder) =>
+    folder.read(names.at(-1) ?? "", MAX_CONTENT)
+  )
+  const before = typeof found === "object" ? found : undefined
+  return before?.text === text || writeText(top, path, { text, mode: before?.mode ?? NEW_FILE })
+}
+
 export class ProtectedCopies {
   readonly #place: WorkspacePaths
   readonly #now: () => number
   #folder = ""
+  /** Copy of what a layer had when the run started; `undefined` without a layer. */
+  #layer: string | undefined
   /** Copied folders, relative to the workspace. */
   #copied: ReadonlyArray<string> = []
   #tree: ProtectedTree | undefined
   #first: ProtectedScan | undefined
   readonly #edits = new Map<string, ApprovedEdit>()
-  /** Contents that the workspace received. */
+  /** Contents that the workspace received, or that a layer receives at the end of the run. */
   readonly #arrived = new Map<string, string>()
 
   constructor(place: WorkspacePaths, now: () => number) {
@@ -138,26 +184,43 @@ export class ProtectedCopies {
     this.#now = now
   }
 
-  /** Copies into `folder`, which is empty. Returns the copies, by the paths of the folders. A folder without a copy stays read-only. */
-  make(folder: string, folders: ReadonlyArray<string>): ReadonlyMap<string, string> {
-    this.#folder = folder
+  /**
+   * Copies into `folder`, which is empty. Returns the copies, by the paths of the folders. A folder without a copy stays read-only. `look`: where
+   * the files of the run's layer are read.
+   */
+  make(folder: string, folders: ReadonlyArray<string>, look?: string): ReadonlyMap<string, string> {
+    const { root } = this.#place
+    this.#folder = look === undefined ? folder : join(folder, SHOWN)
+    this.#layer = look === undefined ? undefined : join(folder, FIRST)
     const room = { entries: MAX_ENTRIES, bytes: MAX_BYTES }
     const copies = new Map<string, string>()
     for (const path of folders) {
-      const names = relative(this.#place.root, path).split(sep)
-      const copy = join(folder, ...names)
-      makeFolder(dirname(copy))
-      if (names[0] !== ".." && copyFolder(this.#place.root, names, copy, { ...room })) copies.set(path, copy)
+      const names = relative(root, path).split(sep)
+      if (names[0] === "..") continue
+      const isThere = look === undefined || copyInto(this.#root, look, names, room) !== undefined
+      const copy = isThere ? copyInto(this.#folder, this.#root, names, room) : undefined
+      if (copy !== undefined) copies.set(path, copy)
     }
-    this.#copied = [...copies.keys()].map((path) => relative(this.#place.root, path))
-    this.#tree = new ProtectedTree(folder, this.#now)
+    this.#copied = [...copies.keys()].map((path) => relative(root, path))
+    this.#tree = new ProtectedTree(this.#folder, this.#now)
     this.#first = this.#scan()
     return copies
+  }
+
+  /** The files as they are without the copies. */
+  get #root(): string {
+    return this.#layer ?? this.#place.root
+  }
+
+  /** Edits that a layer receives: contents by their paths. */
+  get edits(): ReadonlyMap<string, string> {
+    return this.#arrived
   }
 
   get state(): ProtectedCopiesState {
     return {
       folder: this.#folder,
+      layer: this.#layer,
       copied: this.#copied,
       first: this.#first && storedScan(this.#first),
       edits: [...this.#edits],
@@ -166,8 +229,9 @@ export class ProtectedCopies {
   }
 
   /** Continues with the copies of an earlier Edge. */
-  restore({ arrived, copied, edits, first, folder }: ProtectedCopiesState): void {
+  restore({ arrived, copied, edits, first, folder, layer }: ProtectedCopiesState): void {
     this.#folder = folder
+    this.#layer = layer
     this.#copied = copied
     this.#first = first && scanOf(first)
     for (const [path, edit] of edits) this.#edits.set(path, edit)
@@ -185,7 +249,7 @@ export class ProtectedCopies {
     if (target._tag !== "Inside" || posix.normalize(file) !== target.path) return
     const { path } = target
     if (!this.#copied.some((copy) => path === copy || path.startsWith(`${copy}/`))) return
-    const [before, copy] = [this.#readFrom(this.#place.root, path), this.#readFrom(this.#folder, path)]
+    const [before, copy] = [this.#readNow(path), this.#readFrom(this.#folder, path)]
     if (before === undefined || copy === undefined || textOf(before) !== textOf(copy)) return
     const content = textOf(before)
     // An edited input is not what the patch shows.
@@ -201,10 +265,10 @@ export class ProtectedCopies {
   settle(): void {
     for (const [path, { after, before }] of this.#edits) {
       if (this.#textIn(this.#folder, path) !== after) continue
-      const now = this.#readFrom(this.#place.root, path)
+      const now = this.#readNow(path)
       if (now === undefined || textOf(now) !== textOf(before)) continue
       const mode = before === "missing" ? NEW_FILE : before.mode
-      if (!this.#write(path, { text: after, mode })) continue
+      if (this.#layer === undefined && !writeText(this.#place.root, path, { text: after, mode })) continue
       this.#edits.delete(path)
       this.#arrived.set(path, after)
       this.#setModes(path, CLOSED_FOLDER, closedFile)
@@ -228,18 +292,10 @@ export class ProtectedCopies {
     return expected !== undefined && this.#textIn(this.#folder, path) === expected
   }
 
-  #write(path: string, content: FileContent): boolean {
-    const names = path.split("/")
-    try {
-      const write = (folder: OpenedFolder) => {
-        folder.replace(names.at(-1) ?? "", content, "corral")
-        return true
-      }
-      return OpenedFolder.with(this.#place.root, names.slice(0, -1), write, true) === true
-    } catch {
-      // It is compared again, and reported at the end.
-      return false
-    }
+  /** The file in the workspace, or in the layer with the edits that it receives. */
+  #readNow(path: string): Found | undefined {
+    const text = this.#layer === undefined ? undefined : this.#arrived.get(path)
+    return text === undefined ? this.#readFrom(this.#root, path) : { text, mode: NEW_FILE }
   }
 
   /** `undefined` if it is not a file of text. */

@@ -63,8 +63,40 @@ export interface ProtectedWatchFacts {
   readonly canSetIds?: boolean
 }
 
-export class ProtectedWatch {
+/** Protection of the names of a workspace during a confined run. */
+export interface RunProtection {
   /** Copies of the folders that the kernel protects. */
+  readonly copies: ProtectedCopies
+  /** Before the agent receives its prompt. */
+  readonly start: Effect.Effect<void>
+  /** Continues with what an earlier Edge recorded. */
+  readonly continue: Effect.Effect<void>
+  /** The run is over. */
+  readonly removeRecord: () => void
+  /** Adds what an allowed request names, before the runtime receives the answer. */
+  readonly allow: (request: ApprovalRequest, answer: ApprovalAnswer) => void
+  /** A tool call has ended. */
+  readonly callEnded: () => void
+  /** Reports what is found after tool calls. Never succeeds. */
+  readonly follow: (report: (event: AdapterEvent) => void) => Effect.Effect<never>
+  /** What was not reported, for the end of the run. */
+  readonly review: Effect.Effect<ReadonlyArray<RunMachineInput>>
+}
+
+/** The event about changes of protected names. */
+export const protectedChanged = (
+  changes: ReadonlyArray<ProtectedChange>,
+  isIncomplete = false
+): AdapterEvent => {
+  const payload: ProtectedChanges = {
+    count: changes.length,
+    files: changes.slice(0, MAX_LISTED_CHANGES).map(shortened),
+    ...(isIncomplete ? { incomplete: true } : {})
+  }
+  return draft("run.protected.changed", payload)
+}
+
+export class ProtectedWatch implements RunProtection {
   readonly copies: ProtectedCopies
   readonly #approved: ApprovedFiles
   readonly #repository: RepositoryWatch
@@ -219,12 +251,6 @@ export class ProtectedWatch {
 
   #eventOf(changes: ReadonlyArray<ProtectedChange>, isComplete: boolean): AdapterEvent | undefined {
     const isUnread = !isComplete && !this.#isIncompleteReported
-    if (changes.length === 0 && !isUnread) return undefined
-    const payload: ProtectedChanges = {
-      count: changes.length,
-      files: changes.slice(0, MAX_LISTED_CHANGES).map(shortened),
-      ...(isUnread ? { incomplete: true } : {})
-    }
-    return draft("run.protected.changed", payload)
+    return changes.length === 0 && !isUnread ? undefined : protectedChanged(changes, isUnread)
   }
 }

@@ -9,10 +9,10 @@ import type { RunMode } from "@corral/domain/run/Run"
 import type { RuntimeFolders } from "@corral/domain/run/RuntimeFolders"
 import type { Effect, Scope } from "effect"
 import { existsSync, lstatSync, readFileSync } from "node:fs"
-import { join, relative } from "node:path"
+import { dirname, join, relative } from "node:path"
 import { installedFolders } from "../approval/FileNames.ts"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
-import type { LayerFiles } from "../layer/LayerMounts.ts"
+import { filesInNamespace, type LayerFiles } from "../layer/LayerMounts.ts"
 import { unescapedPath } from "../process/ControlGroup.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import type { IsolatedFolders } from "../workspace/GitIsolation.ts"
@@ -84,6 +84,20 @@ export const protectedFolders = (root: string, maxNames = MAX_NAMES): ReadonlyAr
   ...nestedFolders(root, maxNames)
 ]
 
+/**
+ * Programs in a workspace that the Edge runs without confinement, such as the git of its `PATH`: a run could replace one for the Edge. A link counts
+ * as its folder, in which it could be replaced. Throws if that is the workspace itself.
+ */
+const edgePrograms = (workspace: string, path: string | undefined): ReadonlyArray<string> =>
+  filesInNamespace(path).flatMap((file) => {
+    if (file === workspace || !isWithin(workspace, file)) return []
+    const stat = lstatSync(file, { throwIfNoEntry: false })
+    if (stat?.isSymbolicLink() !== true) return stat === undefined ? [] : [file]
+    if (dirname(file) === workspace)
+      throw new Error(`${file} is a link to a program that the Edge runs, in the workspace's own folder`)
+    return [dirname(file)]
+  })
+
 /** Files of a run. */
 export interface ConfinedFiles {
   readonly mode: RunMode
@@ -114,7 +128,7 @@ export interface RunFolders {
 /** The mounts. Throws if the command has no home or no temporary folder. */
 export const mountsOfRun = (
   system: ReadonlyArray<Mount>,
-  { configFile, deviceFile, home: edgeFolder, tokenFile }: EdgeConfig,
+  { configFile, deviceFile, environment, home: edgeFolder, tokenFile }: EdgeConfig,
   { attachments, copies, folders, mode, repository: repositoryOf, workspace }: ConfinedFiles,
   { args, bridged, env, file, temporary }: SubprocessSpec,
   runFolders: RunFolders,
@@ -136,8 +150,12 @@ export const mountsOfRun = (
         : runRepositoryMounts(workspace, separate, canWrite(mode))
   const isThere = (path: string) => layer === undefined || existsSync(join(look, relative(workspace, path)))
   const configured = canWrite(mode) ? existingConfiguredFiles(workspace, home).filter(isThere) : []
+  // Of a run in a layer, they do not lie in the workspace.
+  const ofEdge = canWrite(mode) && layer === undefined ? edgePrograms(workspace, environment["PATH"]) : []
   const hooks = join(workspace, ".git", "hooks")
   const hasHooks = repository.some(({ kind, path }) => kind === "read" && path === hooks)
+  // The repository of a run in a layer is no part of its changes.
+  const copiedHooks = hasHooks && layer === undefined ? [hooks] : []
   const started = [{ file, args }, ...(bridged === undefined ? [] : [{ file: bridged }])]
   return mountsOf({
     mode,
@@ -149,9 +167,11 @@ export const mountsOfRun = (
     tools: toolMounts({ started, env, home, system }),
     state: runFolders.state,
     protected: protectedOnes,
-    executed: configured.filter((path) => !protectedOnes.some((folder) => isWithin(folder, path))),
+    executed: [...new Set([...configured, ...ofEdge])].filter(
+      (path) => !protectedOnes.some((folder) => isWithin(folder, path))
+    ),
     repository,
-    copies: copies?.make(runFolders.copies, [...protectedOnes, ...(hasHooks ? [hooks] : []), ...configured]),
+    copies: copies?.make(runFolders.copies, [...protectedOnes, ...copiedHooks, ...configured], layer?.look),
     caches: runFolders.caches,
     attachments,
     network: runFolders.network,

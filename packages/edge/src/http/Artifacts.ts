@@ -14,6 +14,7 @@ import { withRunFolder } from "../layer/LayerReads.ts"
 import { Layers } from "../layer/Layers.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { diffFolder } from "../workspace/DiffFolder.ts"
+import { openInside, openInView } from "../workspace/WorkspaceFiles.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
 import { byteRange } from "../preview/ByteRange.ts"
@@ -52,7 +53,7 @@ export const artifacts = HttpApiBuilder.group(
             const run = yield* runs.get(id)
             const root = yield* diffFolder({ workspaces, worktrees }, run)
             const stored = yield* withRunFolder(layers, run, root, (folder) =>
-              storeFile(artifacts, id, folder, payload)
+              storeFile(artifacts, id, folder, payload, run.layer === undefined ? openInside : openInView)
             )
             yield* runs.publish(id, stored, keep)
             return stored.artifact

@@ -5,7 +5,7 @@
  * is closed by then.
  */
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
-import { PermissionDenied } from "@corral/domain/errors/Failures"
+import { NotFound, PermissionDenied } from "@corral/domain/errors/Failures"
 import type { CreatePreview, Preview } from "@corral/domain/device/Preview"
 import { withErrorObject } from "@corral/domain/http/RequestContext"
 import type { Run } from "@corral/domain/run/Run"
@@ -16,10 +16,13 @@ import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { Confinement } from "../confinement/Confinement.ts"
 import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
+import { withRunFolder } from "../layer/LayerReads.ts"
+import { Layers } from "../layer/Layers.ts"
 import type { PreviewedRun } from "../preview/PortSource.ts"
 import { Previews } from "../preview/Previews.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
+import { Workspaces } from "../workspace/Workspaces.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { LOCAL_PRINCIPAL } from "./EdgeRequestPolicy.ts"
@@ -31,13 +34,26 @@ export const previews = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const confinements = yield* Confinement
     const previews = yield* Previews
+    const layers = yield* Layers
     const runs = yield* RunSupervisor
     const idempotency = yield* EdgeIdempotency
     const store = yield* Store
+    const workspaces = yield* Workspaces
     const worktrees = yield* Worktrees
 
-    const previewedRun = ({ confinement, id, state, worktree }: Run): PreviewedRun => ({
+    const previewedRun = ({ confinement, id, layer, state, workspace, worktree }: Run): PreviewedRun => ({
       worktree: worktree === undefined ? undefined : worktrees.pathOf(worktree),
+      inLayer:
+        layer === undefined
+          ? undefined
+          : (use) =>
+              Effect.flatMap(workspaces.open(workspace), ({ path }) =>
+                withRunFolder(layers, { layer }, path, (top) => Effect.result(use(top))).pipe(
+                  // The layer was removed.
+                  Effect.mapError(() => new NotFound()),
+                  Effect.flatMap(Effect.fromResult)
+                )
+              ),
       ports: confinement?.kind === "bubblewrap" ? () => confinements.portsOf(id) : undefined,
       hasEnded: isTerminal(state)
     })
@@ -47,11 +63,6 @@ export const previews = HttpApiBuilder.group(
       const run = runId === undefined ? undefined : yield* runs.get(runId)
       if (run !== undefined && run.workspace !== workspace)
         return yield* new PermissionDenied({ message: "The run works in another workspace." })
-      if (run?.layer !== undefined && payload.source.kind === "folder")
-        return yield* new PermissionDenied({
-          message:
-            "The files of this run are in its layer, which can't be previewed as a folder. Serve them from the run, and preview its port."
-        })
       const preview = yield* previews.create(payload, yield* edgePort, run && previewedRun(run))
       yield* Effect.orDie(store.commit(keep(preview))).pipe(
         Effect.onError(() => Effect.ignore(previews.close(preview.id)))

@@ -32,7 +32,7 @@ import { findProgram } from "../process/ChildEnvironment.ts"
 import { Store, type StoreFailed, type Write } from "../store/Store.ts"
 import type { SnapshotView } from "../workspace/CaptureInProgress.ts"
 import { forgetEdgeRefs } from "../workspace/EdgeRefs.ts"
-import type { GitFailed } from "../workspace/Git.ts"
+import { GitFailed } from "../workspace/Git.ts"
 import { GitIsolation } from "../workspace/GitIsolation.ts"
 import { isWithin } from "../workspace/PathContainment.ts"
 import type { DiffSummary } from "../workspace/SnapshotComparison.ts"
@@ -84,10 +84,14 @@ export class Layers extends Context.Service<
     readonly readiness: Effect.Effect<Omit<LayerReadiness, "enforced">>
     /** Plans a layer; creates nothing of it. */
     readonly plan: (request: LayerRequest) => Effect.Effect<PlannedLayer, SchemaValidationFailed | Overloaded>
-    /** Reserves a layer for a run that resumes in it. Until the scope closes, no other run enters it, and no one removes it. */
+    /**
+     * Reserves a layer for a run that resumes in it. Until the scope closes, no other run enters it, and no one removes it. `root`: real path of the
+     * workspace now.
+     */
     readonly enter: (
       layer: RunLayer,
-      id: RunId
+      id: RunId,
+      root: string
     ) => Effect.Effect<PlannedLayer, SchemaValidationFailed | Overloaded, Scope.Scope>
     /** Makes the layer of a run, or merges the person's edits into it. `report`: a sentence for the run's timeline. */
     readonly open: (
@@ -104,6 +108,11 @@ export class Layers extends Context.Service<
       owner: RunId,
       use: (view: SnapshotView) => Effect.Effect<A, E>
     ) => Effect.Effect<A, E | ChangesUnknown>
+    /** Uses the folder in which the files are written, when no process of a run is alive. */
+    readonly written: <A, E>(
+      owner: RunId,
+      use: (top: string) => Effect.Effect<A, E>
+    ) => Effect.Effect<A, E | GitFailed>
     /** Gives the run's repository the refs that the workspace has now. */
     readonly refresh: (owner: RunId) => Effect.Effect<void>
     /** Hands over what the run has committed. Succeeds with what a person should know, if it fails. */
@@ -157,6 +166,8 @@ const NOTICE =
 
 const EDGE_PROGRAMS =
   "The workspace has git, bubblewrap or a part of the system that the Edge runs: a run could replace it in its layer."
+const MOVED =
+  "The workspace is at another path than when that run worked in its layer. Start a new run, or move the workspace back."
 const REMOVED = "The layer was removed."
 const runActive = new RunActive()
 const inUse = new Conflict({ message: "A run is using the layer." })
@@ -215,17 +226,21 @@ class EdgeLayers implements Service {
     }
   )
 
-  readonly enter = Effect.fn("Layers.enter")({ self: this }, function* ({ owner }: RunLayer, id: RunId) {
-    yield* this.requireSpace
-    const busy = notResumed("Another run is using the layer of that run.")
-    yield* this.claim(owner, busy)
-    const work = this.find(owner)
-    if (work?.row.state !== "kept" || !existsSync(work.folder))
-      return yield* notResumed("The layer of that run was removed.")
-    if (layersInUse(this.store).has(owner)) return yield* busy
-    if (this.hasEdgePrograms(work.row.root)) return yield* notResumed(EDGE_PROGRAMS)
-    return this.planned({ ...work.row, runs: [...work.row.runs, id] })
-  })
+  readonly enter = Effect.fn("Layers.enter")(
+    { self: this },
+    function* ({ owner }: RunLayer, id: RunId, root: string) {
+      yield* this.requireSpace
+      const busy = notResumed("Another run is using the layer of that run.")
+      yield* this.claim(owner, busy)
+      const work = this.find(owner)
+      if (work?.row.state !== "kept" || !existsSync(work.folder))
+        return yield* notResumed("The layer of that run was removed.")
+      if (layersInUse(this.store).has(owner)) return yield* busy
+      if (work.row.root !== root) return yield* notResumed(MOVED)
+      if (this.hasEdgePrograms(work.row.root)) return yield* notResumed(EDGE_PROGRAMS)
+      return this.planned({ ...work.row, runs: [...work.row.runs, id] })
+    }
+  )
 
   readonly open = Effect.fn("Layers.open")(
     { self: this },
@@ -273,6 +288,15 @@ class EdgeLayers implements Service {
       return work?.row.state === "kept"
         ? Effect.scoped(Effect.flatMap(Effect.mapError(work.view("read"), unknownFiles), use))
         : Effect.fail(noStart)
+    })
+
+  readonly written = <A, E>(
+    owner: RunId,
+    use: (top: string) => Effect.Effect<A, E>
+  ): Effect.Effect<A, E | GitFailed> =>
+    Effect.suspend((): Effect.Effect<A, E | GitFailed> => {
+      const work = this.find(owner)
+      return work?.row.state === "kept" ? work.written(use) : Effect.fail(new GitFailed({ message: REMOVED }))
     })
 
   readonly refresh = (owner: RunId): Effect.Effect<void> =>

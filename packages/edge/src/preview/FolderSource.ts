@@ -14,13 +14,27 @@ import { extname, relative, sep } from "node:path"
 import { pipeline } from "node:stream/promises"
 import { byteRange } from "./ByteRange.ts"
 import { refuseUpgrade } from "@corral/service/http/Refusal"
-import { type FileFailure, type Opened, openInside } from "../workspace/WorkspaceFiles.ts"
+import type { FileFailure, Opened, openInside } from "../workspace/WorkspaceFiles.ts"
 import { refusePreview, type PreviewUpstream } from "./PreviewUpstream.ts"
 
-/** `folder` succeeds with the folder's real path, or fails with the reason why it is missing. */
-export const folderSource = (folder: Effect.Effect<string, FileFailure>): PreviewUpstream => ({
+export interface PreviewedFolder {
+  /** Gives the folder's real path, or fails with the reason why it is missing. */
+  readonly use: UseFolder
+  /** How files in it are opened. */
+  readonly open: typeof openInside
+}
+
+/** Uses a folder that is there until the effect ends. */
+export type UseFolder = <A, E>(
+  use: (root: string) => Effect.Effect<A, E>
+) => Effect.Effect<A, E | FileFailure>
+
+export const folderSource = (folder: PreviewedFolder): PreviewUpstream => ({
   kind: "folder",
-  reachable: Effect.match(folder, { onFailure: () => false, onSuccess: () => true }),
+  reachable: Effect.match(
+    folder.use(() => Effect.void),
+    { onFailure: () => false, onSuccess: () => true }
+  ),
   upgrade: ({ socket, requestId }) =>
     Effect.sync(() => refuseUpgrade(socket, { code: "not_found" }, requestId)),
   serve: ({ request, response, requestId }) =>
@@ -32,15 +46,17 @@ export const folderSource = (folder: Effect.Effect<string, FileFailure>): Previe
       }
       const segments = segmentsOf(url)
       if (segments === undefined) return yield* new NotFound()
-      const root = yield* folder
-      const requested = yield* openVisible(root, segments)
-      const isFolder = requested.stats.isDirectory()
-      if (isFolder && !pathOf(url).endsWith("/")) return redirectInto(response, segments, url)
-      const opened = isFolder ? yield* openVisible(root, [...segments, "index.html"]) : requested
-      if (!opened.stats.isFile() || (!isFolder && pathOf(url).endsWith("/"))) return yield* new NotFound()
-      yield* send(opened, headers.range, method, response)
+      yield* folder.use((root) =>
+        Effect.gen(function* () {
+          const requested = yield* openVisible(folder, root, segments)
+          const isFolder = requested.stats.isDirectory()
+          if (isFolder && !pathOf(url).endsWith("/")) return redirectInto(response, segments, url)
+          const opened = isFolder ? yield* openVisible(folder, root, [...segments, "index.html"]) : requested
+          if (!opened.stats.isFile() || (!isFolder && pathOf(url).endsWith("/"))) return yield* new NotFound()
+          yield* send(opened, headers.range, method, response)
+        }).pipe(Effect.scoped)
+      )
     }).pipe(
-      Effect.scoped,
       // Missing, hidden and outside files are indistinguishable.
       Effect.catch(() => Effect.sync(() => refusePreview(response, { code: "not_found" }, requestId)))
     )
@@ -64,8 +80,12 @@ const segmentsOf = (url: string): ReadonlyArray<string> | undefined => {
 }
 
 /** Opens the file with these names, unless a link leads out of the folder or to a hidden file. */
-const openVisible = Effect.fnUntraced(function* (root: string, segments: ReadonlyArray<string>) {
-  const opened = yield* openInside(root, segments.join("/"))
+const openVisible = Effect.fnUntraced(function* (
+  { open }: PreviewedFolder,
+  root: string,
+  segments: ReadonlyArray<string>
+) {
+  const opened = yield* open(root, segments.join("/"))
   return relative(root, opened.path).split(sep).some(isHidden) ? yield* new NotFound() : opened
 })
 

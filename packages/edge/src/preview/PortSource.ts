@@ -6,6 +6,7 @@
  * stay within the preview's origin. A preview of a confined run never shows a port of this machine that the run may not use, also after the run has
  * ended.
  */
+import type { UseFolder } from "./FolderSource.ts"
 import { carryBytes, connectLoopback, Unreachable } from "./Loopback.ts"
 import {
   type PreviewRequest,
@@ -235,6 +236,8 @@ export interface RunPorts {
 export interface PreviewedRun {
   /** The run's folder if it is not the workspace. */
   readonly worktree: string | undefined
+  /** Files of a run in a layer. */
+  readonly inLayer?: UseFolder | undefined
   /** Ports of a run with its own network, while its process is alive. Without it, the run's ports are those of this machine. */
   readonly ports: (() => RunPorts | undefined) | undefined
   readonly hasEnded: boolean

@@ -16,9 +16,9 @@ import type { PreviewId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { CreatePreview, OpenedPreview, Preview } from "@corral/domain/device/Preview"
 import { Clock, Context, Deferred, Effect, Fiber, FiberMap, Layer, Option } from "effect"
 import { mint } from "@corral/service/Identifiers"
-import { openInside } from "../workspace/WorkspaceFiles.ts"
+import { type FileFailure, openInside, openInView } from "../workspace/WorkspaceFiles.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
-import { folderSource } from "./FolderSource.ts"
+import { folderSource, type PreviewedFolder, type UseFolder } from "./FolderSource.ts"
 import { placeOfPort, portSource, type PreviewedRun } from "./PortSource.ts"
 import { PreviewGate } from "./PreviewGate.ts"
 import { servePreview } from "./PreviewServer.ts"
@@ -82,8 +82,8 @@ const makePreviews = Effect.fnUntraced(function* () {
   ) {
     yield* workspaces.open(workspace)
     if (source.kind === "folder") {
-      const folder = folderOf(workspaces, workspace, source.path, run?.worktree)
-      yield* folder
+      const folder = folderOf(workspaces, workspace, source.path, run)
+      yield* folder.use(() => Effect.void)
       return folderSource(folder)
     }
     const isOwnPort = (port: number): boolean =>
@@ -151,21 +151,28 @@ const makePreviews = Effect.fnUntraced(function* () {
   })
 })
 
+/** A folder of the workspace, of the run's worktree, or of its layer. */
 const folderOf = (
   workspaces: Workspaces["Service"],
   workspace: WorkspaceId,
   path: string,
-  worktree: string | undefined
-) =>
-  Effect.gen(function* () {
-    const { path: workspacePath } = yield* workspaces.open(workspace)
-    const folder = yield* openInside(worktree ?? workspacePath, path)
-    return folder.stats.isDirectory() ? folder.path : yield* new NotFound()
-  }).pipe(
-    Effect.scoped,
-    // Forbidden and missing folders are indistinguishable.
-    Effect.catchTag("PermissionDenied", () => Effect.fail(new NotFound()))
-  )
+  run: PreviewedRun | undefined
+): PreviewedFolder => {
+  const open = run?.inLayer === undefined ? openInside : openInView
+  const inTop: UseFolder =
+    run?.inLayer ??
+    ((use) => Effect.flatMap(workspaces.open(workspace), (found) => use(run?.worktree ?? found.path)))
+  const find = (top: string): Effect.Effect<string, FileFailure> =>
+    open(top, path).pipe(
+      Effect.flatMap((folder) =>
+        folder.stats.isDirectory() ? Effect.succeed(folder.path) : Effect.fail(new NotFound())
+      ),
+      Effect.scoped,
+      // Forbidden and missing folders are indistinguishable.
+      Effect.catchTag("PermissionDenied", () => Effect.fail(new NotFound()))
+    )
+  return { open, use: (use) => inTop((top) => Effect.flatMap(find(top), use)) }
+}
 
 const currentPreview = ({ preview, source }: OpenPreview): Effect.Effect<Preview> =>
   Effect.map(source.reachable, (reachable) => ({

@@ -76,6 +76,47 @@ export const openInside = (root: string, path: string): Effect.Effect<Opened, Fi
     return { descriptor, path: opened, stats }
   })
 
+/** Opens a name in an open folder, and closes that. Follows no link. */
+const openNext = (folder: number, name: string, flags: number): number => {
+  try {
+    const path = Buffer.concat([Buffer.from(`${descriptors}/${folder}/`), pathBytes(name)])
+    return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | flags)
+  } finally {
+    closeSync(folder)
+  }
+}
+
+/**
+ * The same for a folder that is seen through another mount namespace, as that of a layer. There, a link would lead to a place of this machine, so
+ * none is followed: each folder of the path is opened from the one before. Linux only.
+ */
+export const openInView = (root: string, path: string): Effect.Effect<Opened, FileFailure, Scope.Scope> =>
+  Effect.gen(function* () {
+    const names = path.split("/").filter((name) => name !== "" && name !== ".")
+    if (path !== "" && (!isLexicallyInside(path) || names.includes("..")))
+      return yield* new WorkspaceOutsideAllowlist()
+    const descriptor = yield* Effect.acquireRelease(
+      Effect.try({
+        try: () => {
+          const top = openSync(root, constants.O_RDONLY | constants.O_DIRECTORY)
+          return names.reduce(
+            (folder, name, at) =>
+              openNext(folder, name, at === names.length - 1 ? constants.O_NONBLOCK : constants.O_DIRECTORY),
+            top
+          )
+        },
+        catch: (cause) =>
+          (cause as NodeJS.ErrnoException).code === "ELOOP" ? new WorkspaceOutsideAllowlist() : new NotFound()
+      }),
+      (descriptor) => Effect.sync(() => closeSync(descriptor))
+    )
+    const stats = fstatSync(descriptor)
+    const relativePath = names.join("/")
+    if (holdsCredentials(root, relativePath, stats.isFile()))
+      return yield* new PermissionDenied({ message: WITHHELD })
+    return { descriptor, path: names.length === 0 ? root : `${root}/${relativePath}`, stats }
+  })
+
 const kindOf = (stats: Stats): FileEntry["kind"] =>
   stats.isFile() ? "file" : stats.isDirectory() ? "directory" : stats.isSymbolicLink() ? "symlink" : "other"
 

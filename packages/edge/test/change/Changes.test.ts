@@ -147,6 +147,58 @@ describe("Changes", () => {
     )
   )
 
+  it.live("undoes some files with their own counts, and the rest later", () =>
+    inPlace(
+      treeOf({ "a.txt": text(long.join("")), "b.txt": text("1\n") }),
+      treeOf({
+        "a.txt": text(with_([2, "two\n"], [30, "thirty\n"])),
+        "b.txt": text("1\n2\n"),
+        c: text("c\n")
+      }),
+      (place) =>
+        Effect.gen(function* () {
+          const changes = yield* Changes
+          const { items, set } = yield* changes.read(place.run.id, undefined, 10)
+          const [a, b, c] = ["a.txt", "b.txt", "c"].map((path) => fileNamed(items, path).id)
+          const accepted = yield* changes.accept(place.run.id, { parts: everything(set) }, decider)
+          assert.deepInclude(accepted.decision, { fileCount: 3, additions: 4, deletions: 2 })
+          const decisionId = accepted.decision.id
+          const undo = (files?: ReadonlyArray<typeof a>) =>
+            changes.undo(
+              place.run.id,
+              { decisionId, ...(files === undefined ? {} : { files: files.flatMap((id) => id ?? []) }) },
+              decider
+            )
+          const first = yield* undo([b])
+          assert.deepInclude(first.decision, { fileCount: 1, additions: 0, deletions: 1 })
+          assert.deepStrictEqual(
+            first.decision.files.map(({ hunks, path }) => [path, hunks]),
+            [["b.txt", 1]]
+          )
+          assert.isUndefined(first.set.decisions[1]?.reversedBy)
+          assert.strictEqual(content(place, "b.txt"), "1\n")
+          // It is undecided, and the person accepts it after all.
+          const rest = yield* changes.read(place.run.id, undefined, 10)
+          yield* changes.accept(place.run.id, { parts: everything(rest.set) }, decider)
+          assert.strictEqual((yield* Effect.flip(undo([b, c]))).code, "changes_outdated")
+          const second = yield* undo()
+          assert.deepInclude(second.decision, { fileCount: 2, additions: 2, deletions: 3 })
+          assert.deepStrictEqual(
+            second.decision.files.map(({ id }) => id),
+            [a, c]
+          )
+          assert.strictEqual(content(place, "a.txt"), long.join(""))
+          assert.isFalse(existsSync(at(place, "c")))
+          assert.strictEqual(content(place, "b.txt"), "1\n2\n")
+          assert.strictEqual(
+            second.set.decisions.find(({ id }) => id === decisionId)?.reversedBy,
+            second.decision.id
+          )
+          assert.strictEqual((yield* Effect.flip(undo())).code, "conflict")
+        })
+    )
+  )
+
   it.live("merges the person's edits, and shows both sides where they overlap", () =>
     inPlace(
       treeOf({ "a.txt": text(long.join("")), "b.txt": text("1\n") }),

@@ -68,7 +68,7 @@ describe("decisionsSince", () => {
           comment: `comment ${at}`,
           at: new Date(0).toISOString()
         }
-        yield* store.commit([insertDecision(decision, { place: "layer", paths: [], numbers: [] })])
+        yield* store.commit([insertDecision(decision, { place: "layer", paths: [], files: [] })])
       }
       return decisionsSince(store, run)
     }).pipe(Effect.provide(Store.layerMemory))

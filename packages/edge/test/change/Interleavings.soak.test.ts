@@ -9,12 +9,13 @@ import { shadowPlace } from "./Subsets.ts"
 /** Repositories of states grow: each has this many cases. */
 const EACH = 250
 
-describe("Many decisions", () => {
-  it.live("lose no edit in 10,000 cases", () =>
+// Git does most of the work, in other processes: parts at the same time use more processors.
+describe("Many decisions", { concurrent: true }, () => {
+  it.live.each([1, 2])("lose no edit in 10,000 cases, part %s", (part) =>
     Effect.gen(function* () {
-      const seeded = new Seeded("10,000 edits during decisions")
+      const seeded = new Seeded(`10,000 edits during decisions, part ${part}`)
       const counts = { done: 0, conflict: 0, edits: 0, left: 0 }
-      while (counts.done + counts.conflict < 10_000)
+      while (counts.done + counts.conflict < 5_000)
         yield* Effect.scoped(
           Effect.gen(function* () {
             const { folder, shadow } = yield* shadowPlace

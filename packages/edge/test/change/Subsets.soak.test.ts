@@ -4,12 +4,13 @@ import { Effect } from "effect"
 import { Seeded } from "../harness/Seeded.ts"
 import { checkSubsets, shadowPlace } from "./Subsets.ts"
 
-describe("10,000 subsets of changes", () => {
-  it.live("equal `git apply`, or are refused as git refuses them", () =>
+// Git does most of the work, in other processes: parts at the same time use more processors.
+describe("10,000 subsets of changes", { concurrent: true }, () => {
+  it.live.each([1, 2])("equal `git apply`, or are refused as git refuses them, part %s", (part) =>
     Effect.gen(function* () {
-      const seeded = new Seeded("10,000 subsets of changes")
+      const seeded = new Seeded(`10,000 subsets of changes, part ${part}`)
       const counts = { equal: 0, refused: 0, survived: 0, changed: 0 }
-      while (counts.equal + counts.refused < 10_000) {
+      while (counts.equal + counts.refused < 5_000) {
         yield* Effect.scoped(
           Effect.flatMap(shadowPlace, ({ shadow }) =>
             Effect.repeat(checkSubsets(shadow, seeded, 20, counts), { times: 24 })
@@ -17,7 +18,7 @@ describe("10,000 subsets of changes", () => {
         )
       }
       console.log(counts)
-      assert.isBelow(counts.refused, 500)
+      assert.isBelow(counts.refused, 250)
       assert.isBelow(counts.changed, counts.survived / 20)
     })
   )

@@ -19,6 +19,8 @@ export interface ConfinedScript {
   /** The Edge's home. */
   readonly edge: string
   readonly workspace: string
+  /** The Edge's `PATH`. */
+  readonly path?: string
   /** Variables of the runtime. */
   readonly env?: Readonly<Record<string, string>>
 }
@@ -30,6 +32,7 @@ export const runConfined = ({
   folders,
   home,
   mode,
+  path = PATH,
   script,
   workspace
 }: ConfinedScript): Promise<string> =>
@@ -70,7 +73,7 @@ export const runConfined = ({
         Confinement.layer,
         Layer.succeed(
           EdgeConfig,
-          makeEdgeConfig({ home: edge, confinement: "required", environment: { PATH, HOME: home } })
+          makeEdgeConfig({ home: edge, confinement: "required", environment: { PATH: path, HOME: home } })
         )
       )
     ),

@@ -171,6 +171,64 @@ describe("/v1/runs/{id}/changes", () => {
     assert.strictEqual(empty.status, 422)
   })
 
+  it("shows the changes of a live run in the workspace, and undoes them only when it has ended", async () => {
+    const { client, workspace } = await openEdgeInProcess({ grants: ["full_access"] })
+    sampleRepository(workspace)
+    const run = await client.create("/shell echo 2 > a.txt; echo b > b.txt\n/wait", "full_access")
+    const reader = await client.follow({ runId: run.id })
+    await reader.event("run.tool.result")
+    const page = await changesOf(client, run.id)
+    assert.deepInclude(page.set, { live: true, direct: true, state: "decided", fileCount: 2 })
+    const file = `/v1/runs/${run.id}/changes/files/${page.items[0]?.id}`
+    const { items } = await get<ChangedFileContent>(client, file)
+    assert.deepStrictEqual(items[0]?.lines, ["-1", "+2"])
+    const refused = await decide(client, run.id, "undo", {})
+    assert.deepStrictEqual([refused.status, codeOf(refused)], [409, "run_active"])
+    assert.strictEqual(readFileSync(join(workspace, "a.txt"), "utf8"), "2\n")
+    await client.ask("POST", `/v1/runs/${run.id}/input`, { body: { text: "go on" } })
+    await reader.ended
+    await decided(client, run.id, "undo", {})
+    assert.strictEqual(readFileSync(join(workspace, "a.txt"), "utf8"), "1\n")
+    assert.isFalse(existsSync(join(workspace, "b.txt")))
+  })
+
+  it("undoes a run in the workspace around what was accepted since, or shows both sides", async () => {
+    const { client, workspace } = await openEdgeInProcess({ grants: ["full_access"] })
+    writeFileSync(join(workspace, "long.txt"), lines)
+    sampleRepository(workspace)
+    commitAll(workspace)
+    const content = (name: string) => readFileSync(join(workspace, name), "utf8")
+    const direct = await client.create(
+      "/shell sed -i 's/line 3$/three/' long.txt; echo 2 > a.txt; echo b > b.txt",
+      "full_access"
+    )
+    await client.result(direct.id, 30_000)
+    commitAll(workspace)
+    const worktree = await client.create(
+      "/shell sed -i 's/line 25$/accepted/' long.txt; echo 3 > a.txt",
+      "full_access",
+      inWorktree
+    )
+    await client.result(worktree.id, 30_000)
+    const { set } = await changesOf(client, worktree.id)
+    const accepted = await decided(client, worktree.id, "accept", {
+      parts: { all: true, version: set.version }
+    })
+    const refused = await decide(client, direct.id, "undo", {})
+    assert.deepStrictEqual([refused.status, codeOf(refused)], [409, "merge_conflict"])
+    assert.include(refused.text, '"path":"a.txt"')
+    assert.strictEqual(content("b.txt"), "b\n")
+    const { items } = await changesOf(client, direct.id)
+    const others = items.filter(({ path }) => path !== "a.txt").map(({ id }) => id)
+    const undone = await decided(client, direct.id, "undo", { files: others })
+    assert.deepInclude(undone.decision, { fileCount: 2, additions: 1, deletions: 2 })
+    assert.strictEqual(content("long.txt"), lines.replace("line 25\n", "accepted\n"))
+    assert.isFalse(existsSync(join(workspace, "b.txt")))
+    await decided(client, worktree.id, "undo", { decisionId: accepted.decision.id })
+    await decided(client, direct.id, "undo", {})
+    assert.deepStrictEqual([content("long.txt"), content("a.txt")], [lines, "1\n"])
+  })
+
   it("tells the next run of the worktree what was decided", async () => {
     const edge = await openEdgeInProcess({ grants: ["full_access"] })
     const { client, workspace } = edge

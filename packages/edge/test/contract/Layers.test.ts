@@ -1,14 +1,25 @@
 /** Runs in layers over real HTTP: what they write, what they ask, how they are resumed, and where they are refused. */
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
 import { type EdgeOptions, type EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { canConfine } from "../confinement/CanConfine.ts"
+import { Visitor } from "../preview/Visitor.ts"
 import { assertWhole } from "../harness/LogInvariants.ts"
-import { sampleRepository } from "../workspace/Repository.ts"
+import { git, sampleRepository } from "../workspace/Repository.ts"
 
 const isolation = "overlay"
 const CONFINED = { CORRAL_EDGE_CONFINEMENT: "required" }
@@ -258,6 +269,197 @@ describe.skipIf(!canConfine)("A run in a layer", () => {
       (await changesOf(second.id)).map(({ path }) => path),
       ["a.txt", "good.txt"]
     )
+  })
+
+  it(
+    "publishes a file of its layer, and previews a folder of it, but follows no link",
+    {
+      timeout: 60_000
+    },
+    async () => {
+      const edge = await openRepository()
+      const { client } = edge
+      writeFileSync(join(edge.workspace, "a.txt"), "of the workspace\n")
+      const run = await client.create(
+        "/write a.txt layer\n/write site/index.html home\n/shell cd site && ln -s /etc hosts && ln -s index.html other.html && ln -s ../a.txt up.txt\n/wait",
+        "ask",
+        { isolation }
+      )
+      const reader = await client.follow({ runId: run.id })
+      const requested = await reader.event(asksFor("shell"))
+      await client.decide(run.id, String(requested.payload["approvalId"]), "allow")
+      await reader.event(({ seq, type }) => type === "run.tool.result" && seq > requested.seq)
+      const publish = (path: string) => client.ask("POST", `/v1/runs/${run.id}/artifacts`, { body: { path } })
+      const published = await publish("a.txt")
+      assert.strictEqual(published.status, 201, published.text)
+      const { id } = published.body as { readonly id: string }
+      const { bytes } = await client.bytes("GET", `/v1/artifacts/${id}/content`)
+      assert.strictEqual(bytes.toString(), "layer\n")
+      for (const path of ["site/up.txt", "site/other.html", "site/../../outside"])
+        assert.strictEqual((await publish(path)).status, 403, path)
+      assert.strictEqual((await publish("site/hosts/hosts")).status, 404)
+      assert.strictEqual((await publish("site")).status, 404)
+
+      const preview = (path: string) =>
+        client.ask("POST", "/v1/previews", {
+          body: { runId: run.id, workspace: "ws", title: "Site", source: { kind: "folder", path } }
+        })
+      assert.strictEqual((await preview("site/hosts")).status, 403)
+      const opened = await preview("site")
+      assert.strictEqual(opened.status, 201, opened.text)
+      const visitor = await Visitor.enter((opened.body as { readonly url: string }).url)
+      assert.strictEqual((await visitor.visit("/")).text, "home\n")
+      for (const path of ["/other.html", "/up.txt", "/hosts/hosts"])
+        assert.strictEqual((await visitor.visit(path)).status, 404, path)
+      await client.ask("POST", `/v1/runs/${run.id}/input`, { body: { text: "go on" } })
+      await reader.ended
+      assert.strictEqual((await visitor.visit("/index.html")).text, "home\n")
+      assert.notInclude(readdirSync(edge.workspace), "site")
+      await client.ask("DELETE", `/v1/runs/${run.id}/layer?force=true`)
+      assert.strictEqual((await visitor.visit("/")).status, 404)
+    }
+  )
+
+  it("is not resumed where the workspace has moved, until it is back", { timeout: 60_000 }, async () => {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), "corral-moved-")))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const [first, second, link] = ["first", "second", "link"].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string
+    ]
+    mkdirSync(first)
+    sampleRepository(first)
+    symlinkSync(first, link)
+    const { client } = await openEdgeInProcess({
+      env: { ...CONFINED, CORRAL_EDGE_WORKSPACES: entries(link, {}) }
+    })
+    const layered = await client.create("/write one.txt 1", "auto_edit", { isolation })
+    const direct = await client.create("/write two.txt 2", "auto_edit", { isolation: "none" })
+    await client.log(layered.id)
+    await client.log(direct.id)
+    const move = (from: string, to: string) => {
+      renameSync(from, to)
+      rmSync(link)
+      symlinkSync(to, link)
+    }
+    move(first, second)
+    const resume = (id: string) => client.tryCreate("/read one.txt", "auto_edit", { resume: id })
+    const refused = await resume(layered.id)
+    assert.strictEqual(refused.status, 422)
+    assert.include(refused.text, "at another path")
+    const decide = async (id: string, action: string, body: object) =>
+      refusalOf((await client.ask("POST", `/v1/runs/${id}/changes/${action}`, { body })).body)
+    assert.deepStrictEqual(await decide(layered.id, "accept", { parts: { all: true, version: "0" } }), [
+      "workspace_outside_allowlist",
+      undefined
+    ])
+    assert.deepStrictEqual(await decide(direct.id, "undo", {}), ["changes_unknown", "no_start"])
+    assert.deepStrictEqual(readdirSync(second).toSorted(), [".git", ".gitignore", "a.txt", "two.txt"])
+    const next = await resume(direct.id)
+    assert.strictEqual(next.status, 201, next.text)
+    await client.log((next.body as { readonly id: string }).id)
+    move(second, first)
+    const back = await resume(layered.id)
+    assert.strictEqual(back.status, 201, back.text)
+    const log = await client.log((back.body as { readonly id: string }).id)
+    assert.strictEqual(log.at(-1)?.type, "run.completed")
+    assert.deepStrictEqual(await decide(direct.id, "undo", {}), [undefined, undefined])
+    assert.notInclude(readdirSync(first), "two.txt")
+  })
+
+  it(
+    "of nested workspaces merge their changes of a file, or show both sides",
+    { timeout: 60_000 },
+    async () => {
+      const outer = realpathSync(mkdtempSync(join(tmpdir(), "corral-nested-")))
+      onTestFinished(() => rmSync(outer, { recursive: true, force: true }))
+      const inner = join(outer, "inner")
+      mkdirSync(inner)
+      const file = join(inner, "a.txt")
+      const numbered = (texts: Readonly<Record<number, string>>) =>
+        Array.from({ length: 30 }, (_, at) => texts[at] ?? `line ${at}`)
+      writeFileSync(file, `${numbered({}).join("\n")}\n`)
+      sampleRepository(outer)
+      const list = [
+        { id: "outer", path: outer },
+        { id: "inner", path: inner }
+      ]
+      const { client } = await openEdgeInProcess({
+        env: { ...CONFINED, CORRAL_EDGE_WORKSPACES: JSON.stringify(list) }
+      })
+      const write = async (workspace: string, texts: Readonly<Record<number, string>>) => {
+        const path = workspace === "outer" ? "inner/a.txt" : "a.txt"
+        const script = `/write ${path} ${numbered(texts).join("\\n")}`
+        const run = await client.create(script, "auto_edit", { isolation, workspace })
+        await client.log(run.id)
+        return run.id
+      }
+      const acceptAll = async (id: string) => {
+        const at = `/v1/runs/${id}/changes`
+        const { body } = await client.ask("GET", at)
+        const { version } = (body as { readonly set: { readonly version: string } }).set
+        return client.ask("POST", `${at}/accept`, { body: { parts: { all: true, version } } })
+      }
+      const content = () => readFileSync(file, "utf8")
+      const [one, two] = [await write("outer", { 2: "outer" }), await write("inner", { 25: "inner" })]
+      const answers = await Promise.all([acceptAll(one), acceptAll(two)])
+      for (const { status, text } of answers) assert.strictEqual(status, 200, text)
+      assert.strictEqual(content(), `${numbered({ 2: "outer", 25: "inner" }).join("\n")}\n`)
+      const three = await write("inner", { 2: "outer", 10: "third", 25: "inner" })
+      const four = await write("outer", { 2: "outer", 10: "fourth", 25: "inner" })
+      assert.strictEqual((await acceptAll(three)).status, 200)
+      const refused = await acceptAll(four)
+      assert.deepStrictEqual([refused.status, ...refusalOf(refused.body)], [409, "merge_conflict", undefined])
+      assert.strictEqual(content(), `${numbered({ 2: "outer", 10: "third", 25: "inner" }).join("\n")}\n`)
+      assert.deepStrictEqual(readdirSync(inner), ["a.txt"])
+      assert.notInclude(readdirSync(outer).join(), ".corral-")
+    }
+  )
+
+  it("accepts files of a submodule, and leaves its repository as it is", { timeout: 60_000 }, async () => {
+    const edge = await openRepository()
+    const { client, workspace } = edge
+    const library = join(edge.folder, "library")
+    mkdirSync(library)
+    sampleRepository(library)
+    git(workspace, "-c", "protocol.file.allow=always", "submodule", "add", "-q", library, "sub")
+    git(workspace, "commit", "-q", "-m", "with a submodule")
+    const stateOf = () => [
+      git(workspace, "-C", "sub", "rev-parse", "HEAD"),
+      git(workspace, "ls-files", "--stage"),
+      readFileSync(join(workspace, "sub/.git"), "utf8"),
+      readFileSync(join(workspace, ".git/modules/sub/HEAD"), "utf8")
+    ]
+    const before = stateOf()
+    const run = await client.create(
+      "/write sub/a.txt changed\n/write sub/new.txt new\n/write top.txt top",
+      "auto_edit",
+      { isolation }
+    )
+    await client.log(run.id)
+    const at = `/v1/runs/${run.id}/changes`
+    const { body } = await client.ask("GET", at)
+    const { items, set } = body as {
+      readonly items: ReadonlyArray<{ readonly path: string; readonly status: string }>
+      readonly set: { readonly version: string; readonly incomplete?: ReadonlyArray<string> }
+    }
+    assert.deepStrictEqual(
+      items.map(({ path, status }) => [path, status]),
+      [
+        ["sub/a.txt", "modified"],
+        ["sub/new.txt", "added"],
+        ["top.txt", "added"]
+      ]
+    )
+    assert.isUndefined(set.incomplete)
+    const accepted = await client.ask("POST", `${at}/accept`, {
+      body: { parts: { all: true, version: set.version } }
+    })
+    assert.strictEqual(accepted.status, 200, accepted.text)
+    assert.strictEqual(readFileSync(join(workspace, "sub/a.txt"), "utf8"), "changed\n")
+    assert.strictEqual(git(workspace, "-C", "sub", "status", "--porcelain"), " M a.txt\n?? new.txt\n")
+    assert.deepStrictEqual(stateOf(), before)
   })
 
   it("is named in health", { timeout: 60_000 }, async () => {

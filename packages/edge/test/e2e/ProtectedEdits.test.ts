@@ -26,8 +26,12 @@ const linesOf = (payload: Readonly<Record<string, unknown>> | undefined): Readon
     .toSorted()
 
 /** The events of a run in which every request is allowed. */
-const allowed = async ({ client }: EdgeProcess, script: string) => {
-  const { id } = await client.create(script, "ask")
+const allowed = async (
+  { client }: EdgeProcess,
+  script: string,
+  more: Parameters<EdgeProcess["client"]["create"]>[2] = {}
+) => {
+  const { id } = await client.create(script, "ask", more)
   const reader = await client.follow({ runId: id })
   for (let after = 0; ;) {
     const { payload, seq, type } = await reader.event(
@@ -148,5 +152,51 @@ describe.skipIf(!canConfine)("approved edits of protected folders", { timeout: 6
     assert.deepStrictEqual(readdirSync(join(killed.workspace, ".vscode")), ["settings.json"])
     const left = join(killed.home, "tmp")
     await until(async () => !existsSync(left) || readdirSync(left).length === 0 || undefined, "no copies")
+  })
+
+  it("reach the layer of a run, are apart from everything else there, and leave the workspace as it is", async () => {
+    const { client, workspace } = edge
+    const script =
+      "cd .vscode && chmod u+w . settings.json && echo evil > settings.json && echo evil > b.json"
+    const first = await allowed(
+      edge,
+      `/write ${SETTINGS} changed\n/write .vscode/tasks.json new\n/write plain.txt plain\n/shell ${script}\n/say done`,
+      { isolation: "overlay" }
+    )
+    assert.deepStrictEqual(
+      first.results.map(({ status }) => status),
+      ["completed", "completed", "completed", "completed"]
+    )
+    assert.deepStrictEqual(first.reported, [
+      ".vscode/b.json created discarded",
+      `${SETTINGS} modified discarded`
+    ])
+    const second = await allowed(edge, `/read ${SETTINGS}\n/write ${SETTINGS} again\n/say done`, {
+      resume: first.run.id
+    })
+    assert.include(JSON.stringify(second.events), "changed")
+    assert.deepStrictEqual(second.reported, [])
+    assert.strictEqual(contentOf(SETTINGS), "{}\n")
+    assert.deepStrictEqual(readdirSync(workspace).toSorted(), [".git", ".idea", ".vscode"])
+    const at = `/v1/runs/${second.run.id}/changes`
+    const { body } = await client.ask("GET", at)
+    const { items, set } = body as {
+      readonly set: { readonly version: string }
+      readonly items: ReadonlyArray<{ id: string; path: string; apart?: ReadonlyArray<string> }>
+    }
+    assert.deepStrictEqual(
+      items.map(({ apart = [], path }) => [path, ...apart]),
+      [[SETTINGS, "protected_name"], [".vscode/tasks.json", "protected_name"], ["plain.txt"]]
+    )
+    const accept = async (parts: object) => {
+      const { status, text } = await client.ask("POST", `${at}/accept`, { body: { parts } })
+      assert.strictEqual(status, 200, text)
+    }
+    await accept({ all: true, version: set.version })
+    assert.deepStrictEqual([contentOf("plain.txt"), contentOf(SETTINGS)], ["plain\n", "{}\n"])
+    await accept({ files: items.slice(0, 2).map(({ id }) => id) })
+    assert.deepStrictEqual([SETTINGS, ".vscode/tasks.json"].map(contentOf), ["again\n", "new\n"])
+    assert.strictEqual(statSync(join(workspace, SETTINGS)).mode & 0o777, 0o640)
+    assert.isFalse(existsSync(join(workspace, ".vscode", "b.json")))
   })
 })

@@ -100,11 +100,12 @@ export const openLayer = Effect.fnUntraced(function* (root: string, enforced = t
 /** A further turn in the layer. */
 export const nextTurn = Effect.fnUntraced(function* ({ owner, run }: OpenLayer) {
   const layers = yield* Layers
+  const { root } = yield* rowOf(owner)
   const id = newRunId()
   const { layer } = run
   const next = { id, layer }
   yield* Effect.scoped(
-    Effect.flatMap(layers.enter(layer, id), ({ row }) =>
+    Effect.flatMap(layers.enter(layer, id, root), ({ row }) =>
       Effect.flatMap(Store, (store) => store.commit([row, putRun(id, layer)]))
     )
   )

@@ -4,7 +4,7 @@ import type { Run, RunFailure } from "@corral/domain/run/Run"
 import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import type { AdapterOutput, AnyProtocol } from "@corral/domain/run/RuntimeAdapter"
 import type { RunPolicy } from "../../approval/RunPolicy.ts"
-import type { ProtectedWatch } from "../../confinement/ProtectedWatch.ts"
+import type { RunProtection } from "../../confinement/ProtectedWatch.ts"
 import type { RawRun } from "../../raw/RawRun.ts"
 import type { Artifacts } from "../../artifact/Artifacts.ts"
 import type { RunTimes } from "../../config/EdgeConfig.ts"
@@ -203,7 +203,7 @@ export interface RunActorOptions {
   /** Commits of its turns; only of a run in a worktree. */
   readonly commits: TurnCommits | undefined
   /** Watch over protected names; only of a confined run that may change files. */
-  readonly protection: ProtectedWatch | undefined
+  readonly protection: RunProtection | undefined
   /** Real path of the folder that the run works in. */
   readonly root: string
   readonly edgeId: string

@@ -10,7 +10,7 @@ import type { RunFailure, RunMode } from "@corral/domain/run/Run"
 import { type DraftOf, draft } from "@corral/domain/run/RunEvent"
 import type { RunMachineInput } from "@corral/domain/run/RunMachine"
 import { Effect, Fiber, Latch, type Scope } from "effect"
-import type { ProtectedWatch } from "../../confinement/ProtectedWatch.ts"
+import type { RunProtection } from "../../confinement/ProtectedWatch.ts"
 import type { DiffSummary } from "../../workspace/SnapshotComparison.ts"
 import type { Snapshots } from "../../workspace/Snapshots.ts"
 import type { Layers } from "../../layer/Layers.ts"
@@ -125,8 +125,10 @@ export interface ReviewServices {
 export const reviewRunChanges = Effect.fnUntraced(function* (
   { layers, snapshots, worktrees }: ReviewServices,
   { layer, mode, root, runId, worktree }: RunWorkspace,
-  protection?: Pick<ProtectedWatch, "review">
+  protection?: Pick<RunProtection, "review">
 ): Effect.fn.Return<ReadonlyArray<RunMachineInput>> {
+  // First, because it may bring approved edits into the workspace or the layer.
+  const found: Array<RunMachineInput> = protection === undefined ? [] : [...(yield* protection.review)]
   const compared = layer === undefined ? snapshots.after(runId, root) : layers.settle(runId, layer)
   const changes = yield* Effect.match(compared, {
     onSuccess: changesFound,
@@ -134,7 +136,6 @@ export const reviewRunChanges = Effect.fnUntraced(function* (
       draft("run.changes.unknown", details ?? { reason: "failed" })
     ]
   })
-  const found: Array<RunMachineInput> = protection === undefined ? [] : [...(yield* protection.review)]
   for (const event of changes) found.push({ _tag: "EventEmitted", event })
   const owner = layer ?? worktree
   if (owner !== undefined) {

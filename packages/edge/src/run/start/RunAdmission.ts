@@ -189,7 +189,7 @@ const folderOf = Effect.fnUntraced(function* (
     const { layer, path, row } =
       resumed?.layer === undefined
         ? yield* layers.plan({ id, workspace: request.workspace, root: workspace.path, enforced })
-        : yield* layers.enter(resumed.layer, id)
+        : yield* layers.enter(resumed.layer, id, workspace.path)
     return { path, isolation, layer, rows: [row] }
   }
   const { row, start } = yield* worktrees.plan(id, request.workspace, workspace.path)

@@ -11,8 +11,9 @@ import { Effect, type Scope } from "effect"
 import type { TurnAttachments } from "../../attachment/Attachments.ts"
 import { canWrite } from "../../confinement/ConfinedRoot.ts"
 import type { ConfinedRun } from "../../confinement/Confinement.ts"
+import { LayerEdits } from "../../confinement/LayerEdits.ts"
 import { ProtectedRecord } from "../../confinement/ProtectedRecord.ts"
-import { ProtectedWatch } from "../../confinement/ProtectedWatch.ts"
+import { ProtectedWatch, type RunProtection } from "../../confinement/ProtectedWatch.ts"
 import { RepositoryRecord } from "../../confinement/RepositoryRecord.ts"
 import type { RunPolicy } from "../../approval/RunPolicy.ts"
 import type { EdgeConfig } from "../../config/EdgeConfig.ts"
@@ -158,7 +159,7 @@ export interface ActorLife {
   /** Answers to what the run's connections have asked. */
   readonly answers?: NetworkUser["answers"]
   /** The watch over protected names, if the actor does not make it. */
-  readonly protection?: ProtectedWatch | undefined
+  readonly protection?: RunProtection | undefined
   readonly redaction?: OutputRedaction | undefined
   /** The recorder of the raw output, if the actor does not make it. */
   readonly raw?: RawRun | undefined
@@ -166,26 +167,28 @@ export interface ActorLife {
 }
 
 export const protectionOf = (
-  { clock, config }: RunServices,
+  { clock, config, layers }: RunServices,
   { run, start }: Pick<AdmittedRun, "run" | "start">,
   hold: RunHold | undefined
-): ProtectedWatch | undefined =>
+): RunProtection | undefined => {
+  if (!isConfined(run) || !canWrite(run.mode)) return undefined
+  const { layer } = run
+  const root = start.workspacePath
+  const file = hold && join(config.home, "held", `${run.id}.names.json`)
+  if (layer === undefined)
+    return new ProtectedWatch(root, clock, file === undefined ? undefined : new ProtectedRecord(file), {
+      home: config.environment["HOME"],
+      repository: run.worktree === undefined ? new RepositoryRecord(config.home, run.id) : undefined,
+      edgeRefs: new EdgeRefs(config.home),
+      canSetIds: run.confinement?.kind !== "bubblewrap"
+    })
   // A layer leaves the workspace as it is. What reaches it is decided by its changes.
-  isConfined(run) && canWrite(run.mode) && run.layer === undefined
-    ? new ProtectedWatch(
-        start.workspacePath,
-        clock,
-        hold === undefined
-          ? undefined
-          : new ProtectedRecord(join(config.home, "held", `${run.id}.names.json`)),
-        {
-          home: config.environment["HOME"],
-          repository: run.worktree === undefined ? new RepositoryRecord(config.home, run.id) : undefined,
-          edgeRefs: new EdgeRefs(config.home),
-          canSetIds: run.confinement?.kind !== "bubblewrap"
-        }
+  return layer.enforced
+    ? new LayerEdits(root, clock, file === undefined ? undefined : new ProtectedRecord(file), (use) =>
+        layers.written(layer.owner, use)
       )
     : undefined
+}
 
 export const redactionOf = (
   config: EdgeConfig,
@@ -338,7 +341,7 @@ const continueRun = (
     confined,
     protection
   }: Pick<RunPreparation, "command" | "confined"> & {
-    readonly protection: ProtectedWatch | undefined
+    readonly protection: RunProtection | undefined
   }
 ) =>
   live.queue.occupy.pipe(
