@@ -16,6 +16,8 @@ import { useIdempotencyKey } from "../api/Hub.ts"
 export const ALL = "all"
 
 export interface Decision {
+  /** The run whose set it is about. */
+  readonly runId: HubRun["id"]
   readonly kind: "accept" | "reject"
   readonly parts: ChangeSelection
   /** Ids of the parts, or `ALL`: they are marked. */
@@ -76,18 +78,18 @@ interface Options {
   readonly forget: (ids: ReadonlySet<string>) => void
 }
 
-export const useDecide = (run: HubRun, { forget, reload }: Options) => {
+/** `scope`: decisions of one scope are sent one after the other, because each changes what the next one is about. */
+export const useDecide = (scope: string, { forget, reload }: Options) => {
   const client = useQueryClient()
   const key = useDecisionKey()
   const [pending, setPending] = useState<ReadonlyMap<string, Decision["kind"]>>(new Map())
   const [outcome, setOutcome] = useState<DecideOutcome>()
   const mutation = useMutation({
-    // One after the other: a decision changes what the next one is about.
-    scope: { id: `changes ${run.id}` },
-    mutationFn: ({ comment, kind, parts }: Decision) => {
-      const params = { id: run.id }
+    scope: { id: `changes ${scope}` },
+    mutationFn: ({ comment, kind, parts, runId }: Decision) => {
+      const params = { id: runId }
       const payload = comment === undefined || comment === "" ? { parts } : { parts, comment }
-      const headers = key.headersOf({ kind, ...payload })
+      const headers = key.headersOf({ kind, runId, ...payload })
       return kind === "accept"
         ? hubApi.changeSets.accept({ params, headers, payload: { parts } })
         : hubApi.changeSets.reject({ params, headers, payload })

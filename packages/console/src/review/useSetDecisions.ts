@@ -10,7 +10,7 @@ import { type DecidedPart, commentsOn, rejectionComment, selectionOf } from "./s
 import type { ReviewFile } from "./useChanges.ts"
 import type { ChangeSetView } from "./useChangeSet.ts"
 import type { useChangesReview } from "./useChangesReview.ts"
-import { ALL, useDecide } from "./useDecide.ts"
+import { ALL, type Decision, useDecide } from "./useDecide.ts"
 
 type Review = ReturnType<typeof useChangesReview>
 
@@ -43,7 +43,8 @@ export type SetDecisions = ReturnType<typeof useSetDecisions>
 
 export const useSetDecisions = (run: HubRun, changes: ChangeSetView, review: Review) => {
   const messages = useMessages(reviewMessages)
-  const deciding = useDecide(run, changes)
+  const { send, ...deciding } = useDecide(run.id, changes)
+  const decide = (decision: Omit<Decision, "runId">) => send({ ...decision, runId: run.id })
   const toNext = useNextFocus(review, deciding.isBusy)
   const { comments } = review.view
   const { files } = changes
@@ -51,7 +52,7 @@ export const useSetDecisions = (run: HubRun, changes: ChangeSetView, review: Rev
     const changed = part.file.parts?.changed
     if (changed === undefined) return
     toNext(part)
-    deciding.send({ kind: "accept", parts: selectionOf(part, changed), keys: [keyOf(part)] })
+    decide({ kind: "accept", parts: selectionOf(part, changed), keys: [keyOf(part)] })
   }
   const withComments = (reason: string, on: ReadonlyArray<(typeof comments)[number]>) => {
     const { ids, text } = rejectionComment(reason, on, messages.message)
@@ -61,7 +62,7 @@ export const useSetDecisions = (run: HubRun, changes: ChangeSetView, review: Rev
     const changed = part.file.parts?.changed
     if (changed === undefined) return
     toNext(part)
-    deciding.send({
+    decide({
       kind: "reject",
       parts: selectionOf(part, changed),
       keys: [keyOf(part)],
@@ -74,14 +75,14 @@ export const useSetDecisions = (run: HubRun, changes: ChangeSetView, review: Rev
     ...deciding,
     accept,
     reject,
-    acceptAll: (set: ChangeSet) => deciding.send({ kind: "accept", ...all(set) }),
+    acceptAll: (set: ChangeSet) => decide({ kind: "accept", ...all(set) }),
     rejectAll: (set: ChangeSet, reason: string) =>
-      deciding.send({ kind: "reject", ...all(set), ...withComments(reason, ofAll) }),
+      decide({ kind: "reject", ...all(set), ...withComments(reason, ofAll) }),
     /** Rejects files by their ids. */
     rejectFiles: (ids: ReadonlyArray<string>) => {
       const found = files.filter(({ parts }) => parts !== undefined && ids.includes(parts.changed.id))
       const changed = found.flatMap(({ parts }) => (parts === undefined ? [] : [parts.changed]))
-      deciding.send({
+      decide({
         kind: "reject",
         parts: {
           files: changed.map(({ id }) => id),
