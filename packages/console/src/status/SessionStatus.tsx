@@ -52,7 +52,7 @@ export const isInProgress = (state: HubRun["state"]): boolean =>
   state !== "completed" && state !== "failed" && state !== "cancelled"
 
 /** What else decides the status of a run. */
-interface StatusContext {
+export interface StatusContext {
   /** Runs with a pending approval or question for the user. Those lists can be newer than the run. */
   readonly waiting: ReadonlySet<RunId>
   /** Devices that are offline: what their runs do is not known. */
