@@ -92,6 +92,10 @@ export const runStatus = (
 const isStronger = (a: WorkStatus, b: WorkStatus): boolean =>
   workStatuses.indexOf(a) < workStatuses.indexOf(b)
 
+/** The status that matters most. `idle` without any. */
+export const strongestOf = (statuses: ReadonlyArray<WorkStatus>): WorkStatus =>
+  workStatuses.find((status) => statuses.includes(status)) ?? "idle"
+
 /** Status of each session that is not idle. */
 export const sessionStatuses = (
   runs: ReadonlyArray<RunFacts>,
