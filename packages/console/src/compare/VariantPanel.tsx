@@ -58,6 +58,7 @@ const usePartDecisions = ({ decisions, group, onSayWhy, onSides, variant: { runI
     onReject: (part) => decisions.decide("reject", runId, part),
     onSayWhy: (part) => onSayWhy({ runId, part }),
     onSides,
+    onApply: doNothing,
     want: doNothing,
     failed: none,
     canWiden: () => false,

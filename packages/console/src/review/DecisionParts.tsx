@@ -25,6 +25,8 @@ export interface PartDecisions {
   /** Asks why, and rejects. */
   readonly onSayWhy: (part: DecidedPart) => void
   readonly onSides: (file: ReviewFile) => void
+  /** Accepts a hunk as its comment suggests. */
+  readonly onApply: (placed: PlacedComment) => void
   readonly want: (id: ChangedFile["id"]) => void
   readonly failed: ReadonlyMap<ChangedFile["id"], () => void>
   readonly canWiden: (id: ChangedFile["id"]) => boolean

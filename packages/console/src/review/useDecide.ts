@@ -5,7 +5,13 @@
  * state is loaded, and the refusal says why. A request that had no answer is repeated with the same key.
  */
 import { CorralError } from "@corral/client/http/CorralError"
-import type { ChangeDecision, ChangeSelection, ConflictSides } from "@corral/domain/edge-api/ChangeSet"
+import type {
+  ChangeComment,
+  ChangeDecision,
+  ChangeSelection,
+  ConflictSides,
+  EditedHunk
+} from "@corral/domain/edge-api/ChangeSet"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useRef, useState } from "react"
@@ -23,6 +29,10 @@ export interface Decision {
   /** Ids of the parts, or `ALL`: they are marked. */
   readonly keys: ReadonlyArray<string>
   readonly comment?: string | undefined
+  /** Of a rejection. */
+  readonly comments?: ReadonlyArray<ChangeComment> | undefined
+  /** Of an acceptance: hunks as the person edited them. */
+  readonly edits?: ReadonlyArray<EditedHunk> | undefined
   /** Runs after the decision. */
   readonly onDecided?: (() => void) | undefined
 }
@@ -86,13 +96,19 @@ export const useDecide = (scope: string, { forget, reload }: Options) => {
   const [outcome, setOutcome] = useState<DecideOutcome>()
   const mutation = useMutation({
     scope: { id: `changes ${scope}` },
-    mutationFn: ({ comment, kind, parts, runId }: Decision) => {
+    mutationFn: (decision: Decision) => {
+      const { comment = "", comments = [], edits = [], kind, parts, runId } = decision
       const params = { id: runId }
-      const payload = comment === undefined || comment === "" ? { parts } : { parts, comment }
-      const headers = key.headersOf({ kind, runId, ...payload })
-      return kind === "accept"
-        ? hubApi.changeSets.accept({ params, headers, payload: { parts } })
-        : hubApi.changeSets.reject({ params, headers, payload })
+      if (kind === "accept") {
+        const payload = edits.length === 0 ? { parts } : { parts, edits }
+        return hubApi.changeSets.accept({ params, headers: key.headersOf({ kind, runId, ...payload }), payload })
+      }
+      const payload = {
+        parts,
+        ...(comment === "" ? {} : { comment }),
+        ...(comments.length === 0 ? {} : { comments })
+      }
+      return hubApi.changeSets.reject({ params, headers: key.headersOf({ kind, runId, ...payload }), payload })
     },
     onSuccess: ({ decision }, { onDecided }) => {
       setOutcome({ kind: "decided", decision })

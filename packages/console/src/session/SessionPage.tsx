@@ -29,8 +29,8 @@ import {
 import { ReadMarker, ThreadEntries } from "../thread/ThreadEntries.tsx"
 import { StateAnnouncement, ThreadState, heardStatus } from "../thread/ThreadState.tsx"
 import { TurnButtons, type TurnControl, useTurnControl } from "../thread/TurnButtons.tsx"
-import type { TurnEntry } from "../thread/Turns.ts"
-import { useThread } from "../thread/useThread.ts"
+import { agentOf, type TurnEntry, turnsIn } from "../thread/Turns.ts"
+import { type ThreadData, useThread } from "../thread/useThread.ts"
 import { Loading } from "../ui/Loading.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
@@ -109,6 +109,15 @@ const idleRuns = (
 const useAgain = (mutate: ReturnType<typeof useSend>["mutate"]) =>
   useCallback((prompt: Message) => mutate(again(prompt)), [mutate])
 
+/** The agent that worked in the run: it receives what is said about its changes. */
+const agentOfRun = ({ agents }: Session, { entries }: ThreadData, run: HubRun | undefined) => {
+  const turn = turnsIn(entries).find(({ runId }) => runId === run?.id)
+  const id = turn === undefined ? undefined : agentOf(turn)
+  return agents.find((agent) => agent.id === id)
+}
+
+const toAgent = (agent: Session["agents"][number] | undefined) => (agent === undefined ? {} : { to: agent.id })
+
 interface ThreadProps {
   readonly session: Session
   readonly panel: ThreadPanel
@@ -132,6 +141,7 @@ const SessionThread = ({ at, panel, session }: ThreadProps) => {
   const isOffline = useDevice(agent?.targetId)?.state === "offline"
   const onAgain = useAgain(send.mutate)
   const shownRun = runs.find(({ id }) => id === panel.runId) ?? runs[0]
+  const reviewed = agentOfRun(session, thread, shownRun)
   return (
     <ThreadFrame
       title={visibleLine(session.title, 120)}
@@ -167,7 +177,9 @@ const SessionThread = ({ at, panel, session }: ThreadProps) => {
             onTab={panel.open}
             onRun={panel.show}
             onClose={() => panel.open(undefined)}
-            {...(mayWrite ? { onComments: (text: string) => send.mutateAsync({ text }) } : {})}
+            {...(mayWrite && reviewed?.closedAt === undefined
+              ? { onComments: (text: string) => send.mutateAsync({ text, ...toAgent(reviewed) }) }
+              : {})}
           />
         ) : undefined
       }
