@@ -7,12 +7,13 @@
 import { Dialog } from "@base-ui/react/dialog"
 import { CorralError } from "@corral/client/http/CorralError"
 import type { ChangeDecision, ConflictSides } from "@corral/domain/edge-api/ChangeSet"
-import type { GroupComparison, TaskGroup } from "@corral/domain/hub-api/TaskGroups"
+import type { GroupCandidate, GroupComparison, TaskGroup } from "@corral/domain/hub-api/TaskGroups"
 import type { TaskGroupId } from "@corral/domain/identity/Ids"
-import { useQuery } from "@tanstack/react-query"
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { type RefObject, useEffect, useRef, useState } from "react"
-import { useProjects } from "../api/ProjectsAndTargets.ts"
+import { hubApi, messageLimit } from "../api/Hub.ts"
+import { useCanWork, useProjects } from "../api/ProjectsAndTargets.ts"
 import { useSessionTitle } from "../api/Sessions.ts"
 import { taskGroupQuery, useGroupCommands } from "../api/TaskGroups.ts"
 import { endedCount, isBusy } from "../group/candidates.ts"
@@ -81,6 +82,22 @@ interface PartsProps {
   readonly commands: ReturnType<typeof useGroupCommands>
 }
 
+/** Message to a candidate about what was just rejected. It reads the rejection with it. */
+const useSendNow = ({ sessionId }: TaskGroup) => {
+  const { nowText } = useMessages(decideMessages)
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: ({ agentInstanceId }: GroupCandidate) =>
+      hubApi.sessions.addMessage({
+        params: { id: sessionId },
+        headers: { "idempotency-key": crypto.randomUUID() },
+        payload: { text: nowText, to: agentInstanceId, onOffline: "queue" },
+        ...messageLimit
+      }),
+    onSettled: () => client.invalidateQueries({ queryKey: ["sessions"] })
+  })
+}
+
 /** Candidates with the dialogs that reject one and continue with one. */
 const Summaries = ({ commands, decisions, group }: PartsProps) => {
   const messages = useMessages(compareMessages)
@@ -89,6 +106,8 @@ const Summaries = ({ commands, decisions, group }: PartsProps) => {
   const rejecting = useAction()
   const continuing = useAction()
   const candidate = group.candidates[chosen]
+  const mayWork = useCanWork(group.projectId)
+  const sendNow = useSendNow(group)
   const open = (at: number, action: typeof rejecting) => {
     setChosen(at)
     action.setOpen(true)
@@ -106,6 +125,7 @@ const Summaries = ({ commands, decisions, group }: PartsProps) => {
           />
         ))}
       </ul>
+      <RefusalNote error={sendNow.error} />
       {candidate !== undefined && (
         <>
           <RejectDialog
@@ -113,7 +133,14 @@ const Summaries = ({ commands, decisions, group }: PartsProps) => {
             title={messages.rejectTitle(shortNameOf(candidate, chosen))}
             apart={candidate.changes?.apart ?? 0}
             comments={0}
-            onReject={(reason) => candidate.changes && decisions.decideAll("reject", candidate.changes, reason)}
+            maySend={mayWork && candidate.closed !== true}
+            onReject={(comment, isNow) =>
+              candidate.changes &&
+              decisions.decideAll("reject", candidate.changes, {
+                comment,
+                ...(isNow ? { onDecided: () => sendNow.mutate(candidate) } : {})
+              })
+            }
           />
           <FormDialog
             action={continuing}

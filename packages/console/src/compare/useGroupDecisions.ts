@@ -4,7 +4,7 @@ import type { TaskGroupId, RunId } from "@corral/domain/identity/Ids"
 import { useQueryClient } from "@tanstack/react-query"
 import { taskGroupQuery } from "../api/TaskGroups.ts"
 import { type DecidedPart, selectionOf } from "../review/setFiles.ts"
-import { ALL, useDecide } from "../review/useDecide.ts"
+import { ALL, type Decision, useDecide } from "../review/useDecide.ts"
 
 /** Equal changes of two candidates have equal ids. */
 const keyOf = (runId: RunId, id: string): string => `${runId} ${id}`
@@ -32,9 +32,9 @@ export const useGroupDecisions = (id: TaskGroupId, reload: () => Promise<unknown
     decideAll: (
       kind: "accept" | "reject",
       { runId, version }: Pick<ChangeSet, "runId" | "version">,
-      comment?: string
+      more: Pick<Decision, "comment" | "onDecided"> = {}
     ) =>
-      send({ runId, kind, parts: { all: true as const, version }, keys: [keyOf(runId, ALL)], comment }),
+      send({ runId, kind, parts: { all: true as const, version }, keys: [keyOf(runId, ALL)], ...more }),
     pendingAll: (runId: RunId) => pending.get(keyOf(runId, ALL)),
     /** What is on its way about the part, its file or everything. */
     pendingOf: (runId: RunId, { file, hunkId }: { file: DecidedPart["file"]; hunkId?: ChangeHunk["id"] }) =>
