@@ -481,6 +481,7 @@ export class ScriptedHub {
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://hub")
+    if (pathname === "/web/agent-tasks") return this.createTask(await bodyOf(request), response)
     if (!pathname.startsWith("/client/")) return servePage(pathname, response)
     const [, runId = "", ofChanges = ""] = /^\/client\/runs\/([^/]+)\/changes(?:\/(.+))?$/.exec(pathname) ?? []
     const found = this.group?.changesOf(runId) ?? { changes: this.changes, facts: this.factsOfChanges }
@@ -500,6 +501,12 @@ export class ScriptedHub {
     if ((request.headers.accept ?? "").includes("text/event-stream"))
       return this.stream(pathname, searchParams, response)
     sendJson(response, 200, this.read(pathname, searchParams))
+  }
+
+  /** A task with candidates is in the session. */
+  private createTask(body: unknown, response: ServerResponse): void {
+    this.received.push({ path: "/web/agent-tasks", body })
+    sendJson(response, 201, { id: id("tsk", 1), sessionId: ids.session, groupId: id("tgr", 1) })
   }
 
   private change(path: string, body: unknown, response: ServerResponse): void {
