@@ -231,7 +231,7 @@ export class ChangeDecisions {
       { base, decider, id, keep, paths }: RecordInput
     ): Effect.fn.Return<{ rows: ReadonlyArray<Write>; result: DecidedChanges }, ChangesUnknown> {
       const { clock } = this.#services
-      const { reverses } = prepared
+      const { edited = 0, rejected = [], reverses } = prepared
       const decision: ChangeDecision = {
         id,
         changeSetId: source.setId,
@@ -243,6 +243,8 @@ export class ChangeDecisions {
         fileCount: new Set(prepared.paths.map(({ fileId }) => fileId)).size,
         additions: prepared.additions,
         deletions: prepared.deletions,
+        ...(edited === 0 ? {} : { edited }),
+        ...(rejected.length === 0 ? {} : { rejected }),
         patchHash: patchHashOf(prepared.paths),
         ...(prepared.comment === undefined ? {} : { comment: prepared.comment }),
         ...(reverses === undefined ? {} : { reverses: reverses.id }),

@@ -16,6 +16,8 @@ import type { GitFailed } from "../workspace/Git.ts"
 import { countLines, numberedHunks, shownFile } from "./ChangeComparison.ts"
 import { type ChangeSetRow, type DecidedParts, findDecision } from "./ChangeRows.ts"
 import type { OpenSet } from "./ChangeSets.ts"
+import { editedFiles } from "./EditedHunks.ts"
+import { rejectedParts } from "./RejectedParts.ts"
 import {
   acceptedPaths,
   type PathChange,
@@ -38,6 +40,9 @@ export interface PreparedDecision {
   readonly deletions: number
   readonly numbers: DecidedParts["numbers"]
   readonly comment?: string | undefined
+  /** Number of hunks that are accepted as the person edited them. */
+  readonly edited?: number
+  readonly rejected?: NonNullable<ChangeDecision["rejected"]>
   readonly reverses?: ChangeDecision | undefined
   /** Whether all of `reverses` is reversed. */
   readonly isComplete?: boolean
@@ -57,18 +62,50 @@ const select = ({ comparison, row, source }: OpenSet, parts: ChangeSelection) =>
       )
     : selectParts(source.shadow, comparison, parts, row.numbers)
 
-export const prepareAcceptance = (open: OpenSet, { parts }: AcceptChanges): Preparation =>
+/**
+ * The base gets the change as the agent made it, so that nothing of it is open, and the workspace gets the person's version of it: an edit of the
+ * person like any other, which the next turn finds in its layer.
+ */
+export const prepareAcceptance = (open: OpenSet, { edits, parts }: AcceptChanges): Preparation =>
   Effect.gen(function* () {
+    const { shadow } = open.source
     const selected = yield* select(open, parts)
-    const paths = yield* acceptedPaths(open.source.shadow, selected)
-    return { kind: "accept", place: "workspace", paths, base: paths, ...described(selected, open.row) }
+    const base = yield* acceptedPaths(shadow, selected)
+    const edited = yield* editedFiles(shadow, selected, edits)
+    const paths = base.map((change) => {
+      const entry = edited.get(change.fileId)?.entry
+      return entry === undefined ? change : { ...change, after: entry }
+    })
+    const { files, ...rest } = described(selected, open.row)
+    return {
+      kind: "accept",
+      place: "workspace",
+      paths,
+      base,
+      ...rest,
+      files: files.map((file) => {
+        const count = edited.get(file.id)?.count
+        return count === undefined ? file : { ...file, edited: count }
+      }),
+      edited: [...edited.values()].reduce((sum, { count }) => sum + count, 0)
+    }
   })
 
-export const prepareRejection = (open: OpenSet, { comment, parts }: RejectChanges): Preparation =>
+export const prepareRejection = (open: OpenSet, { comment, comments, parts }: RejectChanges): Preparation =>
   Effect.gen(function* () {
+    const { shadow } = open.source
     const selected = yield* select(open, parts)
-    const paths = yield* rejectedPaths(open.source.shadow, selected)
-    return { kind: "reject", place: "layer", paths, base: [], comment, ...described(selected, open.row) }
+    const rejected = yield* rejectedParts(shadow, selected, comments)
+    const paths = yield* rejectedPaths(shadow, selected)
+    return {
+      kind: "reject",
+      place: "layer",
+      paths,
+      base: [],
+      comment,
+      rejected,
+      ...described(selected, open.row)
+    }
   })
 
 export const prepareUndo = (
@@ -146,7 +183,9 @@ const undoDecision = Effect.fnUntraced(function* (
       before: baseAfter,
       after: baseBefore
     })),
-    files: decision.files.filter((file) => fileIds.has(file.id)),
+    files: decision.files
+      .filter((file) => fileIds.has(file.id))
+      .map(({ hunks, id, path }) => ({ id, path, hunks })),
     additions: decision.deletions,
     deletions: decision.additions,
     numbers: parts.numbers,

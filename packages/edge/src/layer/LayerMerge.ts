@@ -9,8 +9,10 @@ import {
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
+  rmdirSync,
   rmSync,
   symlinkSync,
   unlinkSync,
@@ -134,6 +136,42 @@ const putFile = (
   }
   return true
 }
+
+/** Removes a folder that has only empty folders. Throws if it has something else. */
+const removeEmptyFolder = (folder: Buffer): void => {
+  for (const entry of readdirSync(folder, { withFileTypes: true, encoding: "buffer" }))
+    if (entry.isDirectory()) removeEmptyFolder(Buffer.concat([folder, Buffer.from("/"), entry.name]))
+  rmdirSync(folder)
+}
+
+/** Writes a file, also where empty folders are. Fails if something else is there. */
+const replaceFile = (
+  top: string,
+  path: string,
+  file: Parameters<typeof putFile>[2]
+): Effect.Effect<void, GitFailed> =>
+  attemptFiles(() => {
+    const place = file === undefined ? undefined : placeOf(top, path, true)
+    if (place !== undefined && lstatSync(place, { throwIfNoEntry: false })?.isDirectory() === true)
+      removeEmptyFolder(place)
+    if (!putFile(top, path, file)) throw new Error("a file of the base has no place in the layer")
+  })
+
+/** Gives the files of a layer, which has those of `now`, the versions of another state. */
+export const replaceFiles = Effect.fn("LayerMerge.replaceFiles")(function* (
+  { shadow, top }: Pick<EditMerge, "shadow" | "top">,
+  now: TreeState,
+  wanted: TreeState
+): Effect.fn.Return<void, GitFailed> {
+  const paths = differingPaths(now, wanted)
+  // Removals first: a file may become a folder, and a folder a file.
+  for (const path of paths) if (!wanted.has(path)) yield* replaceFile(top, path, undefined)
+  for (const path of paths) {
+    const entry = wanted.get(path)
+    if (entry === undefined) continue
+    yield* replaceFile(top, path, { mode: entry.mode, content: yield* readContent(shadow, entry.oid) })
+  }
+})
 
 /** What a merge needs. */
 export interface EditMerge {
