@@ -41,8 +41,10 @@ const withParts = (
   const newest = decisions.toReversed().flatMap(({ rejected = [] }) => rejected)
   const shown = new Set(
     [...newest.filter(isNamed), ...newest.filter((part) => !isNamed(part))].filter((part) => {
-      left -= lengthOf(part)
-      return left >= 0
+      const length = lengthOf(part)
+      if (length > left) return false
+      left -= length
+      return true
     })
   )
   return decisions.map(({ rejected = [], ...decision }) => {

@@ -157,7 +157,15 @@ class EdgeChecks implements Context.Service.Shape<typeof Checks> {
       this.#working.delete(owner)
       if (this.#working.size === 0) this.#others.clear()
     })
-    this.#fork(owner, Effect.andThen(before, Effect.andThen(this.#perform(run), done)))
+    const work = this.#perform(run).pipe(
+      Effect.catchDefect((cause) =>
+        Effect.andThen(
+          Effect.logError("failed to execute checks", { runId: run.id }, cause),
+          this.#end(run, { state: "unavailable", reason: "The Edge could not execute the checks." })
+        )
+      )
+    )
+    this.#fork(owner, Effect.andThen(before, Effect.andThen(work, done)))
   }
 
   readonly #recoverOf = Effect.fnUntraced({ self: this }, function* (checks: RunChecks) {

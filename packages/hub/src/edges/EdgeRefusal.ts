@@ -186,8 +186,12 @@ export const toAnswerRefusal = (error: RunFailure): AnswerRefusal | Overloaded |
   return code === "input_expired" ? new InputExpired(options) : new InputAlreadyResolved(options)
 }
 
-/** Without the run, there is nothing to remove, and the Edge says so as a success. */
-export const toDiscardRefusal = (error: RunFailure): Conflict | Overloaded | undefined => pauseCodes(error)
+/** A run that the Edge no longer has leaves nothing to remove. */
+export const toDiscardRefusal = mapCodes<Conflict | NotFound | Overloaded>(
+  ["conflict", Conflict],
+  ["not_found", NotFound],
+  ["overloaded", Overloaded]
+)
 
 /** A run that the Edge no longer has ended long ago. */
 export const toFinishRefusal = (error: RunFailure): Conflict | Overloaded | undefined =>

@@ -141,7 +141,7 @@ export class EdgeRouter extends Context.Service<
     readonly discardChanges: (
       targetId: DeviceId,
       command: CommandPayload<"DiscardChanges">
-    ) => Routed<CommandSuccess<"DiscardChanges">, Conflict>
+    ) => Routed<CommandSuccess<"DiscardChanges">, Conflict | NotFound>
     /** Undoes changes once per key. Fails with `conflict` where the Edge is too old for that. */
     readonly undoChanges: (
       targetId: DeviceId,

@@ -133,7 +133,11 @@ const removeClosed = Effect.fn("ClosedCandidates.removeClosed")(function* (now: 
     visit: (row) => {
       const { run_id: runId, target_id } = row
       const removed =
-        runId === null ? Effect.void : router.discardChanges(target_id, { runId, by: SYSTEM })
+        runId === null
+          ? Effect.void
+          : router
+              .discardChanges(target_id, { runId, by: SYSTEM })
+              .pipe(Effect.catchTag("NotFound", () => Effect.void))
       return removed.pipe(
         Effect.andThen(record(row, now)),
         Effect.as(true),

@@ -219,7 +219,7 @@ describe("/client/task-groups", { timeout: 120_000 }, () => {
     assert.deepInclude<object>(outdated.body, { details: { reason: "edge_outdated" } })
     await found.edge.heartbeat(able)
     const missing = await makeTask(found, { candidates: [...candidates, { agentId: "missing" }] })
-    assert.deepStrictEqual([missing.status, codeOf(missing)], [502, "runtime_unavailable"], missing.text)
+    assert.deepStrictEqual([missing.status, codeOf(missing)], [503, "runtime_unavailable"], missing.text)
     const { body } = await found.client.ask<Page<Session>>("GET", `/client/sessions?projectId=${found.projectId}`)
     assert.isEmpty(body.items)
   })
