@@ -235,7 +235,7 @@ const Files = ({ compared, decisions, group, onToggle, open }: FilesProps) => {
       <h2 id="compare-files" ref={heading} tabIndex={-1}>
         {messages.files}
       </h2>
-      {isStale && (
+      {isStale && !decisions.isBusy && (
         <p className="changes-stale" role="status">
           {messages.stale}{" "}
           <button type="button" className="button small" onClick={() => void reload()}>

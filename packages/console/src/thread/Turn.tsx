@@ -133,7 +133,9 @@ export const Turn = memo((props: Props) => {
   })
   const [first] = prompts
   // Further input is part of the work while the work is shown.
-  const shown = prompts.filter(({ groupId, when }) => !(isOpen && when === "now") && !(isOfGroup && groupId))
+  const shown = prompts.filter(
+    ({ groupId, when }) => !(isOpen && when === "now") && !(isOfGroup && groupId !== undefined)
+  )
   return (
     <section
       ref={element}
