@@ -39,7 +39,7 @@ const Fact = ({ children, name }: FactProps) => (
 const MAX_ANSWER = 600
 
 /** The beginning of what the agent said at the end, or why it failed. */
-const Answer = ({ run }: Pick<GroupCandidate, "run">) => {
+const Answer = ({ run }: { readonly run: GroupCandidate["run"] }) => {
   const textOf = useErrorSentence()
   const text = run?.error === undefined ? plainLine(run?.resultText ?? "") : textOf(run.error)
   return <p className="summary-answer">{visibleLine(text, MAX_ANSWER)}</p>
@@ -99,7 +99,7 @@ const WholeButtons = ({ at, candidate, decisions, group, onContinue, onRejectAll
           aria-label={messages.continueOf(name)}
           onClick={onContinue}
         >
-          {messages.continueWith}
+          {messages.continueWith(letterOf(at))}
         </button>
       )}
     </div>

@@ -145,7 +145,7 @@ const Summaries = ({ commands, decisions, group }: PartsProps) => {
           <FormDialog
             action={continuing}
             title={messages.continueTitle(shortNameOf(candidate, chosen))}
-            submit={messages.continueWith}
+            submit={messages.submitContinue}
             onSubmit={() => commands.continued.mutateAsync(candidate.task.id)}
           >
             <p>{messages.continueText(CLOSED_DAYS)}</p>

@@ -44,7 +44,7 @@ interface Props {
 const FIRST = 300
 const STEP = 600
 
-const none: ReadonlyMap<never, never> = new Map()
+const none: PartDecisions["failed"] = new Map()
 const doNothing = (): void => undefined
 
 const usePartDecisions = ({ decisions, group, onSayWhy, onSides, variant: { runId } }: Props): PartDecisions => {

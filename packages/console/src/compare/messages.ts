@@ -16,7 +16,8 @@ export const compareMessages = bilingual(
     reject: "Reject…",
     rejectOf: (label: string) => `Reject all changes of ${label} and say why`,
     rejectTitle: (label: string) => `Reject the changes of ${label}?`,
-    continueWith: "Continue",
+    submitContinue: "Continue",
+    continueWith: (letter: string) => `Continue with ${letter}`,
     continueOf: (label: string) => `Continue with ${label}`,
     continueTitle: (label: string) => `Continue with ${label}?`,
     continueText: (days: number) =>
@@ -63,7 +64,8 @@ export const compareMessages = bilingual(
     reject: "拒绝…",
     rejectOf: (label: string) => `拒绝 ${label} 的全部更改并说明原因`,
     rejectTitle: (label: string) => `要拒绝 ${label} 的更改吗？`,
-    continueWith: "选用",
+    submitContinue: "选用",
+    continueWith: (letter: string) => `选用 ${letter}`,
     continueOf: (label: string) => `选用 ${label}`,
     continueTitle: (label: string) => `要选用 ${label} 吗？`,
     continueText: (days: number) =>

@@ -20,7 +20,7 @@ export const useStatusContext = (): StatusContext => {
 }
 
 /** Files and lines that a candidate changed and that are undecided. */
-export const CandidateCounts = ({ changes }: Pick<GroupCandidate, "changes">) => {
+export const CandidateCounts = ({ changes }: { readonly changes: GroupCandidate["changes"] }) => {
   const messages = useMessages(groupMessages)
   if (changes === undefined || changes.fileCount === 0)
     return <span className="quiet">{changes === undefined ? "–" : messages.noChanges}</span>
@@ -33,8 +33,13 @@ export const CandidateCounts = ({ changes }: Pick<GroupCandidate, "changes">) =>
   )
 }
 
-/** Time of all runs of a candidate. That of a run in progress goes on. */
-export const CandidateTime = ({ durationMs, run }: Pick<GroupCandidate, "durationMs" | "run">) => {
+interface TimeProps {
+  readonly durationMs: number
+  readonly run: GroupCandidate["run"]
+}
+
+/** Time of all runs of a candidate. That of a run in progress continues. */
+export const CandidateTime = ({ durationMs, run }: TimeProps) => {
   const { language } = useLanguage()
   const now = useNow()
   const live =

@@ -131,13 +131,21 @@ const CandidateRow = ({ at, candidate, group, turn }: RowProps) => {
           <CandidateName at={at} candidate={candidate} />
         </button>
         <span className="candidate-side">
-          <CandidateBadge candidate={candidate} group={group} />
-          <CheckMarks results={checksOf(candidate)} />
-          <CandidateCounts changes={candidate.changes} />
-          <span className="candidate-time">
-            <CandidateTime durationMs={candidate.durationMs} run={candidate.run} />
+          <span className="candidate-marks">
+            <CandidateBadge candidate={candidate} group={group} />
+            <CheckMarks results={checksOf(candidate)} />
           </span>
-          <StatusMark status={status} />
+          <span className="candidate-changes">
+            {candidate.changes !== undefined && <CandidateCounts changes={candidate.changes} />}
+          </span>
+          <span className="candidate-time">
+            {candidate.run !== undefined && (
+              <CandidateTime durationMs={candidate.durationMs} run={candidate.run} />
+            )}
+          </span>
+          <span className="candidate-state">
+            <StatusMark status={status} />
+          </span>
         </span>
       </div>
       {isOpen && <div className="candidate-turn">{turn}</div>}

@@ -2,7 +2,7 @@
  * A pending comment below its lines, and the field in which it is written. Its text is in the review only when it is added, so that a key
  * renders nothing else.
  */
-import { type KeyboardEvent, useId, useRef, useState } from "react"
+import { type KeyboardEvent, useCallback, useId, useRef, useState } from "react"
 import { DiffRow } from "../diff/DiffRow.tsx"
 import { rowsOf } from "../diff/rows.ts"
 import { visibleLine, visibleText } from "../markdown/visible.ts"
@@ -76,6 +76,11 @@ export const CommentEditor = ({ draft, onAdd, onCancel, onText, original }: Comm
   const [text, setText] = useState(draft.text)
   const [lines, setLines] = useState(draft.suggestion)
   const field = useRef<HTMLTextAreaElement>(null)
+  // The same function while the field is there: another one would take the focus from the suggestion with each key.
+  const attach = useCallback((element: HTMLTextAreaElement | null) => {
+    field.current = element
+    focusAtOnce(element)
+  }, [])
   const id = useId()
   const suggestion = lines === undefined || isSameText(lines, original) ? undefined : lines
   const isEmpty = text.trim() === "" && suggestion === undefined
@@ -99,10 +104,7 @@ export const CommentEditor = ({ draft, onAdd, onCancel, onText, original }: Comm
     >
       <label htmlFor={id}>{messages.commentOn(describeSpan(draft, messages.message))}</label>
       <textarea
-        ref={(element) => {
-          if (field.current === null) focusAtOnce(element)
-          field.current = element
-        }}
+        ref={attach}
         id={id}
         data-focus
         rows={3}

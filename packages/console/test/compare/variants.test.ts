@@ -18,7 +18,7 @@ const compared = (versions: Readonly<Record<string, string>>): ComparedFile =>
 describe("versions of a compared file", () => {
   it("are shared by candidates that change it in the same way", () => {
     const variants = variantsOf(compared({ a: "1", c: "2", d: "1" }), group)
-    assert.deepStrictEqual(
+    assert.deepStrictEqual<unknown>(
       variants.map(({ places, runId }) => [runId, places]),
       [
         ["run_a", [0, 3]],

@@ -149,7 +149,9 @@ describe.skipIf(!hasChromium)("changes in the console", { timeout: 90_000 }, () 
     await button(page, "Suggest an edit").click()
     await page
       .getByRole("textbox", { name: "Your version of the changed lines" })
-      .fill("  return isHoliday(date) ? holidays : weekdays")
+      .press("ControlOrMeta+A")
+    // Key by key: the focus stays.
+    await page.keyboard.type("  return isHoliday(date) ? holidays : weekdays")
     await button(page, "Add comment").click()
     await page.getByRole("button", { name: "Reject Lines 31–34 of src/hours.js", exact: true }).click()
     await page.getByText("Lines 31–34").waitFor({ state: "detached" })

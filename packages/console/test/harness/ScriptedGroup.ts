@@ -100,7 +100,7 @@ export class ScriptedGroup {
     const { agentId, answer, model, state } = candidate
     const set = this.setOf(at)
     const ended = state !== "running"
-    return {
+    const run = {
       ...this.place.placement,
       id: this.runId(at),
       state,
@@ -123,6 +123,7 @@ export class ScriptedGroup {
         ? {}
         : { changes: { id: set.id, runId: this.runId(at), state: set.state, fileCount: set.fileCount } })
     }
+    return run
   }
 
   get runs(): ReadonlyArray<{ readonly id: string }> {

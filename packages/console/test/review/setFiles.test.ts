@@ -88,12 +88,12 @@ describe("withoutOverlap", () => {
   })
 })
 
-describe("setFile", () => {
-  const content = {
-    hunks: [hunk(1, 1, ["-a", "+b"]), hunk(2, 20, ["-[1]", "+[ 1 ]"])],
-    isCut: false
-  }
+const content = {
+  hunks: [hunk(1, 1, ["-a", "+b"]), hunk(2, 20, ["-[1]", "+[ 1 ]"])],
+  isCut: false
+}
 
+describe("setFile", () => {
   it("is the same file while nothing of it changes, so that its rows do not render again", () => {
     const file = changed()
     assert.strictEqual(setFile(file, undefined, false), setFile(file, undefined, true))

@@ -106,7 +106,7 @@ describe("entriesOf", () => {
     const [entry, ...others] = entriesOf(all)
     assert.lengthOf(others, 0)
     assert.strictEqual(entry?.kind, "group")
-    assert.deepStrictEqual(
+    assert.deepStrictEqual<unknown>(
       turnsIn(entriesOf(all)).map(({ answer: text, runId }) => [runId, text?.id]),
       [
         ["run_a", "answer run_a"],
