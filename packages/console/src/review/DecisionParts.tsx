@@ -70,7 +70,7 @@ export const DecideButtons = ({ decisions, name, part }: ButtonsProps) => {
         className="button small"
         data-decides
         data-key="d"
-        aria-label={messages.rejectPart(name)}
+        aria-label={count === 0 ? messages.rejectPart(name) : messages.rejectPartWith(count, name)}
         disabled={isOff}
         onClick={() => onReject(part)}
       >

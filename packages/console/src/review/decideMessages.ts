@@ -28,6 +28,8 @@ const en = {
   acceptPart: (what: string) => `Accept ${what}`,
   rejectPart: (what: string) => `Reject ${what}`,
   rejectWith: (n: number) => (n === 1 ? "Reject with 1 comment" : `Reject with ${n} comments`),
+  rejectPartWith: (n: number, what: string) =>
+    n === 1 ? `Reject with 1 comment: ${what}` : `Reject with ${n} comments: ${what}`,
   sayWhy: (what: string) => `Reject ${what} and say why`,
   hunk: (lines: string, path: string) => `${lines} of ${path}`,
   accepting: "Accepting…",
@@ -134,6 +136,7 @@ const zh: typeof en = {
   acceptPart: (what) => `接受：${what}`,
   rejectPart: (what) => `拒绝：${what}`,
   rejectWith: (n) => `拒绝并附 ${n} 条评论`,
+  rejectPartWith: (n, what) => `拒绝并附 ${n} 条评论：${what}`,
   sayWhy: (what) => `拒绝并说明原因：${what}`,
   hunk: (lines, path) => `${path} ${lines}`,
   accepting: "接受中…",

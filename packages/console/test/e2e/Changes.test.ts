@@ -105,7 +105,7 @@ describe.skipIf(!hasChromium)("changes in the console", { timeout: 90_000 }, () 
     await page.getByRole("textbox", { name: "Comment on line 7" }).fill("Leave this out.")
     await button(page, "Add comment").click()
     await page.getByText("1 comment, not sent").first().waitFor()
-    await page.getByRole("button", { name: "Reject Lines 4–9 of src/hours.js", exact: true }).click()
+    await button(page, "Reject with 1 comment: Lines 4–9 of src/hours.js").click()
     await page.getByText("The agent learns of it with your next message.").waitFor()
     await page.getByText("1 comment, not sent").first().waitFor({ state: "detached" })
     await button(page, "Reject src/holidays.js and say why").click()
@@ -153,7 +153,7 @@ describe.skipIf(!hasChromium)("changes in the console", { timeout: 90_000 }, () 
     // Key by key: the focus stays.
     await page.keyboard.type("  return isHoliday(date) ? holidays : weekdays")
     await button(page, "Add comment").click()
-    await page.getByRole("button", { name: "Reject Lines 31–34 of src/hours.js", exact: true }).click()
+    await button(page, "Reject with 1 comment: Lines 31–34 of src/hours.js").click()
     await page.getByText("Lines 31–34").waitFor({ state: "detached" })
     assert.deepStrictEqual(
       sent("reject").map(({ comments }) => comments?.map(({ suggestion, text }) => [text, suggestion])),
