@@ -2,7 +2,12 @@
  * Candidates on the command line: several agents as a user names them, and a group as lines: its candidates, and their changes by file. Control
  * characters are shown as symbols.
  */
-import type { ComparedFile, GroupCandidate, GroupComparison, TaskGroup } from "@corral/domain/hub-api/TaskGroups"
+import type {
+  ComparedFile,
+  GroupCandidate,
+  GroupComparison,
+  TaskGroup
+} from "@corral/domain/hub-api/TaskGroups"
 import type { AgentId, RunId, TaskGroupId } from "@corral/domain/identity/Ids"
 import type { CheckResult } from "@corral/domain/run/Check"
 import { type Candidate, isTaskOver, MAX_CANDIDATES, MIN_CANDIDATES } from "@corral/domain/task/Task"
@@ -53,7 +58,8 @@ export const groupOfRun = Effect.fn("Candidates.groupOfRun")(function* (
   if (run.groupId !== undefined) return run.groupId
   const { items } = yield* server.runs({ limit: RUNS })
   const found = items.find(
-    ({ groupId, sessionId }) => groupId !== undefined && run.sessionId !== undefined && sessionId === run.sessionId
+    ({ groupId, sessionId }) =>
+      groupId !== undefined && run.sessionId !== undefined && sessionId === run.sessionId
   )
   return found?.groupId ?? (yield* refused(`Run ${id} is not one of several agents for the same task.`))
 })
@@ -118,7 +124,11 @@ const useText = ({ durationMs, usage }: GroupCandidate): string => {
 export const candidateRows = (group: TaskGroup): ReadonlyArray<Row> => {
   const { candidates, continuedTaskId } = group
   const widest = (texts: ReadonlyArray<string>) => Math.max(...texts.map(({ length }) => length))
-  const [names, states, changes] = [candidates.map(nameOf), candidates.map(stateOf), candidates.map(changesText)]
+  const [names, states, changes] = [
+    candidates.map(nameOf),
+    candidates.map(stateOf),
+    candidates.map(changesText)
+  ]
   return candidates.map((candidate, at): Row => {
     const { closed, task } = candidate
     const note = task.id === continuedTaskId ? "  continued" : closed === true ? "  closed" : ""
@@ -159,13 +169,18 @@ export const comparedRows = (group: TaskGroup, comparison: GroupComparison): Rea
     }),
     ...(different.length === 0
       ? []
-      : [[{ text: group.candidates.map((_, at) => letterOf(at).padEnd(width)).join(""), style: "bold" } as const]]),
-    ...different.map(
-      ({ path }, at): Row => [
-        { text: (cells[at] ?? []).map((cell) => cell.padEnd(width)).join("") },
-        { text: escapeLine(path) }
-      ]
-    ),
+      : [
+          [
+            {
+              text: group.candidates.map((_, at) => letterOf(at).padEnd(width)).join(""),
+              style: "bold"
+            } as const
+          ]
+        ]),
+    ...different.map(({ path }, at): Row => [
+      { text: (cells[at] ?? []).map((cell) => cell.padEnd(width)).join("") },
+      { text: escapeLine(path) }
+    ]),
     ...(same.length === 0
       ? []
       : [dim(`the same by all: ${same.map(({ path }) => escapeLine(path)).join(", ")}`)]),

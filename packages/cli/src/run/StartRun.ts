@@ -182,7 +182,9 @@ export const startGroup = Effect.fn("StartRun.startGroup")(function* (request: S
   if (Option.isSome(request.agent) || Option.isSome(request.model))
     return yield* refused("--agents names agents and models. Leave out --agent and --model.")
   if (Option.isSome(request.resume) || request.continueLast)
-    return yield* refused("--agents starts a new conversation. It can't be combined with --resume and --continue.")
+    return yield* refused(
+      "--agents starts a new conversation. It can't be combined with --resume and --continue."
+    )
   const selected = yield* serverFor(request, undefined)
   const { server } = selected
   const groups = yield* groupsOf(server)

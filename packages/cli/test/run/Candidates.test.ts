@@ -54,8 +54,16 @@ const group = {
 } as unknown as TaskGroup
 
 const files = [
-  { taskId: "a" as TaskId, runId: "run_a" as RunId, files: [file("both.txt", "1"), file("a.txt", "2"), file("c.txt", "4")] },
-  { taskId: "b" as TaskId, runId: "run_b" as RunId, files: [file("both.txt", "1"), file("a.txt", "3"), file("c.txt", "4", { result: "5" })] }
+  {
+    taskId: "a" as TaskId,
+    runId: "run_a" as RunId,
+    files: [file("both.txt", "1"), file("a.txt", "2"), file("c.txt", "4")]
+  },
+  {
+    taskId: "b" as TaskId,
+    runId: "run_b" as RunId,
+    files: [file("both.txt", "1"), file("a.txt", "3"), file("c.txt", "4", { result: "5" })]
+  }
 ]
 const comparison = {
   candidates: [

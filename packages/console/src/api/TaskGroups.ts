@@ -20,8 +20,7 @@ export const useGroupCommands = (id: TaskGroupId) => {
   const client = useQueryClient()
   const keyOf = useIdempotencyKey()
   const store = (group: TaskGroup) => client.setQueryData(taskGroupQuery(id).queryKey, group)
-  const onSettled = () =>
-    Promise.all(changed.map((group) => client.invalidateQueries({ queryKey: [group] })))
+  const onSettled = () => Promise.all(changed.map((group) => client.invalidateQueries({ queryKey: [group] })))
   const command = useMutation({
     mutationFn: (kind: GroupCommand) => hubApi.taskGroups[kind]({ params: { id } }),
     onSuccess: ({ group }) => store(group),

@@ -153,14 +153,16 @@ const Column = ({ approvals, column, inputs, items }: ColumnProps) => {
             item.run.groupId !== undefined ? (
               <GroupCardOnBoard key={item.run.groupId} groupId={item.run.groupId} item={item} />
             ) : (
-            <BoardCard
-              key={item.run.id}
-              item={item}
-              approval={
-                item.status === "needsYou" ? approvals.find(({ runId }) => runId === item.run.id) : undefined
-              }
-              input={inputs.find(({ runId }) => runId === item.run.id)}
-            />
+              <BoardCard
+                key={item.run.id}
+                item={item}
+                approval={
+                  item.status === "needsYou"
+                    ? approvals.find(({ runId }) => runId === item.run.id)
+                    : undefined
+                }
+                input={inputs.find(({ runId }) => runId === item.run.id)}
+              />
             )
           )}
         </ul>

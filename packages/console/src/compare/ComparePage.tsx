@@ -7,12 +7,11 @@
 import { Dialog } from "@base-ui/react/dialog"
 import { CorralError } from "@corral/client/http/CorralError"
 import type { ChangeDecision, ConflictSides } from "@corral/domain/edge-api/ChangeSet"
-import type { GroupCandidate, GroupComparison, TaskGroup } from "@corral/domain/hub-api/TaskGroups"
+import type { GroupComparison, TaskGroup } from "@corral/domain/hub-api/TaskGroups"
 import type { TaskGroupId } from "@corral/domain/identity/Ids"
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
+import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { type RefObject, useEffect, useRef, useState } from "react"
-import { hubApi, messageLimit } from "../api/Hub.ts"
 import { useCanWork, useProjects } from "../api/ProjectsAndTargets.ts"
 import { useSessionTitle } from "../api/Sessions.ts"
 import { taskGroupQuery, useGroupCommands } from "../api/TaskGroups.ts"
@@ -25,8 +24,7 @@ import { OutcomeNote } from "../review/DecideOutcome.tsx"
 import { decideMessages } from "../review/decideMessages.ts"
 import { RejectDialog } from "../review/RejectDialog.tsx"
 import { UndoDialog } from "../review/UndoDialog.tsx"
-import { sidesOf } from "../review/useDecide.ts"
-import { useMessages, usePunctuation } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { FormDialog, useAction } from "../ui/Dialogs.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Loading } from "../ui/Loading.tsx"
@@ -35,6 +33,7 @@ import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { Time } from "../ui/Time.tsx"
 import { CandidateSummary, shortNameOf } from "./CandidateSummary.tsx"
 import { ComparedFiles } from "./ComparedFiles.tsx"
+import { ConflictDialog, useTellCandidate } from "./ConflictDialog.tsx"
 import { compareMessages } from "./messages.ts"
 import { useComparison } from "./useComparison.ts"
 import { type GroupDecisions, useGroupDecisions } from "./useGroupDecisions.ts"
@@ -44,58 +43,10 @@ import "./compare.css"
 /** Days that undecided changes of closed candidates can be decided. */
 const CLOSED_DAYS = 7
 
-/** Files in conflict with the workspace, and the rejection of the candidate's version. */
-const ConflictDialog = ({ decisions }: { readonly decisions: GroupDecisions }) => {
-  const messages = useMessages(decideMessages)
-  const { comma } = usePunctuation()
-  const { dismiss, outcome } = decisions
-  const refused = outcome?.kind === "refused" ? outcome : undefined
-  const files = sidesOf(refused?.error)
-  const { parts, runId } = refused?.decision ?? {}
-  return (
-    <Dialog.Root open={files.length > 0} onOpenChange={(open) => !open && dismiss()}>
-      <Dialog.Portal>
-        <Dialog.Backdrop className="backdrop" />
-        <Dialog.Popup className="dialog dialog-conflict" aria-label={messages.conflictTitle(files.length)}>
-          <ConflictView files={files} isRefused onDismiss={dismiss}>
-            {parts !== undefined && runId !== undefined && (
-              <button
-                type="button"
-                className="button small"
-                data-decides
-                disabled={decisions.isBusy}
-                onClick={() => decisions.rejectParts(runId, parts)}
-              >
-                {messages.rejectPart(files.map(({ path }) => visibleLine(path, 80)).join(comma))}
-              </button>
-            )}
-          </ConflictView>
-        </Dialog.Popup>
-      </Dialog.Portal>
-    </Dialog.Root>
-  )
-}
-
 interface PartsProps {
   readonly group: TaskGroup
   readonly decisions: GroupDecisions
   readonly commands: ReturnType<typeof useGroupCommands>
-}
-
-/** Message to a candidate about what was just rejected. It reads the rejection with it. */
-const useSendNow = ({ sessionId }: TaskGroup) => {
-  const { nowText } = useMessages(decideMessages)
-  const client = useQueryClient()
-  return useMutation({
-    mutationFn: ({ agentInstanceId }: GroupCandidate) =>
-      hubApi.sessions.addMessage({
-        params: { id: sessionId },
-        headers: { "idempotency-key": crypto.randomUUID() },
-        payload: { text: nowText, to: agentInstanceId, onOffline: "queue" },
-        ...messageLimit
-      }),
-    onSettled: () => client.invalidateQueries({ queryKey: ["sessions"] })
-  })
 }
 
 /** Candidates with the dialogs that reject one and continue with one. */
@@ -107,7 +58,8 @@ const Summaries = ({ commands, decisions, group }: PartsProps) => {
   const continuing = useAction()
   const candidate = group.candidates[chosen]
   const mayWork = useCanWork(group.projectId)
-  const sendNow = useSendNow(group)
+  const { nowText } = useMessages(decideMessages)
+  const tell = useTellCandidate(group)
   const open = (at: number, action: typeof rejecting) => {
     setChosen(at)
     action.setOpen(true)
@@ -125,7 +77,7 @@ const Summaries = ({ commands, decisions, group }: PartsProps) => {
           />
         ))}
       </ul>
-      <RefusalNote error={sendNow.error} />
+      <RefusalNote error={tell.error} />
       {candidate !== undefined && (
         <>
           <RejectDialog
@@ -138,7 +90,7 @@ const Summaries = ({ commands, decisions, group }: PartsProps) => {
               candidate.changes &&
               decisions.decideAll("reject", candidate.changes, {
                 comment,
-                ...(isNow ? { onDecided: () => sendNow.mutate(candidate) } : {})
+                ...(isNow ? { onDecided: () => tell.mutate({ candidate, text: nowText }) } : {})
               })
             }
           />
@@ -187,7 +139,7 @@ const Outcome = ({ decisions, group }: Pick<PartsProps, "decisions" | "group">) 
           onDismiss={decisions.dismiss}
         />
       </div>
-      <ConflictDialog decisions={decisions} />
+      <ConflictDialog decisions={decisions} group={group} />
       {undone !== undefined && run !== undefined && (
         <UndoDialog
           run={run}
@@ -291,7 +243,9 @@ const Comparison = ({ group }: { readonly group: TaskGroup }) => {
   const commands = useGroupCommands(group.id)
   const count = group.candidates.length
   const toggle = (id: string) =>
-    setOpen((before) => (before.has(id) ? new Set([...before].filter((each) => each !== id)) : new Set([...before, id])))
+    setOpen((before) =>
+      before.has(id) ? new Set([...before].filter((each) => each !== id)) : new Set([...before, id])
+    )
   return (
     <PageFrame
       title={messages.title(count)}
@@ -326,7 +280,12 @@ const Comparison = ({ group }: { readonly group: TaskGroup }) => {
 
 export const ComparePage = ({ groupId }: { readonly groupId: string }) => {
   const messages = useMessages(compareMessages)
-  const { data: group, error, isLoading, refetch } = useQuery({
+  const {
+    data: group,
+    error,
+    isLoading,
+    refetch
+  } = useQuery({
     ...taskGroupQuery(groupId as TaskGroupId),
     retry: (count, failure) => !(failure instanceof CorralError) && count < 2
   })
@@ -338,4 +297,3 @@ export const ComparePage = ({ groupId }: { readonly groupId: string }) => {
     </PageFrame>
   )
 }
-

@@ -104,7 +104,12 @@ interface Props extends PanelProps {
   readonly onToggle: (id: string) => void
 }
 
-const Rows = ({ files, onToggle, open, ...props }: Omit<Props, "comparison"> & { files: ReadonlyArray<ComparedFile> }) => (
+const Rows = ({
+  files,
+  onToggle,
+  open,
+  ...props
+}: Omit<Props, "comparison"> & { files: ReadonlyArray<ComparedFile> }) => (
   <ul className="compared-files">
     {files.map((file) => (
       <FileRow

@@ -47,7 +47,13 @@ const STEP = 600
 const none: PartDecisions["failed"] = new Map()
 const doNothing = (): void => undefined
 
-const usePartDecisions = ({ decisions, group, onSayWhy, onSides, variant: { runId } }: Props): PartDecisions => {
+const usePartDecisions = ({
+  decisions,
+  group,
+  onSayWhy,
+  onSides,
+  variant: { runId }
+}: Props): PartDecisions => {
   const isAllowed = useCanDecide(group.projectId)
   const isLive = group.candidates.some(({ changes }) => changes?.runId === runId && changes.live)
   return {
@@ -83,7 +89,12 @@ const Lines = ({ decisions, file }: { readonly file: ReviewFile; readonly decisi
         .slice(0, most)
         .map((row, at) =>
           row.kind === "hunk" ? (
-            <HunkHead key={`hunk ${file.parts?.hunkIds[row.at] ?? at}`} file={file} row={row} decisions={decisions} />
+            <HunkHead
+              key={`hunk ${file.parts?.hunkIds[row.at] ?? at}`}
+              file={file}
+              row={row}
+              decisions={decisions}
+            />
           ) : (
             <DiffRow key={at} row={row} language={language} />
           )
@@ -108,7 +119,8 @@ export const VariantPanel = (props: Props) => {
   const file = setFile(changed, content.data, false)
   const open = usePartDecisions(props)
   const decisions = content.isPlaceholderData ? { ...open, isOpen: false } : open
-  const names = places.map((place) => `${letterOf(place)} ${visibleLine(group.candidates[place]?.label ?? "", 60)}`)
+  const labels = places.map((place) => visibleLine(group.candidates[place]?.label ?? "", 60))
+  const names = places.map((place, at) => `${letterOf(place)} ${labels[at] ?? ""}`)
   const letters = places.map(letterOf).join(comma)
   const path = visibleLine(changed.path, 400)
   const { additions, deletions, status } = changed
@@ -121,7 +133,7 @@ export const VariantPanel = (props: Props) => {
           </span>
         ))}
         <span className="variant-names">
-          <bdi>{places.map((place) => visibleLine(group.candidates[place]?.label ?? "", 60)).join(comma)}</bdi>
+          <bdi>{[...new Set(labels)].join(comma)}</bdi>
           {status !== "modified" && <span className="quiet"> · {messages[status]}</span>}
         </span>
         <span className="variant-counts">

@@ -17,7 +17,7 @@ const reportedVersions = ({ candidates }: Pick<TaskGroup, "candidates">): Readon
   )
 
 const comparedVersions = ({ candidates }: GroupComparison): ReadonlyArray<string> =>
-  candidates.flatMap(({ version }) => (version === undefined ? [] : [version]))
+  candidates.map(({ version }) => version).filter((version) => version !== undefined)
 
 export const useComparison = (group: TaskGroup | undefined, isReading: boolean) => {
   const id = group?.id

@@ -33,8 +33,7 @@ export const useGroupDecisions = (id: TaskGroupId, reload: () => Promise<unknown
       kind: "accept" | "reject",
       { runId, version }: Pick<ChangeSet, "runId" | "version">,
       more: Pick<Decision, "comment" | "onDecided"> = {}
-    ) =>
-      send({ runId, kind, parts: { all: true as const, version }, keys: [keyOf(runId, ALL)], ...more }),
+    ) => send({ runId, kind, parts: { all: true as const, version }, keys: [keyOf(runId, ALL)], ...more }),
     pendingAll: (runId: RunId) => pending.get(keyOf(runId, ALL)),
     /** What is on its way about the part, its file or everything. */
     pendingOf: (runId: RunId, { file, hunkId }: { file: DecidedPart["file"]; hunkId?: ChangeHunk["id"] }) =>

@@ -82,7 +82,8 @@ const useSeveral = (session: Session, draft: Draft, recipient: Recipient) => {
         workspace: agent.workspace,
         limits: choice.limits ?? {},
         waits: isOffline,
-        ...{ candidates, mode }
+        candidates,
+        mode
       })
     }
   }

@@ -19,7 +19,10 @@ import type { Recipient } from "./useRecipient.ts"
 import "./composer.css"
 
 /** The chosen mode and those that are offered: with several agents, the modes that all of them have. */
-export const modesFor = ({ mode, modes, target, workspace }: Recipient, candidates: ReadonlyArray<CandidateChoice>) => {
+export const modesFor = (
+  { mode, modes, target, workspace }: Recipient,
+  candidates: ReadonlyArray<CandidateChoice>
+) => {
   if (candidates.length === 0) return { mode, modes }
   const common = commonModes(workspace, target?.agents ?? [], candidates, isolationOf(undefined, workspace))
   return { modes: common, mode: common.find((each) => each === mode) ?? usualMode(common) }
@@ -35,15 +38,14 @@ interface SessionChipsProps {
 
 const PEOPLE = "people"
 
-export const SessionChips = ({ candidates, onCandidates, recipient, session }: SessionChipsProps) => {
+/** Who receives the next message: an agent, several of them, or people only. */
+const RecipientChip = ({ candidates, onCandidates, recipient, session }: SessionChipsProps) => {
   const messages = useMessages(composerMessages)
   const several = useMessages(candidateMessages)
   const targets = useTargets(session.projectId)
   const adding = useAction()
   const choosing = useAction()
-  const { agent, chooseLimits, chooseMode, chooseModel, model, offered, target } = recipient
-  const { mode, modes } = modesFor(recipient, candidates)
-  const { choice } = recipient
+  const { agent, model, target } = recipient
   const isSeveral = candidates.length > 0
   const available = agentsOn(target).filter((each) => each.available)
   const chooseAgent: Recipient["chooseAgent"] = (to) => {
@@ -51,69 +53,33 @@ export const SessionChips = ({ candidates, onCandidates, recipient, session }: S
     recipient.chooseAgent(to)
   }
   const openAgents = session.agents.filter(({ closedAt }) => closedAt === undefined)
-  const agentLimits = limitsOfTurn({}, agent ?? {})
   const people: ChipOption = { value: PEOPLE, name: messages.people, detail: messages.peopleHint }
   const options = openAgents.map(({ id, label, targetId, workspace }): ChipOption => ({
     value: id,
     name: label,
-    detail: `${targets.find((target) => target.id === targetId)?.name ?? targetId} · ${workspace}`
+    detail: `${targets.find((each) => each.id === targetId)?.name ?? targetId} · ${workspace}`
   }))
-  const { modes: names } = useMessages(uiMessages)
-  const { language } = useLanguage()
-  const models = [offered?.model, ...session.agents.map((each) => each.model)]
   return (
     <>
-      <ChipSheet
-        summary={[
-          isSeveral ? several.count(candidates.length) : (agent?.label ?? messages.people),
-          mode === undefined || agent === undefined ? undefined : names[mode],
-          ...(agent === undefined ? [] : limitTexts(limitsOfTurn(choice.limits ?? {}, agent), language))
-        ]}
-        isWarning={mode === "full_access"}
+      <ChipMenu
+        label={messages.agent}
+        icon="agent"
+        isCompact
+        text={isSeveral ? several.count(candidates.length) : (agent?.label ?? messages.people)}
       >
-        <ChipMenu
-          label={messages.agent}
-          icon="agent"
-          isCompact
-          text={isSeveral ? several.count(candidates.length) : (agent?.label ?? messages.people)}
-        >
-          <ChipChoices
-            label={messages.recipient}
-            value={isSeveral ? undefined : (agent?.id ?? PEOPLE)}
-            options={[...options, people]}
-            onChoose={(value) =>
-              chooseAgent(
-                value === PEOPLE ? PEOPLE : (session.agents.find(({ id }) => id === value)?.id ?? PEOPLE)
-              )
-            }
-          />
-          {available.length > 0 && (
-            <ChipAction isChosen={isSeveral} onClick={() => choosing.setOpen(true)}>
-              {several.several}
-            </ChipAction>
-          )}
-          <ChipAction onClick={() => adding.setOpen(true)}>{messages.addAnother}</ChipAction>
-        </ChipMenu>
-        {agent !== undefined && (
-          <>
-            <ModeChip mode={mode} modes={modes} onChoose={chooseMode} />
-            {!isSeveral && (
-              <ModelChip
-                model={model}
-                usual={offered?.model}
-                models={[...new Set(models.filter((each) => each !== undefined))]}
-                onChoose={chooseModel}
-              />
-            )}
-            <LimitsChip
-              agent={offered}
-              limits={choice.limits ?? {}}
-              defaults={agentLimits}
-              onChoose={chooseLimits}
-            />
-          </>
+        <ChipChoices
+          label={messages.recipient}
+          value={isSeveral ? undefined : (agent?.id ?? PEOPLE)}
+          options={[...options, people]}
+          onChoose={(value) => chooseAgent(openAgents.find(({ id }) => id === value)?.id ?? PEOPLE)}
+        />
+        {available.length > 0 && (
+          <ChipAction isChosen={isSeveral} onClick={() => choosing.setOpen(true)}>
+            {several.several}
+          </ChipAction>
         )}
-      </ChipSheet>
+        <ChipAction onClick={() => adding.setOpen(true)}>{messages.addAnother}</ChipAction>
+      </ChipMenu>
       <AddAgentDialog session={session} action={adding} onAdded={chooseAgent} />
       <CandidatesDialog
         action={choosing}
@@ -123,5 +89,49 @@ export const SessionChips = ({ candidates, onCandidates, recipient, session }: S
         onChoose={onCandidates}
       />
     </>
+  )
+}
+
+export const SessionChips = (props: SessionChipsProps) => {
+  const { candidates, recipient, session } = props
+  const messages = useMessages(composerMessages)
+  const several = useMessages(candidateMessages)
+  const { modes: names } = useMessages(uiMessages)
+  const { language } = useLanguage()
+  const { agent, choice, chooseLimits, chooseMode, chooseModel, model, offered } = recipient
+  const { mode, modes } = modesFor(recipient, candidates)
+  const isSeveral = candidates.length > 0
+  const agentLimits = limitsOfTurn({}, agent ?? {})
+  const models = [offered?.model, ...session.agents.map((each) => each.model)]
+  return (
+    <ChipSheet
+      summary={[
+        isSeveral ? several.count(candidates.length) : (agent?.label ?? messages.people),
+        mode === undefined || agent === undefined ? undefined : names[mode],
+        ...(agent === undefined ? [] : limitTexts(limitsOfTurn(choice.limits ?? {}, agent), language))
+      ]}
+      isWarning={mode === "full_access"}
+    >
+      <RecipientChip {...props} />
+      {agent !== undefined && (
+        <>
+          <ModeChip mode={mode} modes={modes} onChoose={chooseMode} />
+          {!isSeveral && (
+            <ModelChip
+              model={model}
+              usual={offered?.model}
+              models={[...new Set(models.filter((each) => each !== undefined))]}
+              onChoose={chooseModel}
+            />
+          )}
+          <LimitsChip
+            agent={offered}
+            limits={choice.limits ?? {}}
+            defaults={agentLimits}
+            onChoose={chooseLimits}
+          />
+        </>
+      )}
+    </ChipSheet>
   )
 }

@@ -38,9 +38,7 @@ export const commonModes = (
   (workspace?.modes ?? []).filter((mode) =>
     candidates.every(({ agentId }) => {
       const agent = findAgent(agents, agentId)
-      return (
-        agent === undefined || modesIn(workspace ?? { modes: [] }, agent, isolation).includes(mode)
-      )
+      return agent === undefined || modesIn(workspace ?? { modes: [] }, agent, isolation).includes(mode)
     })
   )
 
@@ -80,14 +78,17 @@ export const useStartCandidates = (draft: Draft, onStarted: (task: Task) => void
         ...(isolation === undefined || isolation === "none" ? {} : { isolation }),
         ...(waits ? { onOffline: "queue" as const } : {})
       }
-      const task = await hubApi.tasks.create({ headers: headersOf({ nth, payload }), payload, ...messageLimit })
+      const task = await hubApi.tasks.create({
+        headers: headersOf({ nth, payload }),
+        payload,
+        ...messageLimit
+      })
       draft.removeSent(content.text, [])
       return task
     },
     onSuccess: async (task) => {
       setNth((current) => current + 1)
-      for (const group of ["sessions", "runs", "tasks"])
-        void client.invalidateQueries({ queryKey: [group] })
+      for (const group of ["sessions", "runs", "tasks"]) void client.invalidateQueries({ queryKey: [group] })
       await onStarted(task)
     }
   })

@@ -43,7 +43,9 @@ export const CandidateTime = ({ durationMs, run }: TimeProps) => {
   const { language } = useLanguage()
   const now = useNow()
   const live =
-    run !== undefined && isInProgress(run.state) && run.state !== "queued" ? now - Date.parse(run.createdAt) : 0
+    run !== undefined && isInProgress(run.state) && run.state !== "queued"
+      ? now - Date.parse(run.createdAt)
+      : 0
   const total = durationMs + Math.max(0, live)
   return <span>{total === 0 ? "–" : formatDuration(total, language)}</span>
 }

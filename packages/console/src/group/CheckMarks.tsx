@@ -49,7 +49,12 @@ const CheckMark = ({ result }: { readonly result: CheckResult }) => {
           {output === "" ? (
             state !== "unavailable" && state !== "waiting" && <p className="quiet">{messages.noOutput}</p>
           ) : (
-            <pre className="code check-output" tabIndex={0} role="region" aria-label={messages.checkOutput(name)}>
+            <pre
+              className="code check-output"
+              tabIndex={0}
+              role="region"
+              aria-label={messages.checkOutput(name)}
+            >
               {visibleText(output)}
             </pre>
           )}

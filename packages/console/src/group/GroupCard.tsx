@@ -111,10 +111,8 @@ interface RowProps {
 }
 
 const CandidateRow = ({ at, candidate, group, turn }: RowProps) => {
-  const messages = useMessages(groupMessages)
   const status = candidateStatus(candidate, useStatusContext())
   const [toggled, setToggled] = useState<boolean>()
-  // Who was chosen goes on in the thread: its work is where a reader looks for it.
   const isOpen = turn !== undefined && (toggled ?? status === "needsYou")
   return (
     <li className={candidate.closed === true ? "candidate candidate-closed" : "candidate"}>
@@ -123,7 +121,6 @@ const CandidateRow = ({ at, candidate, group, turn }: RowProps) => {
           type="button"
           className="candidate-fold"
           aria-expanded={isOpen}
-          aria-label={messages.showWork(`${letterOf(at)} ${visibleLine(candidate.label, 60)}`)}
           disabled={turn === undefined}
           onClick={() => setToggled(!isOpen)}
         >

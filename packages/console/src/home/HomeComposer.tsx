@@ -117,7 +117,11 @@ const IsolationItem = ({ chosen, of, onChoose, text }: IsolationItemProps) => (
   </Menu.CheckboxItem>
 )
 
-const AgentChip = ({ choice: { agent, agents, model, pick, place }, onSettings, settings }: HomeChipsProps) => {
+const AgentChip = ({
+  choice: { agent, agents, model, pick, place },
+  onSettings,
+  settings
+}: HomeChipsProps) => {
   const messages = useMessages(homeMessages)
   const several = useMessages(candidateMessages)
   const [isMissingOpen, setMissingOpen] = useState(false)
@@ -249,7 +253,10 @@ const useStartSeveral = (draft: Draft, choice: StartChoice, settings: StartSetti
       targetId: place.target.id,
       workspace: place.workspace.id,
       waits: place.target.state !== "online",
-      ...{ candidates, isolation, limits, mode }
+      candidates,
+      isolation,
+      limits,
+      mode
     })
   }
   return { error: start.error, isPending: start.isPending, mutate }

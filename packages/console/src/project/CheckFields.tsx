@@ -11,7 +11,8 @@ const MAX_CHECKS = 5
 
 /** The checks that a form with these fields has. Rows without a command are none. */
 export const checksIn = (form: FormData): ReadonlyArray<Check> => {
-  const texts = (name: string) => form.getAll(name).map((each) => (typeof each === "string" ? each.trim() : ""))
+  const texts = (name: string) =>
+    form.getAll(name).map((each) => (typeof each === "string" ? each.trim() : ""))
   const [names, commands] = [texts("checkName"), texts("checkCommand")]
   return commands.flatMap((command, at) => {
     const name = names[at] ?? ""
@@ -25,7 +26,9 @@ interface CheckRow extends Check {
 
 export const CheckFields = ({ checks }: { readonly checks: ReadonlyArray<Check> }) => {
   const messages = useMessages(projectMessages)
-  const [rows, setRows] = useState<ReadonlyArray<CheckRow>>(() => checks.map((check, key) => ({ ...check, key })))
+  const [rows, setRows] = useState<ReadonlyArray<CheckRow>>(() =>
+    checks.map((check, key) => ({ ...check, key }))
+  )
   const nextKey = useRef(rows.length)
   return (
     <fieldset className="checks">

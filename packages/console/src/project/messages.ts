@@ -141,7 +141,8 @@ export const projectMessages = bilingual(
     chatAnswers: { none: "都不发送", direct: "仅发起者的私聊", all: "私聊和群聊" },
     isolation: "智能体默认写入的位置",
     checks: "检查",
-    checksHint: "例如测试命令。多个智能体完成同一任务后，会在各自的更改上执行，以显示哪个结果通过。最多 5 个。",
+    checksHint:
+      "例如测试命令。多个智能体完成同一任务后，会在各自的更改上执行，以显示哪个结果通过。最多 5 个。",
     checkName: (n: number) => `检查 ${n} 的名称`,
     checkNameHint: "测试",
     checkCommand: (n: number) => `检查 ${n} 的命令`,

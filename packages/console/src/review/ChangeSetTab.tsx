@@ -303,6 +303,21 @@ const SetList = ({ access, changes, decisions, dialogs, isTreeOpen, review }: Li
   )
 }
 
+/** That the files load, or why they can't be read. */
+const ReadState = ({ query, run }: { readonly run: HubRun; readonly query: ChangeSetView["query"] }) => {
+  const unknown = unknownChangesOf(run, query.error)
+  return (
+    <>
+      {query.isLoading && <Loading />}
+      {unknown === undefined ? (
+        <RefusalNote error={query.error} again={() => void query.refetch()} />
+      ) : (
+        <UnknownChangesNote unknown={unknown} />
+      )}
+    </>
+  )
+}
+
 const OpenSet = ({ changes, ...props }: ChangesTabProps & { readonly changes: ChangeSetView }) => {
   const messages = useMessages(reviewMessages)
   const { onComments, run } = props
@@ -316,7 +331,6 @@ const OpenSet = ({ changes, ...props }: ChangesTabProps & { readonly changes: Ch
   const dialogs = useDialogs()
   const [isTreeOpen, setTreeOpen] = useState(false)
   const mayUndo = access.isAllowed && !changes.isLive
-  const unknown = unknownChangesOf(run, query.error)
   const isEmpty = files.length === 0 && view.comments.length === 0
   const onUndo = mayUndo ? dialogs.setUndone : undefined
   return (
@@ -356,12 +370,7 @@ const OpenSet = ({ changes, ...props }: ChangesTabProps & { readonly changes: Ch
           decisions.dismiss()
         }}
       />
-      {query.isLoading && <Loading />}
-      {unknown === undefined ? (
-        <RefusalNote error={query.error} again={() => void query.refetch()} />
-      ) : (
-        <UnknownChangesNote unknown={unknown} />
-      )}
+      <ReadState run={run} query={query} />
       {set !== undefined && <NothingLeft set={set} />}
       {set !== undefined && (
         <Decisions set={set} projectId={run.projectId} isOpen={set.fileCount === 0} onUndo={onUndo} />
@@ -378,7 +387,9 @@ const OpenSet = ({ changes, ...props }: ChangesTabProps & { readonly changes: Ch
       {mayComment && (view.comments.length > 0 || sending.sent > 0) && (
         <SendComments count={view.comments.length} sending={sending} />
       )}
-      {set !== undefined && <Dialogs {...{ decisions, dialogs, onComments, run, set }} comments={view.comments} />}
+      {set !== undefined && (
+        <Dialogs {...{ decisions, dialogs, onComments, run, set }} comments={view.comments} />
+      )}
     </section>
   )
 }

@@ -224,6 +224,23 @@ const originalOf = ({ byPath }: ChangesView, { comment, span }: PlacedComment) =
   return found === undefined ? undefined : editedLines(found.hunk)
 }
 
+interface PlacedCommentProps extends Pick<ItemProps, "decisions" | "onEdit" | "onRemove" | "view"> {
+  readonly placed: PlacedComment
+}
+
+/** A pending comment, whose suggestion can be applied while its lines are shown. */
+const PlacedCommentView = ({ decisions, onEdit, onRemove, placed, view }: PlacedCommentProps) => (
+  <CommentView
+    placed={placed}
+    original={originalOf(view, placed)}
+    onApply={
+      decisions?.isOpen === true && placed.span !== undefined ? () => decisions.onApply(placed) : undefined
+    }
+    onEdit={() => onEdit(placed.comment)}
+    onRemove={() => onRemove(placed.comment)}
+  />
+)
+
 const ChangesItem = ({
   decisions,
   item,
@@ -270,25 +287,16 @@ const ChangesItem = ({
       return <ApartHead />
     case "lost":
       return <p className="changes-note">{messages.lostFiles}</p>
-    case "comment": {
-      const { comment } = item.placed
-      const isApplicable = decisions?.isOpen === true && item.placed.span !== undefined
-      return (
-        <CommentView
-          placed={item.placed}
-          original={originalOf(view, item.placed)}
-          onApply={isApplicable ? () => decisions.onApply(item.placed) : undefined}
-          onEdit={() => onEdit(comment)}
-          onRemove={() => onRemove(comment)}
-        />
-      )
-    }
+    case "comment":
+      return <PlacedCommentView {...{ decisions, onEdit, onRemove, view }} placed={item.placed} />
     case "draft":
       return (
         <CommentEditor
           key={item.draft.id}
           draft={item.draft}
-          original={decisions === undefined ? undefined : originalOf(view, { comment: item.draft, span: item.draft })}
+          original={
+            decisions === undefined ? undefined : originalOf(view, { comment: item.draft, span: item.draft })
+          }
           onAdd={onAdd}
           onCancel={onCancel}
           onText={view.drafting.onText}

@@ -47,9 +47,7 @@ const SuggestionField = ({ lines, onKeyDown, onLines }: SuggestionFieldProps) =>
   const messages = useMessages(reviewMessages)
   const id = useId()
   const [returns] = useState(() => hasReturns(lines))
-  const [text, setText] = useState(() =>
-    lines.map((line) => (returns ? line.slice(0, -1) : line)).join("\n")
-  )
+  const [text, setText] = useState(() => lines.map((line) => (returns ? line.slice(0, -1) : line)).join("\n"))
   return (
     <>
       <label htmlFor={id}>{messages.suggestionLabel}</label>
@@ -116,9 +114,7 @@ export const CommentEditor = ({ draft, onAdd, onCancel, onText, original }: Comm
         }}
         onKeyDown={onKeyDown}
       />
-      {lines !== undefined && (
-        <SuggestionField lines={lines} onLines={setLines} onKeyDown={onKeyDown} />
-      )}
+      {lines !== undefined && <SuggestionField lines={lines} onLines={setLines} onKeyDown={onKeyDown} />}
       <div className="comment-actions">
         <span className="quiet">{lines === undefined ? messages.commentHint : messages.suggestionHint}</span>
         {original !== undefined && (
@@ -151,7 +147,13 @@ const CodeSpans = ({ text }: { readonly text: string }) => {
 }
 
 /** What the suggestion replaces, and its lines. */
-const Suggestion = ({ lines, original }: { lines: ReadonlyArray<string>; original: ReadonlyArray<string> }) => {
+const Suggestion = ({
+  lines,
+  original
+}: {
+  lines: ReadonlyArray<string>
+  original: ReadonlyArray<string>
+}) => {
   const messages = useMessages(reviewMessages)
   let start = 0
   while (start < original.length && start < lines.length && original[start] === lines[start]) start++
@@ -177,7 +179,9 @@ const Suggestion = ({ lines, original }: { lines: ReadonlyArray<string>; origina
   )
   return (
     <div className="suggestion" role="group" aria-label={messages.suggested} tabIndex={0}>
-      {rows.map((row, at) => (row.kind === "hunk" ? null : <DiffRow key={at} row={row} language={undefined} />))}
+      {rows.map((row, at) =>
+        row.kind === "hunk" ? null : <DiffRow key={at} row={row} language={undefined} />
+      )}
     </div>
   )
 }

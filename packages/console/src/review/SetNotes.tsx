@@ -29,7 +29,7 @@ const DecisionRow = ({ decision, onUndo, projectId }: DecisionRowProps) => {
   const { colon, comma } = usePunctuation()
   const { additions, at, by, comment, deletions, edited = 0, fileCount, files, kind, origin } = decision
   const { rejected = [], reversedBy } = decision
-  const said = rejected.flatMap(({ hunkId, path, text }) =>
+  const texts = rejected.flatMap(({ hunkId, path, text }) =>
     text === undefined || text === "" ? [] : [{ key: `${hunkId ?? path} ${text}`, path, text }]
   )
   const what = messages.decided[kind](fileCount)
@@ -60,13 +60,13 @@ const DecisionRow = ({ decision, onUndo, projectId }: DecisionRowProps) => {
             {visibleLine(comment, 1_000)}
           </span>
         )}
-        {said.slice(0, SHOWN_COMMENTS).map(({ key, path, text }) => (
+        {texts.slice(0, SHOWN_COMMENTS).map(({ key, path, text }) => (
           <span key={key} className="decision-comment">
             <code>{visibleLine(path, 400)}</code> {visibleLine(text, 1_000)}
           </span>
         ))}
-        {said.length > SHOWN_COMMENTS && (
-          <span className="decision-comment">{messages.moreComments(said.length - SHOWN_COMMENTS)}</span>
+        {texts.length > SHOWN_COMMENTS && (
+          <span className="decision-comment">{messages.moreComments(texts.length - SHOWN_COMMENTS)}</span>
         )}
         <span className="quiet decision-who">
           {by !== undefined && (

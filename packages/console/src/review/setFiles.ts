@@ -206,8 +206,8 @@ export const rejectionComments = (
     if (file === undefined || fileId === undefined || comments.length === MAX_COMMENTS) continue
     const hunk = hunkOf(file, span)
     const { suggestion } = comment
-    const said = visibleText(comment.text.trim())
-    const text = said === "" ? "" : `${describeSpan(span ?? comment, words)}: ${said}`
+    const written = visibleText(comment.text.trim())
+    const text = written === "" ? "" : `${describeSpan(span ?? comment, words)}: ${written}`
     if (text.length > MAX_REASON) continue
     comments.push({
       ...(hunk === undefined ? { fileId } : { hunkId: hunk.id }),

@@ -101,14 +101,22 @@ export const useDecide = (scope: string, { forget, reload }: Options) => {
       const params = { id: runId }
       if (kind === "accept") {
         const payload = edits.length === 0 ? { parts } : { parts, edits }
-        return hubApi.changeSets.accept({ params, headers: key.headersOf({ kind, runId, ...payload }), payload })
+        return hubApi.changeSets.accept({
+          params,
+          headers: key.headersOf({ kind, runId, ...payload }),
+          payload
+        })
       }
       const payload = {
         parts,
         ...(comment === "" ? {} : { comment }),
         ...(comments.length === 0 ? {} : { comments })
       }
-      return hubApi.changeSets.reject({ params, headers: key.headersOf({ kind, runId, ...payload }), payload })
+      return hubApi.changeSets.reject({
+        params,
+        headers: key.headersOf({ kind, runId, ...payload }),
+        payload
+      })
     },
     onSuccess: ({ decision }, { onDecided }) => {
       setOutcome({ kind: "decided", decision })

@@ -245,9 +245,7 @@ const AgentRow = (props: RowProps) => {
               {messages.makeDefault}
             </button>
           )}
-          {mayChange && (
-            <AgentLimits agent={agent} offered={offered} onChanged={onChanged} />
-          )}
+          {mayChange && <AgentLimits agent={agent} offered={offered} onChanged={onChanged} />}
           {mayWrite && (
             <ConfirmDialog
               trigger={messages.removeAgent}

@@ -109,14 +109,17 @@ const idleRuns = (
 const useAgain = (mutate: ReturnType<typeof useSend>["mutate"]) =>
   useCallback((prompt: Message) => mutate(again(prompt)), [mutate])
 
-/** The agent that worked in the run: it receives what is said about its changes. */
-const agentOfRun = ({ agents }: Session, { entries }: ThreadData, run: HubRun | undefined) => {
-  const turn = turnsIn(entries).find(({ runId }) => runId === run?.id)
-  const id = turn === undefined ? undefined : agentOf(turn)
-  return agents.find((agent) => agent.id === id)
-}
-
-const toAgent = (agent: Session["agents"][number] | undefined) => (agent === undefined ? {} : { to: agent.id })
+/** What sends comments on a run to the agent that worked in it. `undefined` for one that is closed. */
+const commentsOf =
+  ({ agents }: Session, { entries }: ThreadData, send: ReturnType<typeof useSend>) =>
+  ({ id }: HubRun) => {
+    const turn = turnsIn(entries).find(({ runId }) => runId === id)
+    const agentId = turn === undefined ? undefined : agentOf(turn)
+    const agent = agents.find((each) => each.id === agentId)
+    if (agent?.closedAt !== undefined) return undefined
+    const to = agent === undefined ? {} : { to: agent.id }
+    return (text: string) => send.mutateAsync({ text, ...to })
+  }
 
 interface ThreadProps {
   readonly session: Session
@@ -141,7 +144,6 @@ const SessionThread = ({ at, panel, session }: ThreadProps) => {
   const isOffline = useDevice(agent?.targetId)?.state === "offline"
   const onAgain = useAgain(send.mutate)
   const shownRun = runs.find(({ id }) => id === panel.runId) ?? runs[0]
-  const reviewed = agentOfRun(session, thread, shownRun)
   return (
     <ThreadFrame
       title={visibleLine(session.title, 120)}
@@ -177,9 +179,7 @@ const SessionThread = ({ at, panel, session }: ThreadProps) => {
             onTab={panel.open}
             onRun={panel.show}
             onClose={() => panel.open(undefined)}
-            {...(mayWrite && reviewed?.closedAt === undefined
-              ? { onComments: (text: string) => send.mutateAsync({ text, ...toAgent(reviewed) }) }
-              : {})}
+            commentsOf={mayWrite ? commentsOf(session, thread, send) : undefined}
           />
         ) : undefined
       }

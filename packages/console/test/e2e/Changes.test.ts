@@ -125,7 +125,11 @@ describe.skipIf(!hasChromium)("changes in the console", { timeout: 90_000 }, () 
   it("applies the edit that a comment suggests, or sends it to the agent", async () => {
     const [page] = await open([hoursFile])
     const suggest = async (text: string, lines: (shown: string) => string) => {
-      await page.getByRole("group", { name: "line 7, added: // Friday" }).locator(".diff-number").last().click()
+      await page
+        .getByRole("group", { name: "line 7, added: // Friday" })
+        .locator(".diff-number")
+        .last()
+        .click()
       await page.getByRole("textbox", { name: "Comment on line 7" }).fill(text)
       await button(page, "Suggest an edit").click()
       const field = page.getByRole("textbox", { name: "Your version of the changed lines" })
@@ -144,12 +148,14 @@ describe.skipIf(!hasChromium)("changes in the console", { timeout: 90_000 }, () 
     )
     await page.getByRole("group", { name: "Suggested lines" }).waitFor({ state: "detached" })
 
-    await page.getByRole("group", { name: /^line 32, .*isHoliday/ }).locator(".diff-number").last().click()
+    await page
+      .getByRole("group", { name: /^line 32, .*isHoliday/ })
+      .locator(".diff-number")
+      .last()
+      .click()
     await page.getByRole("textbox", { name: /^Comment on line/ }).fill("One line is enough.")
     await button(page, "Suggest an edit").click()
-    await page
-      .getByRole("textbox", { name: "Your version of the changed lines" })
-      .press("ControlOrMeta+A")
+    await page.getByRole("textbox", { name: "Your version of the changed lines" }).press("ControlOrMeta+A")
     // Key by key: the focus stays.
     await page.keyboard.type("  return isHoliday(date) ? holidays : weekdays")
     await button(page, "Add comment").click()

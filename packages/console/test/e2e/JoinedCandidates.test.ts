@@ -92,7 +92,9 @@ describe.skipIf(!hasChromium)("candidates in the console", { timeout: 240_000 },
     const card = page.getByRole("region", { name: "5 agents" })
     await card.getByText("All done").waitFor({ timeout: 90_000 })
     await card.getByRole("link", { name: "Compare" }).click()
-    await page.getByRole("button", { name: "1 file that all changed in the same way" }).waitFor({ timeout: 60_000 })
+    await page
+      .getByRole("button", { name: "1 file that all changed in the same way" })
+      .waitFor({ timeout: 60_000 })
     await page.getByRole("button", { name: "hours.txt" }).click()
     // The first and the last one did the same.
     const a = page.getByRole("region", { name: /^hours.txt of A .*, E / })
@@ -123,7 +125,10 @@ describe.skipIf(!hasChromium)("candidates in the console", { timeout: 240_000 },
       const dialog = page.getByRole("dialog", { name: new RegExp(`^Reject the changes of ${letter} `) })
       await dialog.getByLabel("Why?").fill(comment ?? "")
       await dialog.getByRole("button", { name: "Reject", exact: true }).click()
-      await page.getByRole("status").getByText(/^Rejected/).waitFor()
+      await page
+        .getByRole("status")
+        .getByText(/^Rejected/)
+        .waitFor()
     }
 
     await page.getByRole("button", { name: /^Continue with B / }).click()
@@ -147,9 +152,15 @@ describe.skipIf(!hasChromium)("candidates in the console", { timeout: 240_000 },
 
     // The others are closed, and can be read.
     await page.getByRole("button", { name: "Close panel" }).click()
-    const closed = page.getByRole("region", { name: "5 agents" }).getByRole("listitem").filter({ hasText: "Closed" })
+    const closed = page
+      .getByRole("region", { name: "5 agents" })
+      .getByRole("listitem")
+      .filter({ hasText: "Closed" })
     assert.strictEqual(await closed.count(), 4)
-    await closed.first().getByRole("button", { name: /^Show the work of A / }).click()
+    await closed
+      .first()
+      .getByRole("button", { name: /^Agent A / })
+      .click()
     await closed.first().getByText("I have done it.").first().waitFor()
     await page.getByRole("button", { name: /^Agent: / }).click()
     assert.strictEqual(await page.getByRole("menuitemradio").filter({ hasText: "Scripted" }).count(), 1)

@@ -25,12 +25,16 @@ const failed: Partial<CheckResult> = {
 }
 
 const tests = (more: Partial<CheckResult> = {}) => check("tests", "npm test", more)
-const lint = (more: Partial<CheckResult> = {}) => check("lint", "npm run lint", { durationMs: 2_100, output: "", ...more })
+const lint = (more: Partial<CheckResult> = {}) =>
+  check("lint", "npm run lint", { durationMs: 2_100, output: "", ...more })
 
 const hours = (lines: ReadonlyArray<string>, more: ReadonlyArray<string> = []): ScriptedFile => ({
   path: "src/hours.js",
   hunks: [
-    { start: 4, lines: [" export const weekdays = {", "   from: open(9),", "-  until: open(18),", ...lines, " }"] },
+    {
+      start: 4,
+      lines: [" export const weekdays = {", "   from: open(9),", "-  until: open(18),", ...lines, " }"]
+    },
     ...(more.length === 0
       ? []
       : [{ start: 31, lines: [" export const hoursOn = (date) => {", "-  return weekdays", ...more, " }"] }])
@@ -64,12 +68,7 @@ const testFile = (name: string): ScriptedFile => ({
   hunks: [
     {
       start: 12,
-      lines: [
-        " ",
-        `+test("${name}", () => {`,
-        "+  assert.equal(hoursOn(\"2026-12-25\").from, 10)",
-        "+})"
-      ]
+      lines: [" ", `+test("${name}", () => {`, '+  assert.equal(hoursOn("2026-12-25").from, 10)', "+})"]
     }
   ]
 })
@@ -83,10 +82,10 @@ const two: ReadonlyArray<ScriptedCandidate> = [
     answer:
       "On public holidays the shop now opens at 10 and closes at 14. The dates are in `src/holidays.js`, and a test covers 25 December.",
     files: [
-      hours(["+  until: open(18),", "+  holidays: { from: open(10), until: open(14) },"], [
-        "+  if (isHoliday(date)) return weekdays.holidays",
-        "+  return weekdays"
-      ]),
+      hours(
+        ["+  until: open(18),", "+  holidays: { from: open(10), until: open(14) },"],
+        ["+  if (isHoliday(date)) return weekdays.holidays", "+  return weekdays"]
+      ),
       holidays('["2026-12-25", "2026-12-26"]'),
       testFile("opens at 10 on public holidays"),
       changelog
@@ -99,7 +98,8 @@ const two: ReadonlyArray<ScriptedCandidate> = [
     label: "Codex",
     agentId: "codex",
     state: "completed",
-    answer: "Holidays come from the library that the page already uses. One test still fails, because the library has no 2026 calendar.",
+    answer:
+      "Holidays come from the library that the page already uses. One test still fails, because the library has no 2026 calendar.",
     files: [
       hours(["+  until: open(holiday ? 14 : 18),"], ["+  return isHoliday(date) ? holidayHours : weekdays"]),
       holidays('calendar.of("national")'),
@@ -120,14 +120,17 @@ const five: ReadonlyArray<ScriptedCandidate> = [
     state: "completed",
     answer: "Added the holidays and their hours. I also renamed the test file.",
     files: [
-      hours(["+  until: open(18),", "+  holidays: { from: open(10), until: open(14) },"], [
-        "+  if (isHoliday(date)) return weekdays.holidays",
-        "+  return weekdays"
-      ]),
+      hours(
+        ["+  until: open(18),", "+  holidays: { from: open(10), until: open(14) },"],
+        ["+  if (isHoliday(date)) return weekdays.holidays", "+  return weekdays"]
+      ),
       holidays("loadHolidays()"),
       changelog
     ],
-    checks: [tests(), lint({ state: "failed", exitCode: 2, output: "src/holidays.js: 'loadHolidays' is not defined\n" })],
+    checks: [
+      tests(),
+      lint({ state: "failed", exitCode: 2, output: "src/holidays.js: 'loadHolidays' is not defined\n" })
+    ],
     usage: { inputTokens: 18_300, outputTokens: 2_700, costUsd: 0.0623 },
     durationMs: 58_000
   },

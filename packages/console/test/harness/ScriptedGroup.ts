@@ -118,7 +118,9 @@ export class ScriptedGroup {
       updatedAt: this.place.at(60),
       ...(ended ? { endedAt: this.place.at(60 + at) } : {}),
       ...(answer === undefined ? {} : { resultText: answer }),
-      ...(state === "failed" ? { error: { code: "run_timeout", message: "The run exceeded its time limit.", retryable: true } } : {}),
+      ...(state === "failed"
+        ? { error: { code: "run_timeout", message: "The run exceeded its time limit.", retryable: true } }
+        : {}),
       ...(set === undefined
         ? {}
         : { changes: { id: set.id, runId: this.runId(at), state: set.state, fileCount: set.fileCount } })
@@ -158,7 +160,12 @@ export class ScriptedGroup {
   /** Newest first. */
   get messages(): ReadonlyArray<unknown> {
     const author = { kind: "user", userId: this.place.user }
-    const common = { sessionId: this.place.session, groupId: this.id, version: 10, createdAt: this.place.at(1) }
+    const common = {
+      sessionId: this.place.session,
+      groupId: this.id,
+      version: 10,
+      createdAt: this.place.at(1)
+    }
     const prompts = this.candidates.map(({ state }, at) => ({
       ...common,
       id: this.place.id("msg", 500 + at),
@@ -243,8 +250,11 @@ export class ScriptedGroup {
       const files =
         read === undefined || set === undefined
           ? []
-          : ((read.changes.read("/changes", new URLSearchParams(), read.facts)[1] as { items: ReadonlyArray<ChangedFile> })
-              .items)
+          : (
+              read.changes.read("/changes", new URLSearchParams(), read.facts)[1] as {
+                items: ReadonlyArray<ChangedFile>
+              }
+            ).items
       return { taskId: this.taskId(at), runId: this.runId(at), version: set?.version, files }
     })
     const compared = found.filter(({ files }) => files.length > 0)

@@ -457,11 +457,7 @@ export class ScriptedHub {
         ...team.flatMap(({ messages }) => messages),
         ...this.messages()
       ]),
-      "/client/runs": page([
-        ...(this.group?.runs ?? []),
-        this.runResource(),
-        ...team.map(({ run }) => run)
-      ]),
+      "/client/runs": page([...(this.group?.runs ?? []), this.runResource(), ...team.map(({ run }) => run)]),
       [`/client/task-groups/${this.group?.id}`]: this.group?.resource,
       [`/client/task-groups/${this.group?.id}/comparison`]: this.group?.comparison,
       "/client/approvals": page(approvals),
@@ -483,7 +479,8 @@ export class ScriptedHub {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://hub")
     if (pathname === "/web/agent-tasks") return this.createTask(await bodyOf(request), response)
     if (!pathname.startsWith("/client/")) return servePage(pathname, response)
-    const [, runId = "", ofChanges = ""] = /^\/client\/runs\/([^/]+)\/changes(?:\/(.+))?$/.exec(pathname) ?? []
+    const [, runId = "", ofChanges = ""] =
+      /^\/client\/runs\/([^/]+)\/changes(?:\/(.+))?$/.exec(pathname) ?? []
     const found = this.group?.changesOf(runId) ?? { changes: this.changes, facts: this.factsOfChanges }
     if (runId !== "" && found.changes !== undefined) {
       const { changes, facts } = found

@@ -147,7 +147,8 @@ describe("setFile", () => {
 
 describe("rejectionComments", () => {
   const file = setFile(changed(), content, false)
-  const of = (comments: ReadonlyArray<ReturnType<typeof comment>>) => rejectionComments([file], comments, words)
+  const of = (comments: ReadonlyArray<ReturnType<typeof comment>>) =>
+    rejectionComments([file], comments, words)
 
   it("names the hunk of the lines, or the file", () => {
     const { comments, ids } = of([comment(20, "twenty"), comment(999, "elsewhere")])
@@ -165,7 +166,11 @@ describe("rejectionComments", () => {
   })
 
   it("leaves comments that are too long, and those on other files", () => {
-    const { comments, ids } = of([comment(1, "x".repeat(4_096)), comment(1, "other", "other.js"), comment(2, "short")])
+    const { comments, ids } = of([
+      comment(1, "x".repeat(4_096)),
+      comment(1, "other", "other.js"),
+      comment(2, "short")
+    ])
     assert.lengthOf(comments, 1)
     assert.strictEqual(ids.size, 1)
   })

@@ -17,7 +17,12 @@ import { HandlerFailed } from "../handling/Handler.ts"
 import { PendingAnswers } from "../handling/PendingAnswers.ts"
 import { Hub, type HubFailed, HubRefused } from "../hub/Hub.ts"
 import type { FormValues } from "../platform/Card.ts"
-import { type MessageRef, type NotSent, Platforms, type PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import {
+  type MessageRef,
+  type NotSent,
+  Platforms,
+  type PlatformUnavailable
+} from "../platform/ChatPlatform.ts"
 import { AnswerOffer } from "./AnswerOffer.ts"
 import { Answers, Decisions } from "./Answers.ts"
 import { ChatMessages } from "./ChatMessages.ts"

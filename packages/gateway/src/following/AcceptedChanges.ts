@@ -24,7 +24,16 @@ const MAX_LINES = 400
 
 type CountedSet = Pick<
   ChangeSet,
-  "additions" | "apart" | "conflicts" | "deletions" | "direct" | "fileCount" | "groupId" | "incomplete" | "live" | "state"
+  | "additions"
+  | "apart"
+  | "conflicts"
+  | "deletions"
+  | "direct"
+  | "fileCount"
+  | "groupId"
+  | "incomplete"
+  | "live"
+  | "state"
 >
 
 /**

@@ -142,7 +142,10 @@ const offerFinish = Effect.fnUntraced(function* ({ current: { account, id } }: F
 })
 
 /** The button that accepts the changes of the run. */
-const offerAccept = Effect.fnUntraced(function* ({ current: { account, id, progress } }: FollowState, runId: RunId) {
+const offerAccept = Effect.fnUntraced(function* (
+  { current: { account, id, progress } }: FollowState,
+  runId: RunId
+) {
   const version = progress.acceptable?.version
   if (version === undefined) return undefined
   const clock = yield* Clock.Clock

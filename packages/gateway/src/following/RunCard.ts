@@ -117,7 +117,11 @@ const acceptedLine = ({ accepted = 0 }: TaskProgress): LocalizedText | undefined
       }
 
 /** Counts only: a chat shows no path and no line. */
-const acceptLabel = ({ additions, deletions, files }: NonNullable<TaskProgress["acceptable"]>): LocalizedText => ({
+const acceptLabel = ({
+  additions,
+  deletions,
+  files
+}: NonNullable<TaskProgress["acceptable"]>): LocalizedText => ({
   en: `Accept ${counted(files, "file", "files")} (+${additions} −${deletions})`,
   zh: `接受 ${files} 个文件（+${additions} −${deletions}）`
 })
