@@ -108,19 +108,33 @@ const Summaries = ({ commands, decisions, group }: PartsProps) => {
   )
 }
 
+interface NotesProps {
+  readonly comparison: GroupComparison
+  readonly group: TaskGroup
+  readonly onLoad: () => void
+}
+
 /** Why something is not compared. */
-const ComparisonNotes = ({ comparison, group }: { comparison: GroupComparison; group: TaskGroup }) => {
+const ComparisonNotes = ({ comparison, group, onLoad }: NotesProps) => {
   const messages = useMessages(compareMessages)
   return comparison.candidates.map(({ reason = "", state, taskId, truncated }) => {
     const at = group.candidates.findIndex(({ task }) => task.id === taskId)
     const candidate = group.candidates[at]
-    if (candidate === undefined || (state !== "failed" && truncated !== true)) return null
-    const name = shortNameOf(candidate, at)
-    return (
+    const name = candidate === undefined ? "" : shortNameOf(candidate, at)
+    if (state === "failed")
+      return (
+        <p key={taskId} className="line warning" role="alert">
+          {messages.failed(name, visibleLine(reason, 400))}{" "}
+          <button type="button" className="button small" onClick={onLoad}>
+            {messages.load}
+          </button>
+        </p>
+      )
+    return truncated === true ? (
       <p key={taskId} className="line warning">
-        {state === "failed" ? messages.failed(name, visibleLine(reason, 400)) : messages.truncated(name)}
+        {messages.truncated(name)}
       </p>
-    )
+    ) : null
   })
 }
 
@@ -198,7 +212,9 @@ const Files = ({ compared, decisions, group, onToggle, open }: FilesProps) => {
       )}
       {query.isLoading && <Loading />}
       <RefusalNote error={query.error} again={() => void reload()} />
-      {comparison !== undefined && <ComparisonNotes comparison={comparison} group={group} />}
+      {comparison !== undefined && (
+        <ComparisonNotes {...{ comparison, group }} onLoad={() => void reload()} />
+      )}
       {comparison?.files.length === 0 && (
         <p className="panel-empty">{isAnyBusy ? messages.noFilesYet : messages.noFiles}</p>
       )}

@@ -19,6 +19,9 @@ const reportedVersions = ({ candidates }: Pick<TaskGroup, "candidates">): Readon
 const comparedVersions = ({ candidates }: GroupComparison): ReadonlyArray<string> =>
   candidates.map(({ version }) => version).filter((version) => version !== undefined)
 
+/** Refusals that may not come again. */
+const mayPass: ReadonlySet<CorralError["code"]> = new Set(["internal", "overloaded", "unreachable"] as const)
+
 export const useComparison = (group: TaskGroup | undefined, isReading: boolean) => {
   const id = group?.id
   const query = useQuery({
@@ -31,7 +34,7 @@ export const useComparison = (group: TaskGroup | undefined, isReading: boolean) 
     enabled: id !== undefined,
     staleTime: Number.POSITIVE_INFINITY,
     refetchOnMount: "always",
-    retry: (count, error) => !(error instanceof CorralError) && count < 2
+    retry: (count, error) => count < 2 && (!(error instanceof CorralError) || mayPass.has(error.code))
   })
   const { data, dataUpdatedAt, isFetching, isSuccess, refetch } = query
   // What was reported before an answer is in it, or older than it.

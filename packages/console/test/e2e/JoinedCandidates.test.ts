@@ -53,7 +53,7 @@ const treeOf = (workspace: string): Readonly<Record<string, string>> =>
       })
   )
 
-describe.skipIf(!hasChromium)("candidates in the console", { timeout: 240_000 }, () => {
+describe.skipIf(!hasChromium)("candidates in the console", { timeout: 300_000 }, () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string
@@ -163,6 +163,7 @@ describe.skipIf(!hasChromium)("candidates in the console", { timeout: 240_000 },
       .click()
     await closed.first().getByText("I have done it.").first().waitFor()
     await page.getByRole("button", { name: /^Agent: / }).click()
+    await page.getByRole("menuitemradio", { name: /^People only/ }).waitFor()
     assert.strictEqual(await page.getByRole("menuitemradio").filter({ hasText: "Scripted" }).count(), 1)
     await browser.end(page)
   })

@@ -10,19 +10,14 @@ import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { type ButtonAction, ButtonActions, type ButtonMeaning, subjectOf } from "../button/ButtonActions.ts"
 import { acceptFromCard } from "../following/AcceptedChanges.ts"
-import { Follows } from "../following/Follows.ts"
+import type { Follows } from "../following/Follows.ts"
 import { ApprovalCardStore } from "../following/RequestCardStore.ts"
 import { answerOfClick, answerOfText, textQuestion } from "../following/QuestionForm.ts"
 import { HandlerFailed } from "../handling/Handler.ts"
 import { PendingAnswers } from "../handling/PendingAnswers.ts"
 import { Hub, type HubFailed, HubRefused } from "../hub/Hub.ts"
 import type { FormValues } from "../platform/Card.ts"
-import {
-  type MessageRef,
-  type NotSent,
-  Platforms,
-  type PlatformUnavailable
-} from "../platform/ChatPlatform.ts"
+import type { MessageRef, NotSent, Platforms, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { AnswerOffer } from "./AnswerOffer.ts"
 import { Answers, Decisions } from "./Answers.ts"
 import { ChatMessages } from "./ChatMessages.ts"
