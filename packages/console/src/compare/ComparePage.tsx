@@ -38,6 +38,9 @@ import { compareMessages } from "./messages.ts"
 import { useComparison } from "./useComparison.ts"
 import { type GroupDecisions, useGroupDecisions } from "./useGroupDecisions.ts"
 import type { CandidatePart } from "./VariantPanel.tsx"
+import "../review/changes.css"
+import "../review/review.css"
+import "../run/run.css"
 import "./compare.css"
 
 /** Days that undecided changes of closed candidates can be decided. */

@@ -12,6 +12,10 @@ import { compareMessages } from "./messages.ts"
 import { cellsOf, type FileCell, variantsOf } from "./variants.ts"
 import { VariantPanel } from "./VariantPanel.tsx"
 import type { ComponentProps } from "react"
+import "../diff/diff.css"
+import "../group/group.css"
+import "../review/changes.css"
+import "./compare.css"
 
 type PanelProps = Pick<ComponentProps<typeof VariantPanel>, "decisions" | "onSayWhy" | "onSides">
 

@@ -23,6 +23,7 @@ import { compareMessages } from "./messages.ts"
 import type { GroupDecisions } from "./useGroupDecisions.ts"
 import type { FileVariant } from "./variants.ts"
 import "../diff/diff.css"
+import "../group/group.css"
 import "../review/decide.css"
 import "./compare.css"
 

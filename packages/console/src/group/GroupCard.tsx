@@ -19,6 +19,7 @@ import { CandidateCounts, CandidateTime, useStatusContext } from "./CandidateFac
 import { candidateStatus, checksOf, endedCount, isBusy, isPaused, letterOf } from "./candidates.ts"
 import { CheckMarks } from "./CheckMarks.tsx"
 import { groupMessages } from "./messages.ts"
+import "../run/run.css"
 import "./group.css"
 
 /** Whether the candidate was chosen, or another one was. */
