@@ -54,7 +54,9 @@ const insist = <A>(
 ): Promise<A> =>
   until(
     async () => {
-      const answer = await Promise.resolve().then(ask).catch(() => undefined)
+      const answer = await Promise.resolve()
+        .then(ask)
+        .catch(() => undefined)
       return answer !== undefined && holds(answer) ? answer.body : undefined
     },
     what,
@@ -135,7 +137,11 @@ const choose = async (kills: GroupKills, id: TaskGroupId, round: number): Promis
   const headers = { "idempotency-key": `continue-${round}` }
   const asked = insist(
     "a candidate continued",
-    () => joined.owner.ask<GroupOutcome>("POST", `/client/task-groups/${id}/continue`, { body: { taskId }, headers }),
+    () =>
+      joined.owner.ask<GroupOutcome>("POST", `/client/task-groups/${id}/continue`, {
+        body: { taskId },
+        headers
+      }),
     ({ status }) => status === 200
   )
   await trouble(kills)

@@ -192,7 +192,10 @@ export class HubTaskGroups extends HttpApiGroup.make("taskGroups")
     })
       .annotate(RequiredAuthority, "run.pause")
       .annotate(KeyScope, "write")
-      .annotate(OpenApi.Description, `Pauses runs in progress. Candidates that wait continue to wait. ${EACH}`),
+      .annotate(
+        OpenApi.Description,
+        `Pauses runs in progress. Candidates that wait continue to wait. ${EACH}`
+      ),
     HttpApiEndpoint.post("resume", "/client/task-groups/:id/resume", {
       params,
       success: GroupOutcome,

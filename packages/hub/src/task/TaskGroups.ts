@@ -5,11 +5,7 @@
  */
 import type { Proof } from "@corral/domain/access/Authorization"
 import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
-import {
-  CLOSED_CANDIDATE_DAYS,
-  type GroupCandidate,
-  type TaskGroup
-} from "@corral/domain/hub-api/TaskGroups"
+import { CLOSED_CANDIDATE_DAYS, type GroupCandidate, type TaskGroup } from "@corral/domain/hub-api/TaskGroups"
 import {
   AgentInstanceId,
   DeviceId,
@@ -99,9 +95,7 @@ export class TaskGroups extends Context.Service<
       id: TaskGroupId
     ) => Effect.Effect<TaskGroup, PermissionDenied | SqlError.SqlError>
     /** Tasks of the candidates that are not over: their first ones, and those of later messages. */
-    readonly openTasks: (
-      id: TaskGroupId
-    ) => Effect.Effect<ReadonlyArray<CandidateTask>, SqlError.SqlError>
+    readonly openTasks: (id: TaskGroupId) => Effect.Effect<ReadonlyArray<CandidateTask>, SqlError.SqlError>
     /** Continues with a candidate, and closes the others. The same choice again changes nothing. Call it in a transaction. */
     readonly continueWith: (
       proof: Proof<"session.write">,
@@ -122,9 +116,7 @@ export class TaskGroups extends Context.Service<
       return TaskGroups.of({
         locate: Effect.fnUntraced(function* (id) {
           const row = yield* findGroup(sql, id)
-          return (
-            row && { id, projectId: row.project_id, sessionId: row.session_id, targetId: row.target_id }
-          )
+          return row && { id, projectId: row.project_id, sessionId: row.session_id, targetId: row.target_id }
         }),
 
         get: Effect.fnUntraced(function* (proof, id) {
@@ -246,7 +238,14 @@ const groupOf = (row: GroupRow, candidates: ReadonlyArray<GroupCandidate>): Task
   createdAt: row.created_at.toISOString()
 })
 
-const counted = ["inputTokens", "outputTokens", "cachedInputTokens", "reasoningTokens", "turns", "costUsd"] as const
+const counted = [
+  "inputTokens",
+  "outputTokens",
+  "cachedInputTokens",
+  "reasoningTokens",
+  "turns",
+  "costUsd"
+] as const
 
 /** The sum of what several runs have used. A count that no run has is absent. */
 const totalOf = (usages: ReadonlyArray<Usage>): Usage | undefined =>
