@@ -99,7 +99,7 @@ export const killGroup = async (kills: GroupKills, round: number): Promise<Group
   const request = { text, mode: "full_access", isolation, onOffline: "queue", headers } as const
   const creating = insist(
     `group ${round} created`,
-    () => joined.tryTask({ ...request, ...{ candidates: CANDIDATES } }),
+    () => joined.tryTask({ ...request, candidates: CANDIDATES }),
     ({ status }) => status === 201
   )
   await trouble(kills)
@@ -120,13 +120,13 @@ export const killGroup = async (kills: GroupKills, round: number): Promise<Group
 
 const command = async (kills: GroupKills, id: TaskGroupId, name: string): Promise<void> => {
   const { joined } = kills
-  const asked = insist(
+  const answer = insist(
     `${name} of the group`,
     () => joined.owner.ask<GroupOutcome>("POST", `/client/task-groups/${id}/${name}`),
     ({ status }) => status === 200
   )
   await trouble(kills)
-  await asked
+  await answer
 }
 
 const choose = async (kills: GroupKills, id: TaskGroupId, round: number): Promise<TaskId> => {
@@ -135,7 +135,7 @@ const choose = async (kills: GroupKills, id: TaskGroupId, round: number): Promis
   const taskId = candidates[chance.below(candidates.length)]?.task.id
   assert.isDefined(taskId)
   const headers = { "idempotency-key": `continue-${round}` }
-  const asked = insist(
+  const answer = insist(
     "a candidate continued",
     () =>
       joined.owner.ask<GroupOutcome>("POST", `/client/task-groups/${id}/continue`, {
@@ -145,7 +145,7 @@ const choose = async (kills: GroupKills, id: TaskGroupId, round: number): Promis
     ({ status }) => status === 200
   )
   await trouble(kills)
-  const { group } = await asked
+  const { group } = await answer
   assert.strictEqual(group.continuedTaskId, taskId)
   return taskId
 }
@@ -219,10 +219,10 @@ const verifyBase = async (joined: Joined, id: TaskGroupId, completed: ReadonlySe
 
 /** All slots are free: as many runs as there are slots, and one more, end. */
 export const verifySlots = async (joined: Joined): Promise<ReadonlyArray<RunId>> => {
-  const asked = Array.from({ length: SLOTS + 1 }, () =>
+  const tasks = Array.from({ length: SLOTS + 1 }, () =>
     joined.task({ text: "/sleep 50\n/say free", mode: "full_access" })
   )
-  const started = await Promise.all(asked)
+  const started = await Promise.all(tasks)
   for (const { runId } of started) await joined.runWith(runId, ({ state }) => state === "completed")
   return started.map(({ runId }) => runId)
 }

@@ -101,7 +101,7 @@ const checkGroup = Effect.fnUntraced(function* ({
   if (model !== undefined)
     return yield* validationFailure("model", "Expected no model, because each candidate names its own")
   if (resume !== undefined)
-    return yield* validationFailure("resume", "Expected no earlier run, because candidates begin anew")
+    return yield* validationFailure("resume", "Expected no earlier run, because candidates have none")
   if (isolation === "none")
     return yield* validationFailure("isolation", "Expected worktree or overlay for candidates")
 })

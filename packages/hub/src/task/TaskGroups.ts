@@ -126,8 +126,8 @@ export class TaskGroups extends Context.Service<
           const tasks = yield* taskRows.all(
             sql`SELECT ${sql.literal(TASK_COLUMNS)} FROM tasks WHERE id = ANY(${candidates.map(({ task_id }) => task_id)}::text[])`
           )
-          const made = yield* findRuns(sql, row, candidates)
-          const newest = new Map(made.map(({ agent_instance_id, id }) => [agent_instance_id, id]))
+          const allRuns = yield* findRuns(sql, row, candidates)
+          const newest = new Map(allRuns.map(({ agent_instance_id, id }) => [agent_instance_id, id]))
           const summaries = yield* sets.summaries(
             tasks.flatMap(({ run_id }) => (run_id === null ? [] : [run_id]))
           )
@@ -139,7 +139,7 @@ export class TaskGroups extends Context.Service<
             const run = runId === undefined ? undefined : yield* runs.get(proof, runId)
             const changes = task.run_id === null ? undefined : summaries.get(task.run_id)
             views.push({
-              ...candidateOf(candidate, taskOf(task), made),
+              ...candidateOf(candidate, taskOf(task), allRuns),
               ...(run === undefined ? {} : { run }),
               ...(changes === undefined ? {} : { changes })
             })
@@ -201,9 +201,9 @@ const findRuns = (
 const candidateOf = (
   { agent_instance_id, closed_at, label, removed_at, task_id }: CandidateRow,
   task: Task,
-  made: ReadonlyArray<CandidateRun>
+  allRuns: ReadonlyArray<CandidateRun>
 ): GroupCandidate => {
-  const runs = made.filter((run) => run.agent_instance_id === agent_instance_id)
+  const runs = allRuns.filter((run) => run.agent_instance_id === agent_instance_id)
   const usage = totalOf(runs.flatMap(({ usage }) => (usage === null ? [] : [usage])))
   return {
     task: { ...task, id: task_id },

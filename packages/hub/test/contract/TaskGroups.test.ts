@@ -261,10 +261,10 @@ describe("/client/task-groups", { timeout: 120_000 }, () => {
     const runId = group.candidates[0]?.run?.id
     assert.isDefined(runId)
     await ended(found.edge, runId)
-    const said = await found.client.ask("POST", `/client/sessions/${group.sessionId}/messages`, {
+    const message = await found.client.ask("POST", `/client/sessions/${group.sessionId}/messages`, {
       body: { text: "More" }
     })
-    assert.strictEqual(said.status, 201, said.text)
+    assert.strictEqual(message.status, 201, message.text)
     await until("the next turn", async () => starts(found.edge).length > models.length + 1)
     const later = starts(found.edge).at(-1)?.create
     assert.deepStrictEqual([later?.checks, later?.resume, later?.groupId], [checks, runId, undefined])
