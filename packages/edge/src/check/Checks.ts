@@ -226,19 +226,19 @@ class EdgeChecks implements Context.Service.Shape<typeof Checks> {
   })
 
   /** Where the checks are executed, and the version of the changes. Fails with a sentence. */
-  readonly #placeOf = Effect.fnUntraced(
-    { self: this },
-    function* (run: Run): Effect.fn.Return<{ root: string; version: string }, string> {
-      const { changes, workspaces, worktrees } = this.#services
-      const { worktree } = run
-      const { version } = yield* Effect.mapError(changes.summary(run.id), ({ message }) => message)
-      const root =
-        worktree === undefined
-          ? (yield* Effect.mapError(workspaces.open(run.workspace), ({ message }) => message)).path
-          : worktrees.pathOf(worktree)
-      return { root, version }
-    }
-  )
+  readonly #placeOf = Effect.fnUntraced({ self: this }, function* (run: Run): Effect.fn.Return<
+    { root: string; version: string },
+    string
+  > {
+    const { changes, workspaces, worktrees } = this.#services
+    const { worktree } = run
+    const { version } = yield* Effect.mapError(changes.summary(run.id), ({ message }) => message)
+    const root =
+      worktree === undefined
+        ? (yield* Effect.mapError(workspaces.open(run.workspace), ({ message }) => message)).path
+        : worktrees.pathOf(worktree)
+    return { root, version }
+  })
 
   /** Ends what is open of the checks. */
   #end(run: Run, end: CheckEnd): Effect.Effect<void> {
@@ -255,7 +255,10 @@ class EdgeChecks implements Context.Service.Shape<typeof Checks> {
       const checks = findChecks(this.#services.store, run.id)
       return checks === undefined
         ? Effect.void
-        : this.#put(run, withEnd({ ...checks, version }, (_, at) => at === place, end))
+        : this.#put(
+            run,
+            withEnd({ ...checks, version }, (_, at) => at === place, end)
+          )
     })
   }
 

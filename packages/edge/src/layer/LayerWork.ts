@@ -97,7 +97,8 @@ export class LayerWork {
       const { group, means, root } = this.row
       const { copy, lower, upper, work } = layerPlaces(this.folder)
       const leftOut = yield* states.see
-      const base = group === undefined ? undefined : yield* baseTurn.withPermit(this.#baseOf(group, states, leftOut))
+      const base =
+        group === undefined ? undefined : yield* baseTurn.withPermit(this.#baseOf(group, states, leftOut))
       const commit = this.row.commit && (base?.commit ?? this.row.commit)
       const repository = new LayerWork(this.#tools, {
         ...this.row,

@@ -76,7 +76,10 @@ describe.skipIf(!canConfine)("Checks of a run", { timeout: 180_000 }, () => {
       const edge = await openEdgeInProcess({ env: CONFINED })
       const { client, workspace } = edge
       sampleRepository(workspace)
-      writeFileSync(join(workspace, "test.sh"), 'grep -q fixed a.txt && echo all good || { echo "not fixed"; exit 3; }\n')
+      writeFileSync(
+        join(workspace, "test.sh"),
+        'grep -q fixed a.txt && echo all good || { echo "not fixed"; exit 3; }\n'
+      )
       commitAll(workspace)
       const run = await started(
         client,
@@ -123,7 +126,7 @@ describe.skipIf(!canConfine)("Checks of a run", { timeout: 180_000 }, () => {
       network: "curl -sS -m 5 http://93.184.216.34/ 2>&1",
       secret: `echo token ${secret}`,
       long: "i=0; while [ $i -lt 4000 ]; do echo line number $i; i=$((i+1)); done",
-      environment: "env | grep -c CORRAL_EDGE; test \"$CI\" = true"
+      environment: 'env | grep -c CORRAL_EDGE; test "$CI" = true'
     })
     const checks = await checksWhen(client, run)
     assert.deepStrictEqual(statesOf(checks), [
@@ -226,7 +229,12 @@ describe("Checks of an Edge that does not confine", () => {
     const edge = await openEdgeInProcess()
     sampleRepository(edge.workspace)
     const mark = join(edge.workspace, "executed")
-    const run = await started(edge.client, "/write a.txt x", { test: `touch ${mark}` }, { isolation: "worktree" })
+    const run = await started(
+      edge.client,
+      "/write a.txt x",
+      { test: `touch ${mark}` },
+      { isolation: "worktree" }
+    )
     const checks = await checksWhen(edge.client, run)
     assert.deepStrictEqual(
       checks.results.map(({ reason, state }) => [state, reason]),

@@ -44,7 +44,11 @@ class Review {
   async turn(script: string): Promise<{ heard: ReadonlyArray<string>; printed: string }> {
     const { client } = this.edge
     const { runId, isolation } = this
-    const run = await client.create(script, "auto_edit", runId === undefined ? { isolation } : { resume: runId })
+    const run = await client.create(
+      script,
+      "auto_edit",
+      runId === undefined ? { isolation } : { resume: runId }
+    )
     this.runId = run.id
     const reader = await client.follow({ runId: run.id })
     const requested = await reader.event("run.approval.requested")
@@ -137,9 +141,10 @@ describe.skipIf(!canConfine)("Three rounds of review on one hunk", { timeout: 12
       parts: { hunks: [one.id] },
       comments: [{ hunkId: one.id, text: "Say what it does.\nIn two lines at most." }]
     })
-    assert.deepStrictEqual(decision.rejected?.map(({ lines, oldStart, text }) => [oldStart, lines, text]), [
-      [7, one.lines, "Say what it does.\nIn two lines at most."]
-    ])
+    assert.deepStrictEqual(
+      decision.rejected?.map(({ lines, oldStart, text }) => [oldStart, lines, text]),
+      [[7, one.lines, "Say what it does.\nIn two lines at most."]]
+    )
     assert.isEmpty(await review.hunks(), "the rejected hunk has left the layer")
 
     const second = await review.turn(rewrite(10, "second try"))
@@ -165,7 +170,13 @@ describe.skipIf(!canConfine)("Three rounds of review on one hunk", { timeout: 12
     const third = await review.turn(rewrite(10, "third try"))
     assert.deepStrictEqual(
       third.heard,
-      rejectedNote("second try", "Comment: Like this:", "Suggestion, instead of the changed lines:", "    third", "    try")
+      rejectedNote(
+        "second try",
+        "Comment: Like this:",
+        "Suggestion, instead of the changed lines:",
+        "    third",
+        "    try"
+      )
         .toSpliced(3, 0, "Comment: Nearly.")
         .concat("About code.txt:", "Comment: The rest is fine."),
       "the first rejection is not told again"
@@ -211,20 +222,32 @@ describe.skipIf(!canConfine)("Three rounds of review on one hunk", { timeout: 12
 
   it("refuse comments and edits that name nothing of the request, and decide nothing then", async () => {
     const review = await openReview("overlay")
-    await review.turn("/shell sed -i -e '3s/.*/three/' -e '17s/.*/seventeen/' code.txt; touch empty.txt; rm a.txt")
-    const [one, two] = (await review.hunks()).filter(({ lines }) => lines.some((line) => line.startsWith(" ")))
+    await review.turn(
+      "/shell sed -i -e '3s/.*/three/' -e '17s/.*/seventeen/' code.txt; touch empty.txt; rm a.txt"
+    )
+    const [one, two] = (await review.hunks()).filter(({ lines }) =>
+      lines.some((line) => line.startsWith(" "))
+    )
     assert.isDefined(one)
     assert.isDefined(two)
     const files = new Map((await review.get<ChangeSetPage>("")).items.map(({ id, path }) => [path, id]))
     const pathsOf = async (kind: "accept" | "reject", body: object) => {
       const { body: refusal, status, text } = await review.ask(kind, body)
       assert.strictEqual(status, 422, text)
-      const { details } = refusal as { readonly details: { readonly issues: ReadonlyArray<{ path: string }> } }
+      const { details } = refusal as {
+        readonly details: { readonly issues: ReadonlyArray<{ path: string }> }
+      }
       return details.issues.map(({ path }) => path)
     }
     const parts = { hunks: [one?.id] }
     assert.deepStrictEqual(
-      await pathsOf("reject", { parts, comments: [{ hunkId: one?.id, text: "x" }, { hunkId: two?.id, text: "x" }] }),
+      await pathsOf("reject", {
+        parts,
+        comments: [
+          { hunkId: one?.id, text: "x" },
+          { hunkId: two?.id, text: "x" }
+        ]
+      }),
       ["comments.1"]
     )
     assert.deepStrictEqual(

@@ -53,7 +53,10 @@ const both = ([one, other]: readonly [Installed, Installed]): Installed => ({
 
 /** What the model does for the one task. The models of the candidates differ. */
 const fixWith = (result: string): string =>
-  promptFor("rework", reworkOf({ read: SOURCE }, { file: SOURCE, old: "return a - b", new: `return ${result}` }))
+  promptFor(
+    "rework",
+    reworkOf({ read: SOURCE }, { file: SOURCE, old: "return a - b", new: `return ${result}` })
+  )
 
 const allow = () => "allow" as const
 
@@ -103,7 +106,10 @@ describe.skipIf(!canConfine || missing !== undefined)("Claude Code and Codex", {
       parts: { hunks: [hunkId] },
       comments: [{ hunkId, text: "The sum of 2 and 3 is 5.", suggestion: ["  return a + b"] }]
     })
-    const next = await stage.play(promptFor("say", "I see"), allow, "ask", { agentId: "codex", resume: codex })
+    const next = await stage.play(promptFor("say", "I see"), allow, "ask", {
+      agentId: "codex",
+      resume: codex
+    })
     assert.strictEqual(next.end.type, "run.completed", JSON.stringify(next.end.payload))
     for (const line of ["+  return b - a", "Comment: The sum of 2 and 3 is 5.", "      return a + b"])
       assert.include(next.modelRequests[0], line)
