@@ -268,7 +268,7 @@ describe.skipIf(!canConfine)("Three rounds of review on one hunk", { timeout: 12
           { hunkId: one?.id, lines: ["c"] }
         ]
       }),
-      ["edits.1.lines", "edits.1.hunkId", "edits.0.hunkId"]
+      ["edits.1.hunkId", "edits.1.lines", "edits.0.hunkId"]
     )
     assert.strictEqual(review.file, textOf(LINES))
     assert.lengthOf((await review.get<ChangeSetPage>("")).set.decisions, 0)
