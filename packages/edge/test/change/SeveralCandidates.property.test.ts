@@ -1,5 +1,5 @@
 /**
- * Hunks of several candidates, accepted one after the other in any order: each that nobody else has changed arrives, the same change arrives once,
+ * Hunks of several candidates, accepted one after the other in any order: each that no other one has changed arrives, the same change arrives once,
  * and of different ones at one place the first wins and the others are refused without an effect.
  */
 import type { ChangedFile, ChangeHunk } from "@corral/domain/edge-api/ChangeSet"

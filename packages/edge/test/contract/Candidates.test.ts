@@ -99,7 +99,7 @@ describe.skipIf(!canConfine)("Candidates", { timeout: 180_000 }, () => {
       assert.deepInclude(first.run, { groupId, isolation })
       await accepted(edge.client, first.run, { hunks: [await hunkOf(edge.client, first.run, "three of A")] })
       assert.strictEqual(code(), withLines({ 3: "three of A" }))
-      // The person goes on meanwhile, and the Edge is killed.
+      // The person continues meanwhile, and the Edge is killed.
       writeFileSync(join(workspace, "new.txt"), "of the person\n")
       rmSync(join(workspace, "a.txt"))
       commitAll(workspace)

@@ -41,7 +41,7 @@ class Review {
   }
 
   /** Plays a turn. Returns what the agent heard after the prompt, line by line, and what its command printed. */
-  async turn(script: string): Promise<{ heard: ReadonlyArray<string>; printed: string }> {
+  async turn(script: string): Promise<{ note: ReadonlyArray<string>; printed: string }> {
     const { client } = this.edge
     const { runId, isolation } = this
     const run = await client.create(
@@ -57,10 +57,10 @@ class Review {
     assert.strictEqual(log.at(-1)?.type, "run.completed")
     const result = log.find(({ type }) => type === "run.tool.result")
     // The agent says each line of its prompt that is no directive.
-    const heard = log
+    const note = log
       .filter(({ payload, type }) => type === "run.message.completed" && payload["role"] === "assistant")
       .flatMap(({ payload }) => String(payload["text"]).split("\n"))
-    return { heard, printed: String(result?.payload["output"] ?? "").trim() }
+    return { note, printed: String(result?.payload["output"] ?? "").trim() }
   }
 
   async heardDecisions(): Promise<ReadonlyArray<EarlierDecision>> {
@@ -114,7 +114,7 @@ const openReview = async (isolation: "overlay" | "worktree"): Promise<Review> =>
 
 const INTRODUCTION =
   "Since your last turn, a person has decided about your changes. The files on disk are up to date."
-const rejectedNote = (text: string, ...said: ReadonlyArray<string>): ReadonlyArray<string> => [
+const rejectedNote = (text: string, ...more: ReadonlyArray<string>): ReadonlyArray<string> => [
   INTRODUCTION,
   "Rejected, and taken out of your files:",
   "- code.txt",
@@ -127,14 +127,14 @@ const rejectedNote = (text: string, ...said: ReadonlyArray<string>): ReadonlyArr
   "     line 11",
   "     line 12",
   "     line 13",
-  ...said
+  ...more
 ]
 
 describe.skipIf(!canConfine)("Three rounds of review on one hunk", { timeout: 120_000 }, () => {
   it("tell the agent exactly what was rejected and said, and accept what the person has edited", async () => {
     const review = await openReview("overlay")
     const first = await review.turn(rewrite(10, "first try"))
-    assert.deepStrictEqual([first.heard, first.printed], [[], "line 10"])
+    assert.deepStrictEqual([first.note, first.printed], [[], "line 10"])
 
     const one = await review.hunk()
     const { decision } = await review.decide("reject", {
@@ -149,7 +149,7 @@ describe.skipIf(!canConfine)("Three rounds of review on one hunk", { timeout: 12
 
     const second = await review.turn(rewrite(10, "second try"))
     assert.deepStrictEqual(
-      second.heard,
+      second.note,
       rejectedNote("first try", "Comment: Say what it does.", "In two lines at most.")
     )
     assert.strictEqual(second.printed, "line 10", "the rejected line is not in the file")
@@ -169,7 +169,7 @@ describe.skipIf(!canConfine)("Three rounds of review on one hunk", { timeout: 12
     })
     const third = await review.turn(rewrite(10, "third try"))
     assert.deepStrictEqual(
-      third.heard,
+      third.note,
       rejectedNote(
         "second try",
         "Comment: Like this:",
@@ -194,7 +194,7 @@ describe.skipIf(!canConfine)("Three rounds of review on one hunk", { timeout: 12
     assert.deepInclude(set, { state: "decided", fileCount: 0 })
 
     const fourth = await review.turn("/shell sed -n '10,11p' code.txt")
-    assert.deepStrictEqual(fourth.heard, [
+    assert.deepStrictEqual(fourth.note, [
       INTRODUCTION,
       "Accepted into the workspace, 1 of the changes as a person has edited them:",
       "- code.txt"
@@ -214,9 +214,9 @@ describe.skipIf(!canConfine)("Three rounds of review on one hunk", { timeout: 12
       comments: [{ hunkId: hunk.id, text: "No." }]
     })
     await review.decide("undo", { decisionId: decision.id })
-    const { heard, printed } = await review.turn(rewrite(10, "second try"))
-    assert.notInclude(heard.join("\n"), "+first try")
-    assert.include(heard, "A rejection was taken back. The changes are in your files again:")
+    const { note, printed } = await review.turn(rewrite(10, "second try"))
+    assert.notInclude(note.join("\n"), "+first try")
+    assert.include(note, "A rejection was taken back. The changes are in your files again:")
     assert.strictEqual(printed, "first try")
   })
 

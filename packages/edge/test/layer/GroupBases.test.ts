@@ -135,7 +135,7 @@ for (const [kind, programs, isPossible] of means)
       )
     )
 
-    it.effect("begin with the base of whoever was first, if they start together", () =>
+    it.effect("begin with the base of the first one, if they start together", () =>
       inPlace((at) =>
         Effect.gen(function* () {
           const store = yield* Store
