@@ -18,7 +18,7 @@ describe("candidates over the whole chain", { timeout: 240_000 }, () => {
       makeEdge: withBase,
       edge: { grants: ["full_access"], env: { CORRAL_EDGE_MAX_RUNS: String(SLOTS) } }
     })
-    for (let round = 0; round < 3; round++) await killGroup({ joined, chance, isolation: "worktree" }, round)
+    for (let round = 0; round < 2; round++) await killGroup({ joined, chance, isolation: "worktree" }, round)
     await verifySlots(joined)
   })
 
