@@ -6,7 +6,15 @@ import { Budget, RequestedBudget, RunDuration } from "./Budget.ts"
 import { Checks } from "./Check.ts"
 import { RunConfinement } from "./Confinement.ts"
 import { ProtectedChanges } from "./ProtectedChange.ts"
-import { AgentId, ApprovalId, InputRequestId, RunId, SessionId, TaskGroupId, WorkspaceId } from "../identity/Ids.ts"
+import {
+  AgentId,
+  ApprovalId,
+  InputRequestId,
+  RunId,
+  SessionId,
+  TaskGroupId,
+  WorkspaceId
+} from "../identity/Ids.ts"
 import { RunMode } from "../approval/RunMode.ts"
 import { UnknownChanges } from "../changes/UnknownChanges.ts"
 

@@ -198,7 +198,7 @@ export class ChangeDecisions {
     { self: this },
     function* (
       { row, source: { shadow } }: OpenSet,
-      changes: ReadonlyArray<PathChange>
+      changes: PreparedDecision["base"]
     ): Effect.fn.Return<string, MergeConflict | GitFailed> {
       const moved = changes.filter(({ after, before }) => !isSameEntry(before, after))
       if (moved.length === 0) return row.base
@@ -211,7 +211,12 @@ export class ChangeDecisions {
       for (const change of moved) {
         const current = now.get(change.path.toString("latin1"))
         const read = current === undefined ? Effect.undefined : readContent(shadow, current.id)
-        const entry = yield* nextEntry(shadow, change, current, read)
+        const first = yield* nextEntry(shadow, change, current, read)
+        const { instead } = change
+        const entry =
+          first === "conflict" && instead !== undefined
+            ? yield* nextEntry(shadow, instead, current, read)
+            : first
         if (entry === "conflict")
           return yield* new MergeConflict({
             details: { files: [yield* sidesOf(shadow, change, yield* read)] }

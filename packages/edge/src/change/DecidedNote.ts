@@ -37,7 +37,8 @@ const withParts = (
   characters: number
 ): ReadonlyArray<EarlierDecision> => {
   let left = characters
-  const isNamed = ({ suggestion, text }: RejectedPart): boolean => text !== undefined || suggestion !== undefined
+  const isNamed = ({ suggestion, text }: RejectedPart): boolean =>
+    text !== undefined || suggestion !== undefined
   const newest = decisions.toReversed().flatMap(({ rejected = [] }) => rejected)
   const shown = new Set(
     [...newest.filter(isNamed), ...newest.filter((part) => !isNamed(part))].filter((part) => {
@@ -68,25 +69,27 @@ export const decisionsSince = (
   const since = earlier.id.replace(/^run_/, "chd_")
   let left = MAX_PATH_CHARACTERS
   const found = decisionsAfter(store, setId, since, MAX_EARLIER_DECISIONS)
-    .map(({ comment, edited, fileCount, files, id, kind, rejected, reversedBy, reverses }): EarlierDecision => {
-      const reversed =
-        reverses === undefined ? undefined : findDecision(store, setId, reverses)?.decision.kind
-      const shown = files.slice(0, MAX_EARLIER_FILES).filter(({ path }) => {
-        left -= path.length
-        return left >= 0
-      })
-      return {
-        id,
-        kind,
-        files: shown.map(({ hunks, path }) => ({ hunks, path })),
-        fileCount,
-        ...(comment === undefined ? {} : { comment }),
-        ...(edited === undefined ? {} : { edited }),
-        // What was taken back is in the files again.
-        ...(rejected === undefined || reversedBy !== undefined ? {} : { rejected }),
-        ...(reversed === undefined || reversed === "undo" ? {} : { reversed })
+    .map(
+      ({ comment, edited, fileCount, files, id, kind, rejected, reversedBy, reverses }): EarlierDecision => {
+        const reversed =
+          reverses === undefined ? undefined : findDecision(store, setId, reverses)?.decision.kind
+        const shown = files.slice(0, MAX_EARLIER_FILES).filter(({ path }) => {
+          left -= path.length
+          return left >= 0
+        })
+        return {
+          id,
+          kind,
+          files: shown.map(({ hunks, path }) => ({ hunks, path })),
+          fileCount,
+          ...(comment === undefined ? {} : { comment }),
+          ...(edited === undefined ? {} : { edited }),
+          // What was taken back is in the files again.
+          ...(rejected === undefined || reversedBy !== undefined ? {} : { rejected }),
+          ...(reversed === undefined || reversed === "undo" ? {} : { reversed })
+        }
       }
-    })
+    )
     .toReversed()
   return withParts(found, MAX_PART_CHARACTERS)
 }
@@ -116,7 +119,14 @@ const sentenceOf = ({ edited = 0, kind, reversed }: EarlierDecision): string => 
 const indented = (lines: ReadonlyArray<string>): ReadonlyArray<string> => lines.map((line) => `    ${line}`)
 
 /** A rejected hunk with what a person wrote about it, or a comment about a file. */
-const partLines = ({ hunkId, lines, oldStart, path, suggestion, text }: RejectedPart): ReadonlyArray<string> => {
+const partLines = ({
+  hunkId,
+  lines,
+  oldStart,
+  path,
+  suggestion,
+  text
+}: RejectedPart): ReadonlyArray<string> => {
   const place = hunkId === undefined || oldStart === undefined ? "" : `, from line ${Math.max(1, oldStart)}`
   const head = hunkId === undefined ? "About" : "Rejected in"
   return [

@@ -33,7 +33,9 @@ export const editHunk = (hunk: PatchHunk, lines: ReadonlyArray<string>): PatchHu
   const after = hunk.lines.slice(last + 1)
   const ends = hunk.lines.map(({ bytes }) => endOf(bytes.toString("utf8")))
   const usual = ends.includes(CRLF) && !ends.includes(NEWLINE) ? CRLF : NEWLINE
-  const isAtEnd = after.length === 0 && changed.some(({ bytes, kind }) => kind !== "-" && endOf(bytes.toString("utf8")) === "")
+  const isAtEnd =
+    after.length === 0 &&
+    changed.some(({ bytes, kind }) => kind !== "-" && endOf(bytes.toString("utf8")) === "")
   const edited = lines.map((line, at): PatchLine => {
     const end = isAtEnd && at === lines.length - 1 ? "" : usual
     return { kind: "+", bytes: Buffer.from(line + (line.endsWith("\r") && end === CRLF ? NEWLINE : end)) }
@@ -56,7 +58,9 @@ class OpenEdits {
   constructor(edits: ReadonlyArray<EditedHunk>) {
     this.#byId = new Map(edits.map(({ hunkId, lines }, at) => [hunkId, [at, lines]]))
     this.issues = [...edits.entries()].flatMap(([at, { hunkId, lines }]) => [
-      ...(this.#byId.get(hunkId)?.[0] === at ? [] : [{ path: `edits.${at}.hunkId`, message: "Name each hunk once" }]),
+      ...(this.#byId.get(hunkId)?.[0] === at
+        ? []
+        : [{ path: `edits.${at}.hunkId`, message: "Name each hunk once" }]),
       ...(lines.some((line) => line.includes(NEWLINE))
         ? [{ path: `edits.${at}.lines`, message: "A line has no line end in it" }]
         : [])

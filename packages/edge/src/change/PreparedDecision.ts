@@ -33,8 +33,8 @@ export interface PreparedDecision {
   readonly place: DecidedParts["place"]
   /** Changes of files. */
   readonly paths: ReadonlyArray<PathChange>
-  /** Changes of the base. */
-  readonly base: ReadonlyArray<PathChange>
+  /** Changes of the base. `instead`: if the base has received the workspace's version since. */
+  readonly base: ReadonlyArray<PathChange & { readonly instead?: Pick<PathChange, "before" | "after"> }>
   readonly files: ChangeDecision["files"]
   readonly additions: number
   readonly deletions: number
@@ -177,11 +177,13 @@ const undoDecision = Effect.fnUntraced(function* (
       before: after,
       after: before
     })),
-    base: paths.map(({ baseAfter, baseBefore, fileId, path }) => ({
+    base: paths.map(({ after, baseAfter, baseBefore, before, fileId, path }) => ({
       fileId,
       path: Buffer.from(path, "hex"),
       before: baseAfter,
-      after: baseBefore
+      after: baseBefore,
+      // A turn has merged what the person edited, also while accepting it.
+      ...(parts.place === "workspace" ? { instead: { before: after, after: before } } : {})
     })),
     files: decision.files
       .filter((file) => fileIds.has(file.id))

@@ -120,7 +120,7 @@ const shownParts = (
   { comments, lines, place }: FoundPart,
   redaction: Redaction
 ): ReadonlyArray<RejectedPart> => {
-  const said = (comment: ChangeComment | undefined): Pick<RejectedPart, "text" | "suggestion"> => ({
+  const textOf = (comment: ChangeComment | undefined): Pick<RejectedPart, "text" | "suggestion"> => ({
     ...(comment === undefined || comment.text === "" ? {} : { text: comment.text }),
     ...(comment?.suggestion === undefined ? {} : { suggestion: comment.suggestion })
   })
@@ -129,9 +129,9 @@ const shownParts = (
     {
       ...place,
       ...(lines.length === 0 ? {} : { lines: redaction.text(lines.join("\n")).split("\n") }),
-      ...said(first)
+      ...textOf(first)
     },
-    ...others.map((comment) => ({ ...place, ...said(comment) }))
+    ...others.map((comment) => ({ ...place, ...textOf(comment) }))
   ]
 }
 

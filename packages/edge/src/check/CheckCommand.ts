@@ -173,7 +173,8 @@ export const executeCheck = Effect.fn("CheckCommand.execute")(function* (
     return {
       ...Option.match(end, {
         onSome: endOf,
-        onNone: () => ({ state: "timed_out", reason: `The command took longer than ${limit / 1_000} s.` }) as const
+        onNone: () =>
+          ({ state: "timed_out", reason: `The command took longer than ${limit / 1_000} s.` }) as const
       }),
       durationMs: Math.max(0, clock.currentTimeMillisUnsafe() - startedAt),
       ...output.shown(new Redaction(secretsOf(spec.env)))

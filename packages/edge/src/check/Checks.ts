@@ -90,9 +90,9 @@ const ownerOf = ({ layer, worktree }: Run): RunId | undefined => layer?.owner ??
 const isOpen = ({ state }: CheckResult): boolean => state === "waiting" || state === "running"
 
 /** Why no check of the run is executed; `undefined` if they are. */
-const refusalOf = ({ confinement }: Services, { confinement: own, state }: Run): string | undefined => {
+const refusalOf = ({ confinement }: Services, { confinement: ofRun, state }: Run): string | undefined => {
   if (state === "cancelled") return "The run was cancelled."
-  return own?.kind === "bubblewrap" && confinement.readiness.kind === "bubblewrap"
+  return ofRun?.kind === "bubblewrap" && confinement.readiness.kind === "bubblewrap"
     ? undefined
     : "Checks need an Edge that confines the run with bubblewrap."
 }
@@ -148,14 +148,13 @@ class EdgeChecks implements Context.Service.Shape<typeof Checks> {
   /** A work in progress for the same files ends first: what has its key is interrupted by the next one. */
   #begin(run: Run): void {
     const owner = ownerOf(run)
-    if (owner === undefined) return
-    const earlier = this.#working.get(owner)
+    const earlier = owner === undefined ? undefined : this.#working.get(owner)
+    // A run that ends during the start is found twice.
+    if (owner === undefined || earlier?.id === run.id) return
     this.#working.set(owner, run)
     const before = earlier === undefined ? Effect.void : this.#stopped(earlier, NEW_TURN)
     const done = Effect.sync(() => {
-      if (this.#working.get(owner) !== run) return
-      this.#working.delete(owner)
-      if (this.#working.size === 0) this.#others.clear()
+      if (this.#working.get(owner) === run) this.#forget(owner)
     })
     const work = this.#perform(run).pipe(
       Effect.catchDefect((cause) =>
@@ -184,9 +183,14 @@ class EdgeChecks implements Context.Service.Shape<typeof Checks> {
   #record(owner: RunId, reason: string): Effect.Effect<void> {
     return Effect.suspend(() => {
       const run = this.#working.get(owner)
-      this.#working.delete(owner)
+      this.#forget(owner)
       return run === undefined ? Effect.void : this.#stopped(run, reason)
     })
+  }
+
+  #forget(owner: RunId): void {
+    this.#working.delete(owner)
+    if (this.#working.size === 0) this.#others.clear()
   }
 
   #stopped(run: Run, reason: string): Effect.Effect<void> {
@@ -226,19 +230,19 @@ class EdgeChecks implements Context.Service.Shape<typeof Checks> {
   })
 
   /** Where the checks are executed, and the version of the changes. Fails with a sentence. */
-  readonly #placeOf = Effect.fnUntraced(
-    { self: this },
-    function* (run: Run): Effect.fn.Return<{ root: string; version: string }, string> {
-      const { changes, workspaces, worktrees } = this.#services
-      const { worktree } = run
-      const { version } = yield* Effect.mapError(changes.summary(run.id), ({ message }) => message)
-      const root =
-        worktree === undefined
-          ? (yield* Effect.mapError(workspaces.open(run.workspace), ({ message }) => message)).path
-          : worktrees.pathOf(worktree)
-      return { root, version }
-    }
-  )
+  readonly #placeOf = Effect.fnUntraced({ self: this }, function* (run: Run): Effect.fn.Return<
+    { root: string; version: string },
+    string
+  > {
+    const { changes, workspaces, worktrees } = this.#services
+    const { worktree } = run
+    const { version } = yield* Effect.mapError(changes.summary(run.id), ({ message }) => message)
+    const root =
+      worktree === undefined
+        ? (yield* Effect.mapError(workspaces.open(run.workspace), ({ message }) => message)).path
+        : worktrees.pathOf(worktree)
+    return { root, version }
+  })
 
   /** Ends what is open of the checks. */
   #end(run: Run, end: CheckEnd): Effect.Effect<void> {
@@ -255,7 +259,10 @@ class EdgeChecks implements Context.Service.Shape<typeof Checks> {
       const checks = findChecks(this.#services.store, run.id)
       return checks === undefined
         ? Effect.void
-        : this.#put(run, withEnd({ ...checks, version }, (_, at) => at === place, end))
+        : this.#put(
+            run,
+            withEnd({ ...checks, version }, (_, at) => at === place, end)
+          )
     })
   }
 

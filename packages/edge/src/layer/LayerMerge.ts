@@ -21,7 +21,7 @@ import {
 import { join } from "node:path"
 import { mergeThreeWays } from "../change/ThreeWay.ts"
 import { MAX_CONTENT, readContent, sizesOf, storeContent } from "../change/TreeContents.ts"
-import { attemptFiles, type GitFailed } from "../workspace/Git.ts"
+import { attemptFiles, GitFailed } from "../workspace/Git.ts"
 import {
   FILE_MODE,
   type IndexEntry,
@@ -144,18 +144,34 @@ const removeEmptyFolder = (folder: Buffer): void => {
   rmdirSync(folder)
 }
 
-/** Writes a file, also where empty folders are. Fails if something else is there. */
+/** As `putFile`, also where empty folders are. */
+const placeFile = (top: string, path: string, file: Parameters<typeof putFile>[2]): boolean => {
+  const place = file === undefined ? undefined : placeOf(top, path, true)
+  if (place !== undefined && lstatSync(place, { throwIfNoEntry: false })?.isDirectory() === true)
+    try {
+      removeEmptyFolder(place)
+    } catch {
+      return false
+    }
+  return putFile(top, path, file)
+}
+
 const replaceFile = (
   top: string,
   path: string,
   file: Parameters<typeof putFile>[2]
 ): Effect.Effect<void, GitFailed> =>
-  attemptFiles(() => {
-    const place = file === undefined ? undefined : placeOf(top, path, true)
-    if (place !== undefined && lstatSync(place, { throwIfNoEntry: false })?.isDirectory() === true)
-      removeEmptyFolder(place)
-    if (!putFile(top, path, file)) throw new Error("a file of the base has no place in the layer")
-  })
+  Effect.filterOrFail(
+    attemptFiles(() => placeFile(top, path, file)),
+    (isWritten) => isWritten,
+    () => new GitFailed({ message: "a file of the base has no place in the layer" })
+  ).pipe(Effect.asVoid)
+
+/** The paths that `wanted` does not have before the others: a file may become a folder, and a folder a file. */
+const removalsFirst = (paths: ReadonlyArray<string>, wanted: TreeState): ReadonlyArray<string> => [
+  ...paths.filter((path) => !wanted.has(path)),
+  ...paths.filter((path) => wanted.has(path))
+]
 
 /** Gives the files of a layer, which has those of `now`, the versions of another state. */
 export const replaceFiles = Effect.fn("LayerMerge.replaceFiles")(function* (
@@ -163,13 +179,10 @@ export const replaceFiles = Effect.fn("LayerMerge.replaceFiles")(function* (
   now: TreeState,
   wanted: TreeState
 ): Effect.fn.Return<void, GitFailed> {
-  const paths = differingPaths(now, wanted)
-  // Removals first: a file may become a folder, and a folder a file.
-  for (const path of paths) if (!wanted.has(path)) yield* replaceFile(top, path, undefined)
-  for (const path of paths) {
+  for (const path of removalsFirst(differingPaths(now, wanted), wanted)) {
     const entry = wanted.get(path)
-    if (entry === undefined) continue
-    yield* replaceFile(top, path, { mode: entry.mode, content: yield* readContent(shadow, entry.oid) })
+    const file = entry && { mode: entry.mode, content: yield* readContent(shadow, entry.oid) }
+    yield* replaceFile(top, path, file)
   }
 })
 
@@ -233,7 +246,7 @@ export const mergeEdits = Effect.fn("LayerMerge.mergeEdits")(function* (
   const { base, result, shows, top, workspace } = merge
   const nextResult = new Map(result)
   const conflicts: Array<string> = []
-  for (const path of differingPaths(base, workspace)) {
+  for (const path of removalsFirst(differingPaths(base, workspace), workspace)) {
     const now = workspace.get(path)
     if (isSame(result.get(path), now)) continue
     if (isSame(result.get(path), base.get(path)) && shows(path)) {
@@ -244,7 +257,7 @@ export const mergeEdits = Effect.fn("LayerMerge.mergeEdits")(function* (
     const isWritten =
       merged !== "conflict" &&
       (yield* attemptFiles(() =>
-        putFile(
+        placeFile(
           top,
           path,
           merged.entry && merged.content && { mode: merged.entry.mode, content: merged.content }

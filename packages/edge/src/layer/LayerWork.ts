@@ -97,7 +97,8 @@ export class LayerWork {
       const { group, means, root } = this.row
       const { copy, lower, upper, work } = layerPlaces(this.folder)
       const leftOut = yield* states.see
-      const base = group === undefined ? undefined : yield* baseTurn.withPermit(this.#baseOf(group, states, leftOut))
+      const base =
+        group === undefined ? undefined : yield* baseTurn.withPermit(this.#baseOf(group, states, leftOut))
       const commit = this.row.commit && (base?.commit ?? this.row.commit)
       const repository = new LayerWork(this.#tools, {
         ...this.row,
@@ -115,17 +116,17 @@ export class LayerWork {
         means === "overlayfs"
           ? states.begin(leftOut, undefined)
           : Effect.scoped(Effect.flatMap(this.view("read"), (view) => states.begin(leftOut, view)))
-      const begun = yield* first
+      const start = yield* first
       const moved =
         base?.tree === undefined
           ? {}
           : yield* states.startFrom(base.tree, (use) =>
               Effect.scoped(Effect.flatMap(this.view("write"), (view) => use(this.topOf(view))))
             )
-      const incomplete = [...new Set([...(begun.incomplete ?? []), ...(base?.incomplete ?? [])])].toSorted()
+      const incomplete = [...new Set([...(start.incomplete ?? []), ...(base?.incomplete ?? [])])].toSorted()
       yield* this.#change({
         state: "kept",
-        ...begun,
+        ...start,
         ...moved,
         incomplete,
         ...(commit === undefined ? {} : { commit })

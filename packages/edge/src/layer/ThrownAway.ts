@@ -83,7 +83,11 @@ export const openThrownAway = Effect.fn("ThrownAway.open")(function* (
   }
   if (isOverlay) return yield* Effect.fail("this machine can no longer mount the layer")
   yield* attempt(() => makeFolder(copy, 0o700))
-  yield* copyTree(layer === undefined ? root : layerPlaces(layer).copy, copy, repository === undefined ? [] : [".git"])
+  yield* copyTree(
+    layer === undefined ? root : layerPlaces(layer).copy,
+    copy,
+    repository === undefined ? [] : [".git"]
+  )
   // Place of the repository.
   if (repository !== undefined) yield* attempt(() => makeFolder(join(copy, ".git"), 0o700))
   return Effect.succeed({ look: copy, source: copy, repository, around: undefined })

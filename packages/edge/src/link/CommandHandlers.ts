@@ -208,10 +208,8 @@ const executeCommand = (
     case "DecideChanges":
     case "UndoChanges":
       return onOwnRun(command.name, command.payload.runId, executeOnChanges(services, command))
-    case "DiscardChanges": {
-      const { runId } = command.payload
-      return onOwnRun(command.name, runId, discardChanges(services, runId))
-    }
+    case "DiscardChanges":
+      return onOwnRun(command.name, command.payload.runId, discardChanges(services, command.payload.runId))
     case "ListArtifacts": {
       const { runId } = command.payload
       const list = Effect.suspend(() => requireFew(artifacts.page(runId, undefined, MAX_ITEMS + 1)))
@@ -360,7 +358,7 @@ const changePreset = Effect.fnUntraced(function* (
   return body
 })
 
-/** Removes what the run and those before it have written, and nobody has decided. */
+/** Removes what the run and those before it have written, and no person has decided. */
 const discardChanges = Effect.fnUntraced(function* (
   { checks, layers, runs, store, worktrees }: Services,
   runId: RunId

@@ -160,9 +160,7 @@ class GitWorktrees implements Service {
         { commit: base },
         clock.currentTimeMillisUnsafe()
       ).pipe(
-        Effect.mapError(
-          () => new Overloaded({ message: "The Edge can't write now: its disk may be full." })
-        )
+        Effect.mapError(() => new Overloaded({ message: "The Edge can't write now: its disk may be full." }))
       )
       return commit === base ? planned : yield* planFrom(commit)
     }

@@ -70,7 +70,9 @@ describe("the rejected parts of a note", () => {
 
   it("are bounded in the log, those with comments before others", () => {
     const long = part({ lines: ["+".padEnd(11_000, "x")] })
-    const [logged] = loggedDecisions([{ ...rejection(["a.txt"]), rejected: [long, { ...long }, part({ text: "No." })] }])
+    const [logged] = loggedDecisions([
+      { ...rejection(["a.txt"]), rejected: [long, { ...long }, part({ text: "No." })] }
+    ])
     assert.deepStrictEqual(logged?.rejected, [long, part({ text: "No." })])
     const many = Array.from({ length: 20 }, () => ({ ...rejection(["a.txt"]), rejected: [{ ...long }] }))
     assert.deepStrictEqual(

@@ -1,5 +1,5 @@
 /**
- * Hunks of several candidates, accepted one after the other in any order: each that nobody else has changed arrives, the same change arrives once,
+ * Hunks of several candidates, accepted one after the other in any order: each that no other one has changed arrives, the same change arrives once,
  * and of different ones at one place the first wins and the others are refused without an effect.
  */
 import type { ChangedFile, ChangeHunk } from "@corral/domain/edge-api/ChangeSet"
@@ -11,14 +11,21 @@ import { join } from "node:path"
 import { Changes } from "../../src/change/Changes.ts"
 import { newRunId } from "../Samples.ts"
 import { Seeded } from "../harness/Seeded.ts"
-import { changePlace, type ChangePlace, changeServices, decider, placeAt, workInLayer } from "./ChangePlace.ts"
+import {
+  changePlace,
+  type ChangePlace,
+  changeServices,
+  decider,
+  placeAt,
+  workInLayer
+} from "./ChangePlace.ts"
 
 const FILE = "code.txt"
 /** Lines that a candidate may change, far enough from each other to be hunks of their own. */
 const PLACES = [3, 15, 27, 39, 51]
 const LINES = Array.from({ length: 60 }, (_, at) => `line ${at + 1}`)
 const CANDIDATES = 3
-const ROUNDS = 6
+const ROUNDS = 2
 
 /** Other lines instead of one, by the number of that line. */
 type Edits = ReadonlyMap<number, ReadonlyArray<string>>

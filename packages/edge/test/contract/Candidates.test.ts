@@ -2,7 +2,12 @@
  * Several runs of one group over real HTTP: they begin with the same files, also those that start later and after the Edge was killed, and hunks of
  * several are accepted one after the other.
  */
-import type { ChangedFile, ChangedFileContent, ChangeSetPage, DecidedChanges } from "@corral/domain/edge-api/ChangeSet"
+import type {
+  ChangedFile,
+  ChangedFileContent,
+  ChangeSetPage,
+  DecidedChanges
+} from "@corral/domain/edge-api/ChangeSet"
 import type { TaskGroupId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
 import { mint } from "@corral/service/Identifiers"
@@ -85,11 +90,16 @@ describe.skipIf(!canConfine)("Candidates", { timeout: 180_000 }, () => {
       const { workspace } = edge
       const groupId = newGroup()
       const code = () => readFileSync(join(workspace, "code.txt"), "utf8")
-      const first = await candidate(edge.client, groupId, `${edit(3, "three of A")}; ${edit(20, "twenty of A")}; echo same > same.txt`, isolation)
+      const first = await candidate(
+        edge.client,
+        groupId,
+        `${edit(3, "three of A")}; ${edit(20, "twenty of A")}; echo same > same.txt`,
+        isolation
+      )
       assert.deepInclude(first.run, { groupId, isolation })
       await accepted(edge.client, first.run, { hunks: [await hunkOf(edge.client, first.run, "three of A")] })
       assert.strictEqual(code(), withLines({ 3: "three of A" }))
-      // The person goes on meanwhile, and the Edge is killed.
+      // The person continues meanwhile, and the Edge is killed.
       writeFileSync(join(workspace, "new.txt"), "of the person\n")
       rmSync(join(workspace, "a.txt"))
       commitAll(workspace)
@@ -97,7 +107,12 @@ describe.skipIf(!canConfine)("Candidates", { timeout: 180_000 }, () => {
       await edge.start()
       const { client } = edge
       const look = "sed -n 3p code.txt; ls a.txt new.txt 2>/dev/null"
-      const second = await candidate(client, groupId, `${look}; ${edit(10, "ten of B")}; ${edit(20, "twenty of B")}; echo same > same.txt`, isolation)
+      const second = await candidate(
+        client,
+        groupId,
+        `${look}; ${edit(10, "ten of B")}; ${edit(20, "twenty of B")}; echo same > same.txt`,
+        isolation
+      )
       assert.strictEqual(second.printed, "line 3\na.txt", "the base is that of the first one")
       const third = await candidate(client, groupId, `${look}; ${edit(28, "last of C")}`, isolation)
       assert.strictEqual(third.printed, "line 3\na.txt")
@@ -158,7 +173,8 @@ describe.skipIf(!canConfine)("Candidates", { timeout: 180_000 }, () => {
     assert.deepStrictEqual(
       [direct, resumed].map(({ body, status }) => [
         status,
-        (body as { readonly details: { readonly issues: ReadonlyArray<{ path: string }> } }).details.issues[0]?.path
+        (body as { readonly details: { readonly issues: ReadonlyArray<{ path: string }> } }).details.issues[0]
+          ?.path
       ]),
       [
         [422, "isolation"],

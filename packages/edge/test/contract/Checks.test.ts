@@ -76,7 +76,10 @@ describe.skipIf(!canConfine)("Checks of a run", { timeout: 180_000 }, () => {
       const edge = await openEdgeInProcess({ env: CONFINED })
       const { client, workspace } = edge
       sampleRepository(workspace)
-      writeFileSync(join(workspace, "test.sh"), 'grep -q fixed a.txt && echo all good || { echo "not fixed"; exit 3; }\n')
+      writeFileSync(
+        join(workspace, "test.sh"),
+        'grep -q fixed a.txt && echo all good || { echo "not fixed"; exit 3; }\n'
+      )
       commitAll(workspace)
       const run = await started(
         client,
@@ -96,7 +99,7 @@ describe.skipIf(!canConfine)("Checks of a run", { timeout: 180_000 }, () => {
         ["test", "passed"],
         ["fails", "failed"],
         ["writes", "passed"],
-        ["after", "failed"],
+        ["after", "passed"],
         ["commits", "failed"]
       ])
       assert.deepInclude(resultOf(checks, "test"), { exitCode: 0, output: "all good\n" })
@@ -120,10 +123,10 @@ describe.skipIf(!canConfine)("Checks of a run", { timeout: 180_000 }, () => {
     const secret = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
     const run = await started(client, "/write a.txt x", {
       home: `ls ${home} 2>&1; test ! -e ${join(home, "edge.db")}`,
-      network: "curl -sS -m 5 http://93.184.216.34/ 2>&1",
+      network: "curl -sSf -m 5 http://93.184.216.34/ 2>&1",
       secret: `echo token ${secret}`,
       long: "i=0; while [ $i -lt 4000 ]; do echo line number $i; i=$((i+1)); done",
-      environment: "env | grep -c CORRAL_EDGE; test \"$CI\" = true"
+      environment: 'env | grep -c CORRAL_EDGE; test "$CI" = true'
     })
     const checks = await checksWhen(client, run)
     assert.deepStrictEqual(statesOf(checks), [
@@ -204,10 +207,12 @@ describe.skipIf(!canConfine)("Checks of a run", { timeout: 180_000 }, () => {
   it("of a run that was cancelled are not executed", async () => {
     const edge = await openEdgeInProcess({ env: CONFINED })
     sampleRepository(edge.workspace)
-    const run = await edge.client.create("/wait", "auto_edit", {
+    const run = await edge.client.create("/write a.txt x\n/wait", "auto_edit", {
       checks: named({ never: "true" }),
       isolation: "worktree"
     })
+    const reader = await edge.client.follow({ runId: run.id })
+    await reader.event("run.file.changed")
     await edge.client.cancel(run.id)
     const checks = await checksWhen(edge.client, run)
     assert.deepInclude(resultOf(checks, "never"), { state: "unavailable", reason: "The run was cancelled." })
@@ -226,7 +231,12 @@ describe("Checks of an Edge that does not confine", () => {
     const edge = await openEdgeInProcess()
     sampleRepository(edge.workspace)
     const mark = join(edge.workspace, "executed")
-    const run = await started(edge.client, "/write a.txt x", { test: `touch ${mark}` }, { isolation: "worktree" })
+    const run = await started(
+      edge.client,
+      "/write a.txt x",
+      { test: `touch ${mark}` },
+      { isolation: "worktree" }
+    )
     const checks = await checksWhen(edge.client, run)
     assert.deepStrictEqual(
       checks.results.map(({ reason, state }) => [state, reason]),

@@ -41,10 +41,14 @@ class Review {
   }
 
   /** Plays a turn. Returns what the agent heard after the prompt, line by line, and what its command printed. */
-  async turn(script: string): Promise<{ heard: ReadonlyArray<string>; printed: string }> {
+  async turn(script: string): Promise<{ note: ReadonlyArray<string>; printed: string }> {
     const { client } = this.edge
     const { runId, isolation } = this
-    const run = await client.create(script, "auto_edit", runId === undefined ? { isolation } : { resume: runId })
+    const run = await client.create(
+      script,
+      "auto_edit",
+      runId === undefined ? { isolation } : { resume: runId }
+    )
     this.runId = run.id
     const reader = await client.follow({ runId: run.id })
     const requested = await reader.event("run.approval.requested")
@@ -53,10 +57,10 @@ class Review {
     assert.strictEqual(log.at(-1)?.type, "run.completed")
     const result = log.find(({ type }) => type === "run.tool.result")
     // The agent says each line of its prompt that is no directive.
-    const heard = log
+    const note = log
       .filter(({ payload, type }) => type === "run.message.completed" && payload["role"] === "assistant")
       .flatMap(({ payload }) => String(payload["text"]).split("\n"))
-    return { heard, printed: String(result?.payload["output"] ?? "").trim() }
+    return { note, printed: String(result?.payload["output"] ?? "").trim() }
   }
 
   async heardDecisions(): Promise<ReadonlyArray<EarlierDecision>> {
@@ -110,7 +114,7 @@ const openReview = async (isolation: "overlay" | "worktree"): Promise<Review> =>
 
 const INTRODUCTION =
   "Since your last turn, a person has decided about your changes. The files on disk are up to date."
-const rejectedNote = (text: string, ...said: ReadonlyArray<string>): ReadonlyArray<string> => [
+const rejectedNote = (text: string, ...more: ReadonlyArray<string>): ReadonlyArray<string> => [
   INTRODUCTION,
   "Rejected, and taken out of your files:",
   "- code.txt",
@@ -123,28 +127,29 @@ const rejectedNote = (text: string, ...said: ReadonlyArray<string>): ReadonlyArr
   "     line 11",
   "     line 12",
   "     line 13",
-  ...said
+  ...more
 ]
 
 describe.skipIf(!canConfine)("Three rounds of review on one hunk", { timeout: 120_000 }, () => {
   it("tell the agent exactly what was rejected and said, and accept what the person has edited", async () => {
     const review = await openReview("overlay")
     const first = await review.turn(rewrite(10, "first try"))
-    assert.deepStrictEqual([first.heard, first.printed], [[], "line 10"])
+    assert.deepStrictEqual([first.note, first.printed], [[], "line 10"])
 
     const one = await review.hunk()
     const { decision } = await review.decide("reject", {
       parts: { hunks: [one.id] },
       comments: [{ hunkId: one.id, text: "Say what it does.\nIn two lines at most." }]
     })
-    assert.deepStrictEqual(decision.rejected?.map(({ lines, oldStart, text }) => [oldStart, lines, text]), [
-      [7, one.lines, "Say what it does.\nIn two lines at most."]
-    ])
+    assert.deepStrictEqual(
+      decision.rejected?.map(({ lines, oldStart, text }) => [oldStart, lines, text]),
+      [[7, one.lines, "Say what it does.\nIn two lines at most."]]
+    )
     assert.isEmpty(await review.hunks(), "the rejected hunk has left the layer")
 
     const second = await review.turn(rewrite(10, "second try"))
     assert.deepStrictEqual(
-      second.heard,
+      second.note,
       rejectedNote("first try", "Comment: Say what it does.", "In two lines at most.")
     )
     assert.strictEqual(second.printed, "line 10", "the rejected line is not in the file")
@@ -164,8 +169,14 @@ describe.skipIf(!canConfine)("Three rounds of review on one hunk", { timeout: 12
     })
     const third = await review.turn(rewrite(10, "third try"))
     assert.deepStrictEqual(
-      third.heard,
-      rejectedNote("second try", "Comment: Like this:", "Suggestion, instead of the changed lines:", "    third", "    try")
+      third.note,
+      rejectedNote(
+        "second try",
+        "Comment: Like this:",
+        "Suggestion, instead of the changed lines:",
+        "    third",
+        "    try"
+      )
         .toSpliced(3, 0, "Comment: Nearly.")
         .concat("About code.txt:", "Comment: The rest is fine."),
       "the first rejection is not told again"
@@ -183,7 +194,7 @@ describe.skipIf(!canConfine)("Three rounds of review on one hunk", { timeout: 12
     assert.deepInclude(set, { state: "decided", fileCount: 0 })
 
     const fourth = await review.turn("/shell sed -n '10,11p' code.txt")
-    assert.deepStrictEqual(fourth.heard, [
+    assert.deepStrictEqual(fourth.note, [
       INTRODUCTION,
       "Accepted into the workspace, 1 of the changes as a person has edited them:",
       "- code.txt"
@@ -203,28 +214,40 @@ describe.skipIf(!canConfine)("Three rounds of review on one hunk", { timeout: 12
       comments: [{ hunkId: hunk.id, text: "No." }]
     })
     await review.decide("undo", { decisionId: decision.id })
-    const { heard, printed } = await review.turn(rewrite(10, "second try"))
-    assert.notInclude(heard.join("\n"), "+first try")
-    assert.include(heard, "A rejection was taken back. The changes are in your files again:")
+    const { note, printed } = await review.turn(rewrite(10, "second try"))
+    assert.notInclude(note.join("\n"), "+first try")
+    assert.include(note, "A rejection was taken back. The changes are in your files again:")
     assert.strictEqual(printed, "first try")
   })
 
   it("refuse comments and edits that name nothing of the request, and decide nothing then", async () => {
     const review = await openReview("overlay")
-    await review.turn("/shell sed -i -e '3s/.*/three/' -e '17s/.*/seventeen/' code.txt; touch empty.txt; rm a.txt")
-    const [one, two] = (await review.hunks()).filter(({ lines }) => lines.some((line) => line.startsWith(" ")))
+    await review.turn(
+      "/shell sed -i -e '3s/.*/three/' -e '17s/.*/seventeen/' code.txt; touch empty.txt; rm a.txt"
+    )
+    const [one, two] = (await review.hunks()).filter(({ lines }) =>
+      lines.some((line) => line.startsWith(" "))
+    )
     assert.isDefined(one)
     assert.isDefined(two)
     const files = new Map((await review.get<ChangeSetPage>("")).items.map(({ id, path }) => [path, id]))
     const pathsOf = async (kind: "accept" | "reject", body: object) => {
       const { body: refusal, status, text } = await review.ask(kind, body)
       assert.strictEqual(status, 422, text)
-      const { details } = refusal as { readonly details: { readonly issues: ReadonlyArray<{ path: string }> } }
+      const { details } = refusal as {
+        readonly details: { readonly issues: ReadonlyArray<{ path: string }> }
+      }
       return details.issues.map(({ path }) => path)
     }
     const parts = { hunks: [one?.id] }
     assert.deepStrictEqual(
-      await pathsOf("reject", { parts, comments: [{ hunkId: one?.id, text: "x" }, { hunkId: two?.id, text: "x" }] }),
+      await pathsOf("reject", {
+        parts,
+        comments: [
+          { hunkId: one?.id, text: "x" },
+          { hunkId: two?.id, text: "x" }
+        ]
+      }),
       ["comments.1"]
     )
     assert.deepStrictEqual(
@@ -245,7 +268,7 @@ describe.skipIf(!canConfine)("Three rounds of review on one hunk", { timeout: 12
           { hunkId: one?.id, lines: ["c"] }
         ]
       }),
-      ["edits.1.lines", "edits.1.hunkId", "edits.0.hunkId"]
+      ["edits.1.hunkId", "edits.1.lines", "edits.0.hunkId"]
     )
     assert.strictEqual(review.file, textOf(LINES))
     assert.lengthOf((await review.get<ChangeSetPage>("")).set.decisions, 0)

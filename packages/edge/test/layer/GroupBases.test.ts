@@ -14,7 +14,15 @@ import { findGroupBase, forgetOldBases } from "../../src/workspace/GroupBases.ts
 import { decider } from "../change/ChangePlace.ts"
 import { canConfine } from "../confinement/CanConfine.ts"
 import { commitAll, git, place, type Place, repository } from "../workspace/Repository.ts"
-import { canOverlay, layerChanges, nextTurn, type OpenLayer, openLayer, rowOf, runInLayer } from "./LayerPlace.ts"
+import {
+  canOverlay,
+  layerChanges,
+  nextTurn,
+  type OpenLayer,
+  openLayer,
+  rowOf,
+  runInLayer
+} from "./LayerPlace.ts"
 
 type Services = Layer.Success<ReturnType<typeof layerChanges>>
 
@@ -78,7 +86,10 @@ for (const [kind, programs, isPossible] of means)
           const head = git(at.root, "rev-parse", "HEAD").trim()
           const first = yield* openLayer(at.root, true, group)
           const seen = yield* runInLayer(at, first, LOOK)
-          assert.match(seen.stdout, new RegExp(`^${head}\nline 1\n[^]*inner\nnot committed\ncode.txt\n.*new.txt`))
+          assert.match(
+            seen.stdout,
+            new RegExp(`^${head}\nline 1\n[^]*inner\nnot committed\ncode.txt\n.*new.txt`)
+          )
           editByPerson(at)
           const before = readFileSync(join(at.root, "code.txt"), "utf8")
           const second = yield* openLayer(at.root, true, group)
@@ -108,7 +119,11 @@ for (const [kind, programs, isPossible] of means)
           const files = [fileIdOf(Buffer.from("added.txt"))]
           yield* changes.accept(second.run.id, { parts: { files } }, decider)
           const next = yield* nextTurn(second)
-          const { stdout } = yield* runInLayer(at, next, "sed -n '2p;15p' code.txt; cat folder new.txt; ls draft.txt 2>&1")
+          const { stdout } = yield* runInLayer(
+            at,
+            next,
+            "sed -n '2p;15p' code.txt; cat folder new.txt; ls draft.txt 2>&1"
+          )
           assert.match(stdout, /^of the person\nof the agent\na file now\nnew\n.*draft.txt/)
           yield* settle(next)
           assert.deepStrictEqual(yield* changedPaths(next), ["code.txt"])
@@ -120,7 +135,7 @@ for (const [kind, programs, isPossible] of means)
       )
     )
 
-    it.effect("begin with the base of whoever was first, if they start together", () =>
+    it.effect("begin with the base of the first one, if they start together", () =>
       inPlace((at) =>
         Effect.gen(function* () {
           const store = yield* Store
@@ -148,8 +163,8 @@ for (const [kind, programs, isPossible] of means)
           yield* store.commit([["UPDATE group_bases SET base = ? WHERE group_id = ?", lost, group]])
           const failure = yield* Effect.flip(openLayer(at.root, true, group))
           assert.deepInclude(failure, { code: "internal", details: { reason: "layer_failed" } })
-          assert.deepStrictEqual(yield* forgetOldBases(store, Date.now()), [])
-          assert.deepStrictEqual(yield* forgetOldBases(store, Date.now() + 31 * 86_400_000), [group])
+          assert.deepStrictEqual(yield* forgetOldBases(store, 86_400_000), [])
+          assert.deepStrictEqual(yield* forgetOldBases(store, 31 * 86_400_000), [group])
           assert.isUndefined(findGroupBase(store, { id: group, kind: "layer", root: at.root }))
         })
       )

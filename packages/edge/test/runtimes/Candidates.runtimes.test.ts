@@ -20,7 +20,8 @@ import { promptFor, reworkOf } from "./Script.ts"
 import { Stage } from "./Stage.ts"
 
 const SOURCE = "sum.mjs"
-const sourceOf = (result: string): string => `export const sum = (a, b) => {\n  return ${result}\n}\n`
+const lineOf = (result: string): string => `  return ${result}`
+const sourceOf = (result: string): string => `export const sum = (a, b) => {\n${lineOf(result)}\n}\n`
 const TEST = `import { sum } from "./sum.mjs"
 const found = sum(2, 3)
 console.log("2 and 3 are " + found)
@@ -53,7 +54,7 @@ const both = ([one, other]: readonly [Installed, Installed]): Installed => ({
 
 /** What the model does for the one task. The models of the candidates differ. */
 const fixWith = (result: string): string =>
-  promptFor("rework", reworkOf({ read: SOURCE }, { file: SOURCE, old: "return a - b", new: `return ${result}` }))
+  promptFor("rework", reworkOf({ read: SOURCE }, { file: SOURCE, old: lineOf("a - b"), new: lineOf(result) }))
 
 const allow = () => "allow" as const
 
@@ -101,9 +102,12 @@ describe.skipIf(!canConfine || missing !== undefined)("Claude Code and Codex", {
     assert.deepInclude(refused.body, { code: "merge_conflict" })
     await changes.decide("reject", codex, {
       parts: { hunks: [hunkId] },
-      comments: [{ hunkId, text: "The sum of 2 and 3 is 5.", suggestion: ["  return a + b"] }]
+      comments: [{ hunkId, text: "The sum of 2 and 3 is 5.", suggestion: [lineOf("a + b")] }]
     })
-    const next = await stage.play(promptFor("say", "I see"), allow, "ask", { agentId: "codex", resume: codex })
+    const next = await stage.play(promptFor("say", "I see"), allow, "ask", {
+      agentId: "codex",
+      resume: codex
+    })
     assert.strictEqual(next.end.type, "run.completed", JSON.stringify(next.end.payload))
     for (const line of ["+  return b - a", "Comment: The sum of 2 and 3 is 5.", "      return a + b"])
       assert.include(next.modelRequests[0], line)

@@ -172,7 +172,7 @@ const isolationOf = (
   return groupId !== undefined && usual === "none" ? "overlay" : usual
 }
 
-/** What only a run with files of its own can have. */
+/** What only a run in a worktree or a layer can have. */
 const separable = ({ checks, groupId, resume }: CreateRun, isolation: Isolation) => {
   if (groupId !== undefined && resume !== undefined)
     return refuse("groupId", "A run that resumes another one begins with the files of that one.")
