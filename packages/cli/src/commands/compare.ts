@@ -61,6 +61,9 @@ export const compareCommand = Command.make(
 )
 
 const LOOK_EVERY = "1 second"
+/** Looks for reports and for ends of checks after the last turn has ended. */
+const REPORT_LOOKS = 15
+const CHECK_LOOKS = 900
 
 /** Follows the group until every candidate has ended. Prints a line for each change of a state. */
 const followGroup = Effect.fnUntraced(function* (server: RunServer, id: TaskGroupId, json: boolean) {
@@ -79,6 +82,7 @@ const followGroup = Effect.fnUntraced(function* (server: RunServer, id: TaskGrou
           : ""
       if (!json) host.warn(`${letterOf(at)}  ${nameOf(candidate)}: ${state}${hint}\n`)
     })
+  let looks = 0
   for (;;) {
     const group = yield* groups.get(id)
     report(group)
@@ -86,7 +90,14 @@ const followGroup = Effect.fnUntraced(function* (server: RunServer, id: TaskGrou
     const isChecking = group.candidates.some(
       ({ changes }) => changes?.checks !== undefined && changes.checks.endedAt === undefined
     )
-    if (!isChecking && !group.candidates.some(isBusy)) return group
+    // So does the report of what it changed. An Edge that is gone reports nothing.
+    const isReported = group.candidates.every(
+      ({ changes, run }) => run === undefined || changes !== undefined
+    )
+    if (!group.candidates.some(isBusy)) {
+      looks++
+      if ((isReported || looks > REPORT_LOOKS) && (!isChecking || looks > CHECK_LOOKS)) return group
+    }
     yield* Effect.sleep(LOOK_EVERY)
   }
 })

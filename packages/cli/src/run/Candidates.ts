@@ -77,8 +77,9 @@ export const stateOf = ({ run, task }: Pick<GroupCandidate, "run" | "task">): st
   return run.paused === true && !hasEnded(run.state) ? "paused" : run.state.replaceAll("_", " ")
 }
 
-export const nameOf = ({ label, task }: Pick<GroupCandidate, "label" | "task">): string =>
-  `${escapeLine(label)}${task.model === undefined ? "" : ` (${escapeLine(task.model)})`}`
+/** Agent and model. The label of an agent with a model has its name. */
+export const nameOf = ({ label, task: { model } }: Pick<GroupCandidate, "label" | "task">): string =>
+  escapeLine(model === undefined || label.endsWith(`(${model})`) ? label : `${label} (${model})`)
 
 const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`
 

@@ -5,7 +5,7 @@ import type { ReactNode } from "react"
 import { useCanDecide, useCanWork } from "../api/ProjectsAndTargets.ts"
 import { CandidateCounts, CandidateTime, tokensOf, useStatusContext } from "../group/CandidateFacts.tsx"
 import { CandidateBadge, CandidateName } from "../group/GroupCard.tsx"
-import { areChecksOld, candidateStatus, checksOf, letterOf } from "../group/candidates.ts"
+import { agentLabel, areChecksOld, candidateStatus, checksOf, letterOf } from "../group/candidates.ts"
 import { CheckMarks } from "../group/CheckMarks.tsx"
 import { groupMessages } from "../group/messages.ts"
 import { plainLine } from "../markdown/plainLine.ts"
@@ -21,8 +21,8 @@ import "../review/decide.css"
 import "./compare.css"
 
 /** Letter and agent, for names of buttons. */
-export const shortNameOf = ({ label }: Pick<GroupCandidate, "label">, at: number): string =>
-  `${letterOf(at)} ${visibleLine(label, 60)}`
+export const shortNameOf = (candidate: Pick<GroupCandidate, "label" | "task">, at: number): string =>
+  `${letterOf(at)} ${visibleLine(agentLabel(candidate), 60)}`
 
 interface FactProps {
   readonly name: string

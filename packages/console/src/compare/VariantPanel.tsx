@@ -8,7 +8,7 @@ import { DiffRow } from "../diff/DiffRow.tsx"
 import { languageOfFile } from "../diff/languageOfFile.ts"
 import { diffMessages } from "../diff/messages.ts"
 import { rowsOf } from "../diff/rows.ts"
-import { letterOf } from "../group/candidates.ts"
+import { agentLabel, letterOf } from "../group/candidates.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { DecideButtons, FileBadges, HunkHead, type PartDecisions } from "../review/DecisionParts.tsx"
 import { reviewMessages } from "../review/messages.ts"
@@ -120,7 +120,10 @@ export const VariantPanel = (props: Props) => {
   const file = setFile(changed, content.data, false)
   const open = usePartDecisions(props)
   const decisions = content.isPlaceholderData ? { ...open, isOpen: false } : open
-  const labels = places.map((place) => visibleLine(group.candidates[place]?.label ?? "", 60))
+  const labels = places.map((place) => {
+    const candidate = group.candidates[place]
+    return candidate === undefined ? "" : visibleLine(agentLabel(candidate), 60)
+  })
   const names = places.map((place, at) => `${letterOf(place)} ${labels[at] ?? ""}`)
   const letters = places.map(letterOf).join(comma)
   const path = visibleLine(changed.path, 400)

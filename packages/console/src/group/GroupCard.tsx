@@ -16,7 +16,15 @@ import { Icon, type IconName } from "../ui/Icon.tsx"
 import { Loading } from "../ui/Loading.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { CandidateCounts, CandidateTime, useStatusContext } from "./CandidateFacts.tsx"
-import { candidateStatus, checksOf, endedCount, isBusy, isPaused, letterOf } from "./candidates.ts"
+import {
+  agentLabel,
+  candidateStatus,
+  checksOf,
+  endedCount,
+  isBusy,
+  isPaused,
+  letterOf
+} from "./candidates.ts"
 import { CheckMarks } from "./CheckMarks.tsx"
 import { groupMessages } from "./messages.ts"
 import "../run/run.css"
@@ -33,7 +41,7 @@ export const CandidateBadge = ({ candidate, group }: { candidate: GroupCandidate
 /** Letter, agent and model of a candidate. */
 export const CandidateName = ({ at, candidate }: { at: number; candidate: GroupCandidate }) => {
   const messages = useMessages(groupMessages)
-  const { label, run, task } = candidate
+  const { run, task } = candidate
   return (
     <>
       <span className="candidate-letter" aria-hidden="true">
@@ -41,7 +49,7 @@ export const CandidateName = ({ at, candidate }: { at: number; candidate: GroupC
       </span>
       <span className="candidate-name">
         <span className="hidden">{messages.candidate(letterOf(at))} </span>
-        <bdi>{visibleLine(label, 60)}</bdi>{" "}
+        <bdi>{visibleLine(agentLabel(candidate), 60)}</bdi>{" "}
         <span className="candidate-model">
           {visibleLine(task.model ?? run?.model ?? messages.defaultModel, 60)}
         </span>

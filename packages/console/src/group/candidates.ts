@@ -7,6 +7,12 @@ import { isInProgress, runStatus, type StatusContext, type WorkStatus } from "..
 /** Short name of a candidate in tables: its place in the group. */
 export const letterOf = (at: number): string => String.fromCodePoint(65 + at)
 
+/** The agent's label without its model, which stands next to it. */
+export const agentLabel = ({ label, task }: Pick<GroupCandidate, "label" | "task">): string => {
+  const suffix = ` (${task.model ?? ""})`
+  return label.endsWith(suffix) && label.length > suffix.length ? label.slice(0, -suffix.length) : label
+}
+
 const statusOfTask: { readonly [S in TaskState]: WorkStatus } = {
   pending: "waiting",
   queued: "waiting",
