@@ -39,8 +39,16 @@ describe("several agents from the command line", { timeout: 180_000 }, () => {
 
   const start = (agents: string, prompt: string) =>
     corral.run(
-      ...["run", "--agents", agents, "--workspace", "ws", "--isolation", "worktree"],
-      ...["--mode", "auto_edit", prompt]
+      "run",
+      "--agents",
+      agents,
+      "--workspace",
+      "ws",
+      "--isolation",
+      "worktree",
+      "--mode",
+      "auto_edit",
+      prompt
     )
 
   it("are followed to their ends and compared, and a file of one is accepted", async () => {

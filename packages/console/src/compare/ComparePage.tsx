@@ -62,7 +62,7 @@ const Summaries = ({ commands, decisions, group }: PartsProps) => {
   const candidate = group.candidates[chosen]
   const mayWork = useCanWork(group.projectId)
   const { nowText } = useMessages(decideMessages)
-  const tell = useTellCandidate(group)
+  const sending = useTellCandidate(group)
   const open = (at: number, action: typeof rejecting) => {
     setChosen(at)
     action.setOpen(true)
@@ -80,7 +80,7 @@ const Summaries = ({ commands, decisions, group }: PartsProps) => {
           />
         ))}
       </ul>
-      <RefusalNote error={tell.error} />
+      <RefusalNote error={sending.error} />
       {candidate !== undefined && (
         <>
           <RejectDialog
@@ -93,7 +93,7 @@ const Summaries = ({ commands, decisions, group }: PartsProps) => {
               candidate.changes &&
               decisions.decideAll("reject", candidate.changes, {
                 comment,
-                ...(isNow ? { onDecided: () => tell.mutate({ candidate, text: nowText }) } : {})
+                ...(isNow ? { onDecided: () => sending.mutate({ candidate, text: nowText }) } : {})
               })
             }
           />

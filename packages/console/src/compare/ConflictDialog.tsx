@@ -42,11 +42,11 @@ export const ConflictDialog = ({ decisions, group }: ConflictProps) => {
   const { parts, runId } = refused?.decision ?? {}
   const candidate = group.candidates.find(({ changes }) => changes?.runId === runId)
   const mayAsk = useCanWork(group.projectId) && candidate !== undefined && candidate.closed !== true
-  const tell = useTellCandidate(group)
+  const sending = useTellCandidate(group)
   const names = (most: number) => files.map(({ path }) => visibleLine(path, most))
   const ask = () =>
     candidate !== undefined &&
-    tell.mutate(
+    sending.mutate(
       {
         candidate,
         text: messages.askText(
@@ -79,13 +79,13 @@ export const ConflictDialog = ({ decisions, group }: ConflictProps) => {
                 type="button"
                 className="button small"
                 data-decides
-                disabled={tell.isPending}
+                disabled={sending.isPending}
                 onClick={ask}
               >
                 {messages.askAgent}
               </button>
             )}
-            <RefusalNote error={tell.error} />
+            <RefusalNote error={sending.error} />
           </ConflictView>
         </Dialog.Popup>
       </Dialog.Portal>
