@@ -54,7 +54,9 @@ const insist = <A>(
 ): Promise<A> =>
   until(
     async () => {
-      const answer = await Promise.resolve().then(ask).catch(() => undefined)
+      const answer = await Promise.resolve()
+        .then(ask)
+        .catch(() => undefined)
       return answer !== undefined && holds(answer) ? answer.body : undefined
     },
     what,
@@ -97,7 +99,7 @@ export const killGroup = async (kills: GroupKills, round: number): Promise<Group
   const request = { text, mode: "full_access", isolation, onOffline: "queue", headers } as const
   const creating = insist(
     `group ${round} created`,
-    () => joined.tryTask({ ...request, ...{ candidates: CANDIDATES } }),
+    () => joined.tryTask({ ...request, candidates: CANDIDATES }),
     ({ status }) => status === 201
   )
   await trouble(kills)
@@ -118,13 +120,13 @@ export const killGroup = async (kills: GroupKills, round: number): Promise<Group
 
 const command = async (kills: GroupKills, id: TaskGroupId, name: string): Promise<void> => {
   const { joined } = kills
-  const asked = insist(
+  const answer = insist(
     `${name} of the group`,
     () => joined.owner.ask<GroupOutcome>("POST", `/client/task-groups/${id}/${name}`),
     ({ status }) => status === 200
   )
   await trouble(kills)
-  await asked
+  await answer
 }
 
 const choose = async (kills: GroupKills, id: TaskGroupId, round: number): Promise<TaskId> => {
@@ -133,13 +135,17 @@ const choose = async (kills: GroupKills, id: TaskGroupId, round: number): Promis
   const taskId = candidates[chance.below(candidates.length)]?.task.id
   assert.isDefined(taskId)
   const headers = { "idempotency-key": `continue-${round}` }
-  const asked = insist(
+  const answer = insist(
     "a candidate continued",
-    () => joined.owner.ask<GroupOutcome>("POST", `/client/task-groups/${id}/continue`, { body: { taskId }, headers }),
+    () =>
+      joined.owner.ask<GroupOutcome>("POST", `/client/task-groups/${id}/continue`, {
+        body: { taskId },
+        headers
+      }),
     ({ status }) => status === 200
   )
   await trouble(kills)
-  const { group } = await asked
+  const { group } = await answer
   assert.strictEqual(group.continuedTaskId, taskId)
   return taskId
 }
@@ -213,10 +219,10 @@ const verifyBase = async (joined: Joined, id: TaskGroupId, completed: ReadonlySe
 
 /** All slots are free: as many runs as there are slots, and one more, end. */
 export const verifySlots = async (joined: Joined): Promise<ReadonlyArray<RunId>> => {
-  const asked = Array.from({ length: SLOTS + 1 }, () =>
+  const tasks = Array.from({ length: SLOTS + 1 }, () =>
     joined.task({ text: "/sleep 50\n/say free", mode: "full_access" })
   )
-  const started = await Promise.all(asked)
+  const started = await Promise.all(tasks)
   for (const { runId } of started) await joined.runWith(runId, ({ state }) => state === "completed")
   return started.map(({ runId }) => runId)
 }

@@ -91,7 +91,7 @@ export const ComparedFile = Schema.Struct({
 export type ComparedFile = typeof ComparedFile.Type
 
 /**
- * What of a candidate was compared. `compared`: its undecided changes. `none`: it has no changes yet, or none any more. `failed`: the Edge could not
+ * What of a candidate was compared. `compared`: its undecided changes. `none`: it has no undecided changes. `failed`: the Edge could not
  * read them, and `reason` says why.
  */
 export const ComparedCandidate = Schema.Struct({
@@ -192,7 +192,10 @@ export class HubTaskGroups extends HttpApiGroup.make("taskGroups")
     })
       .annotate(RequiredAuthority, "run.pause")
       .annotate(KeyScope, "write")
-      .annotate(OpenApi.Description, `Pauses runs in progress. Candidates that wait continue to wait. ${EACH}`),
+      .annotate(
+        OpenApi.Description,
+        `Pauses runs in progress. Candidates that wait continue to wait. ${EACH}`
+      ),
     HttpApiEndpoint.post("resume", "/client/task-groups/:id/resume", {
       params,
       success: GroupOutcome,

@@ -3,7 +3,15 @@
  */
 import { Schema } from "effect"
 import { AgentCapabilities } from "./Agent.ts"
-import { AgentId, AgentInstanceId, DeviceId, SessionId, TaskGroupId, UserId, WorkspaceId } from "../identity/Ids.ts"
+import {
+  AgentId,
+  AgentInstanceId,
+  DeviceId,
+  SessionId,
+  TaskGroupId,
+  UserId,
+  WorkspaceId
+} from "../identity/Ids.ts"
 import { Budget, ChangedLimits } from "./Budget.ts"
 import { CreateRun, Isolation, RunMode } from "./Run.ts"
 import { isStorableText } from "../text/Text.ts"

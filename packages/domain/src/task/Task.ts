@@ -79,8 +79,8 @@ const Candidates = Schema.Array(Candidate).check(
   Schema.isMaxLength(MAX_CANDIDATES),
   Schema.makeFilter(
     (candidates: ReadonlyArray<Candidate>) =>
-      new Set(candidates.map(({ agentId, model }) => JSON.stringify([currentAgentId(agentId), model]))).size ===
-      candidates.length,
+      new Set(candidates.map(({ agentId, model }) => JSON.stringify([currentAgentId(agentId), model])))
+        .size === candidates.length,
     { expected: "candidates with different agents or models" }
   )
 )

@@ -94,7 +94,7 @@ export class ChangeSets extends Context.Service<
     readonly summaries: (
       runIds: ReadonlyArray<RunId>
     ) => Effect.Effect<ReadonlyMap<RunId, ChangeSetSummary>, SqlError.SqlError>
-    /** Nothing of the set is undecided any more, because its target has removed that. Call it in a transaction. */
+    /** Nothing of the set is undecided: its target has removed it. Call it in a transaction. */
     readonly markRemoved: (id: ChangeSetId) => Effect.Effect<void, SqlError.SqlError>
     /** Stores the sets in the caller's transaction. Returns one acknowledgement per set, with the run of a set that is not the target's. */
     readonly push: (

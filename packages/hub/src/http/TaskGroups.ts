@@ -39,8 +39,6 @@ const groupPlaces = Effect.gen(function* () {
   })
 })
 
-type Place = Effect.Success<ReturnType<Effect.Success<typeof groupPlaces>>>
-
 const readHandlers = Effect.gen(function* () {
   const admitted = yield* groupPlaces
   const groups = yield* TaskGroups
@@ -90,7 +88,10 @@ const readCandidate = (
   const runId = changes?.runId ?? run?.id
   if (runId === undefined || removedAt !== undefined) return Effect.succeed(none)
   const failed = ({ message }: { readonly message: string }) =>
-    Effect.succeed<ReadCandidate>({ candidate: { taskId, runId, state: "failed", reason: message }, files: [] })
+    Effect.succeed<ReadCandidate>({
+      candidate: { taskId, runId, state: "failed", reason: message },
+      files: []
+    })
   return readFiles(router, targetId, runId).pipe(
     Effect.map(({ files, isCut, version }): ReadCandidate =>
       files.length === 0
@@ -183,7 +184,7 @@ const commandHandlers = Effect.gen(function* () {
   const targets = yield* Targets
 
   const outcomeOf = Effect.fnUntraced(function* (
-    { id, proof }: Place,
+    { id, proof }: { readonly id: TaskGroupId; readonly proof: Parameters<typeof groups.get>[0] },
     refused: GroupOutcome["refused"]
   ) {
     return { group: yield* groups.get(proof, id), refused }

@@ -55,8 +55,7 @@ const createHandler = Effect.gen(function* () {
     } as const
     if (isNewSession) yield* audit.record({ ...record, action: "session.write", resource: sessionId })
     const [first, ...others] = created
-    for (const other of others)
-      yield* audit.record({ ...record, action: "task.create", resource: other.id })
+    for (const other of others) yield* audit.record({ ...record, action: "task.create", resource: other.id })
     return first
   })
 

@@ -46,7 +46,8 @@ const unavailable = (label: string, reason: string | undefined): string => {
 /** The Edge has no groups of runs, no checks, and no comments and edits in decisions. */
 export const candidatesUnsupported = () =>
   new Conflict({
-    message: "The Edge of this device is too old for several candidates, and for comments on changes. Update it.",
+    message:
+      "The Edge of this device is too old for several candidates, and for comments on changes. Update it.",
     details: { reason: "edge_outdated" }
   })
 

@@ -198,7 +198,15 @@ export class Runs extends Context.Service<
     readonly locate: (id: RunId) => Effect.Effect<RunLocation | undefined, SqlError.SqlError>
     /** A run of the proof's project. */
     readonly get: (
-      proof: Proof<"project.read" | "run.cancel" | "run.finish" | "run.pause" | "run.resume" | "task.create">,
+      proof: Proof<
+        | "project.read"
+        | "run.cancel"
+        | "run.finish"
+        | "run.pause"
+        | "run.resume"
+        | "session.write"
+        | "task.create"
+      >,
       id: RunId
     ) => Effect.Effect<HubRun, PermissionDenied | SqlError.SqlError>
     /** Runs before `before`, newest first. The caller has checked that the reader may read `filter.projectId`. */

@@ -8,7 +8,15 @@
  */
 import type { Proof } from "@corral/domain/access/Authorization"
 import { PermissionDenied } from "@corral/domain/errors/Failures"
-import { AgentInstanceId, MessageId, RunId, SessionId, TaskGroupId, TaskId, UserId } from "@corral/domain/identity/Ids"
+import {
+  AgentInstanceId,
+  MessageId,
+  RunId,
+  SessionId,
+  TaskGroupId,
+  TaskId,
+  UserId
+} from "@corral/domain/identity/Ids"
 import type { HeldQueue } from "@corral/domain/run/AgentProfile"
 import { RunFailure, RunMode } from "@corral/domain/run/Run"
 import { Attachment } from "@corral/domain/session/Attachment"

@@ -77,9 +77,7 @@ export const createGroup = Effect.fnUntraced(function* (
   }))
   if (first === undefined) return yield* validationFailure("candidates", "Expected candidates")
   const joined = yield* createCandidate(services, proof, task, place, first)
-  const rest = yield* Effect.forEach(others, (other) =>
-    createCandidate(services, proof, task, place, other)
-  )
+  const rest = yield* Effect.forEach(others, (other) => createCandidate(services, proof, task, place, other))
   // The last agent that was added would be the default one.
   yield* sql`UPDATE sessions SET default_agent = ${joined.agentInstanceId} WHERE id = ${sessionId}`
   const created: CreatedGroup = {
@@ -103,7 +101,7 @@ const checkGroup = Effect.fnUntraced(function* ({
   if (model !== undefined)
     return yield* validationFailure("model", "Expected no model, because each candidate names its own")
   if (resume !== undefined)
-    return yield* validationFailure("resume", "Expected no earlier run, because candidates begin anew")
+    return yield* validationFailure("resume", "Expected no earlier run, because candidates have none")
   if (isolation === "none")
     return yield* validationFailure("isolation", "Expected worktree or overlay for candidates")
 })
@@ -112,7 +110,7 @@ const checkGroup = Effect.fnUntraced(function* ({
 const openSession = Effect.fnUntraced(function* (
   { sessions, sql }: GroupServices,
   createdBy: UserId,
-  { input, projectId, sessionId }: CreateGroup,
+  { projectId, sessionId }: CreateGroup,
   at: Date
 ) {
   if (sessionId !== undefined && (yield* sessions.find(sessionId)) !== projectId)

@@ -94,7 +94,9 @@ export class TaskCreation {
       const create: CreateRun = {
         ...(yield* defaultsOf(sql, task)),
         ...requested,
-        ...(givenTurn === undefined ? yield* findLimits(sql, task) : yield* candidateParts(sql, projectId, givenTurn))
+        ...(givenTurn === undefined
+          ? yield* findLimits(sql, task)
+          : yield* candidateParts(sql, projectId, givenTurn))
       }
       const { workspace } = task
       const refusal = yield* findTargetRefusal(targets, { author: createdBy, projectId, targetId, workspace })

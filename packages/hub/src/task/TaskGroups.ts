@@ -5,11 +5,7 @@
  */
 import type { Proof } from "@corral/domain/access/Authorization"
 import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
-import {
-  CLOSED_CANDIDATE_DAYS,
-  type GroupCandidate,
-  type TaskGroup
-} from "@corral/domain/hub-api/TaskGroups"
+import { CLOSED_CANDIDATE_DAYS, type GroupCandidate, type TaskGroup } from "@corral/domain/hub-api/TaskGroups"
 import {
   AgentInstanceId,
   DeviceId,
@@ -99,9 +95,7 @@ export class TaskGroups extends Context.Service<
       id: TaskGroupId
     ) => Effect.Effect<TaskGroup, PermissionDenied | SqlError.SqlError>
     /** Tasks of the candidates that are not over: their first ones, and those of later messages. */
-    readonly openTasks: (
-      id: TaskGroupId
-    ) => Effect.Effect<ReadonlyArray<CandidateTask>, SqlError.SqlError>
+    readonly openTasks: (id: TaskGroupId) => Effect.Effect<ReadonlyArray<CandidateTask>, SqlError.SqlError>
     /** Continues with a candidate, and closes the others. The same choice again changes nothing. Call it in a transaction. */
     readonly continueWith: (
       proof: Proof<"session.write">,
@@ -122,9 +116,7 @@ export class TaskGroups extends Context.Service<
       return TaskGroups.of({
         locate: Effect.fnUntraced(function* (id) {
           const row = yield* findGroup(sql, id)
-          return (
-            row && { id, projectId: row.project_id, sessionId: row.session_id, targetId: row.target_id }
-          )
+          return row && { id, projectId: row.project_id, sessionId: row.session_id, targetId: row.target_id }
         }),
 
         get: Effect.fnUntraced(function* (proof, id) {
@@ -134,8 +126,8 @@ export class TaskGroups extends Context.Service<
           const tasks = yield* taskRows.all(
             sql`SELECT ${sql.literal(TASK_COLUMNS)} FROM tasks WHERE id = ANY(${candidates.map(({ task_id }) => task_id)}::text[])`
           )
-          const made = yield* findRuns(sql, row, candidates)
-          const newest = new Map(made.map(({ agent_instance_id, id }) => [agent_instance_id, id]))
+          const allRuns = yield* findRuns(sql, row, candidates)
+          const newest = new Map(allRuns.map(({ agent_instance_id, id }) => [agent_instance_id, id]))
           const summaries = yield* sets.summaries(
             tasks.flatMap(({ run_id }) => (run_id === null ? [] : [run_id]))
           )
@@ -147,7 +139,7 @@ export class TaskGroups extends Context.Service<
             const run = runId === undefined ? undefined : yield* runs.get(proof, runId)
             const changes = task.run_id === null ? undefined : summaries.get(task.run_id)
             views.push({
-              ...candidateOf(candidate, taskOf(task), made),
+              ...candidateOf(candidate, taskOf(task), allRuns),
               ...(run === undefined ? {} : { run }),
               ...(changes === undefined ? {} : { changes })
             })
@@ -209,9 +201,9 @@ const findRuns = (
 const candidateOf = (
   { agent_instance_id, closed_at, label, removed_at, task_id }: CandidateRow,
   task: Task,
-  made: ReadonlyArray<CandidateRun>
+  allRuns: ReadonlyArray<CandidateRun>
 ): GroupCandidate => {
-  const runs = made.filter((run) => run.agent_instance_id === agent_instance_id)
+  const runs = allRuns.filter((run) => run.agent_instance_id === agent_instance_id)
   const usage = totalOf(runs.flatMap(({ usage }) => (usage === null ? [] : [usage])))
   return {
     task: { ...task, id: task_id },
@@ -246,7 +238,14 @@ const groupOf = (row: GroupRow, candidates: ReadonlyArray<GroupCandidate>): Task
   createdAt: row.created_at.toISOString()
 })
 
-const counted = ["inputTokens", "outputTokens", "cachedInputTokens", "reasoningTokens", "turns", "costUsd"] as const
+const counted = [
+  "inputTokens",
+  "outputTokens",
+  "cachedInputTokens",
+  "reasoningTokens",
+  "turns",
+  "costUsd"
+] as const
 
 /** The sum of what several runs have used. A count that no run has is absent. */
 const totalOf = (usages: ReadonlyArray<Usage>): Usage | undefined =>

@@ -2,7 +2,14 @@
 import type { AuditRecord } from "@corral/domain/access/Audit"
 import type { ChangedFile } from "@corral/domain/edge-api/ChangeSet"
 import type { GroupComparison, GroupOutcome, TaskGroup } from "@corral/domain/hub-api/TaskGroups"
-import type { ChangedFileId, ChangeSetId, RunId, TaskGroupId, TaskId, UserId } from "@corral/domain/identity/Ids"
+import type {
+  ChangedFileId,
+  ChangeSetId,
+  RunId,
+  TaskGroupId,
+  TaskId,
+  UserId
+} from "@corral/domain/identity/Ids"
 import {
   CANDIDATES_FEATURE,
   type CommandOutcome,
@@ -11,20 +18,13 @@ import {
   LAYERS_FEATURE
 } from "@corral/domain/link/EdgeCommand"
 import type { Project } from "@corral/domain/project/Project"
+import { draft } from "@corral/domain/run/RunEvent"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
 import type { Task } from "@corral/domain/task/Task"
 import { codeOf, HubClient } from "@corral/testing/hub/HubClient"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
-import {
-  changeSetOf,
-  createdRun,
-  createRun,
-  linesOf,
-  Mirror,
-  runCompleted,
-  runStarted
-} from "@corral/testing/hub/Mirror"
+import { changeSetOf, createdRun, createRun, linesOf, Mirror, runCompleted } from "@corral/testing/hub/Mirror"
 import { makeSession } from "@corral/testing/hub/People"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -112,7 +112,10 @@ describe("/client/task-groups", { timeout: 120_000 }, () => {
   }
 
   /** A group whose runs the Edge has. */
-  const started = async (found: World & { readonly edge: LinkedEdge }, more: Record<string, unknown> = {}) => {
+  const started = async (
+    found: World & { readonly edge: LinkedEdge },
+    more: Record<string, unknown> = {}
+  ) => {
     const created = await makeTask(found, { candidates, ...more })
     assert.strictEqual(created.status, 201, created.text)
     let group = await groupOf(found.client, created.body.groupId)
@@ -127,7 +130,8 @@ describe("/client/task-groups", { timeout: 120_000 }, () => {
 
   /** The Edge reports that the run has ended with open changes. */
   const ended = async (edge: LinkedEdge, runId: RunId) => {
-    await edge.push(runId, 1, linesOf(runId, 1, [createdRun, runStarted, runCompleted]))
+    const conversing = draft("run.started", { runtimeSessionId: `conversation of ${runId}` })
+    await edge.push(runId, 1, linesOf(runId, 1, [createdRun, conversing, runCompleted]))
     const set = changeSetOf(runId)
     await edge.pushChanges([set])
     return set
@@ -196,7 +200,11 @@ describe("/client/task-groups", { timeout: 120_000 }, () => {
 
   it.each<readonly [string, string, Record<string, unknown>]>([
     ["one candidate", "candidates", { candidates: candidates.slice(0, 1) }],
-    ["six candidates", "candidates", { candidates: Array.from({ length: 6 }, (_, i) => ({ agentId: "scripted", model: `m${i}` })) }],
+    [
+      "six candidates",
+      "candidates",
+      { candidates: Array.from({ length: 6 }, (_, i) => ({ agentId: "scripted", model: `m${i}` })) }
+    ],
     ["equal candidates", "candidates", { candidates: [candidates[0], { ...candidates[0], mode: "ask" }] }],
     ["another first agent", "agentId", { agentId: "missing", candidates }],
     ["a model of the task", "model", { model: "small", candidates }],
@@ -213,14 +221,20 @@ describe("/client/task-groups", { timeout: 120_000 }, () => {
 
   it("refuses an Edge without candidates, and all of them for one that is not offered", async () => {
     const found = await world()
-    await found.edge.heartbeat({ ...able, commands: able.commands.filter((name) => name !== CANDIDATES_FEATURE) })
+    await found.edge.heartbeat({
+      ...able,
+      commands: able.commands.filter((name) => name !== CANDIDATES_FEATURE)
+    })
     const outdated = await makeTask(found, { candidates })
     assert.deepStrictEqual([outdated.status, codeOf(outdated)], [409, "conflict"])
     assert.deepInclude<object>(outdated.body, { details: { reason: "edge_outdated" } })
     await found.edge.heartbeat(able)
     const missing = await makeTask(found, { candidates: [...candidates, { agentId: "missing" }] })
     assert.deepStrictEqual([missing.status, codeOf(missing)], [503, "runtime_unavailable"], missing.text)
-    const { body } = await found.client.ask<Page<Session>>("GET", `/client/sessions?projectId=${found.projectId}`)
+    const { body } = await found.client.ask<Page<Session>>(
+      "GET",
+      `/client/sessions?projectId=${found.projectId}`
+    )
     assert.isEmpty(body.items)
   })
 
@@ -230,7 +244,10 @@ describe("/client/task-groups", { timeout: 120_000 }, () => {
     const path = `/client/projects/${found.projectId}`
     const updated = await found.client.ask<Project>("PATCH", path, { body: { checks } })
     assert.deepStrictEqual(updated.body.checks, checks)
-    for (const wrong of [[...checks, ...checks], Array.from({ length: 6 }, (_, i) => ({ name: `${i}`, command: "x" }))])
+    for (const wrong of [
+      [...checks, ...checks],
+      Array.from({ length: 6 }, (_, i) => ({ name: `${i}`, command: "x" }))
+    ])
       assert.strictEqual((await found.client.ask("PATCH", path, { body: { checks: wrong } })).status, 422)
     const { group } = await started(found)
     assert.deepStrictEqual(
@@ -244,8 +261,10 @@ describe("/client/task-groups", { timeout: 120_000 }, () => {
     const runId = group.candidates[0]?.run?.id
     assert.isDefined(runId)
     await ended(found.edge, runId)
-    const said = await found.client.ask("POST", `/client/sessions/${group.sessionId}/messages`, { body: { text: "More" } })
-    assert.strictEqual(said.status, 201, said.text)
+    const message = await found.client.ask("POST", `/client/sessions/${group.sessionId}/messages`, {
+      body: { text: "More" }
+    })
+    assert.strictEqual(message.status, 201, message.text)
     await until("the next turn", async () => starts(found.edge).length > models.length + 1)
     const later = starts(found.edge).at(-1)?.create
     assert.deepStrictEqual([later?.checks, later?.resume, later?.groupId], [checks, runId, undefined])
@@ -266,8 +285,11 @@ describe("/client/task-groups", { timeout: 120_000 }, () => {
     } as const
     await found.edge.pushChanges([{ ...set, checks }])
     const [first, second] = (await groupOf(found.client, group.id)).candidates
-    assert.deepInclude<object>(first, { runs: 1, usage: { inputTokens: 3 } })
-    assert.deepStrictEqual([first?.run?.state, first?.changes?.fileCount, first?.changes?.checks], ["completed", 1, checks])
+    assert.deepStrictEqual([first?.runs, first?.usage], [1, { inputTokens: 3 }])
+    assert.deepStrictEqual(
+      [first?.run?.state, first?.changes?.fileCount, first?.changes?.checks],
+      ["completed", 1, checks]
+    )
     assert.notProperty(first?.changes, "decisions")
     assert.deepStrictEqual([second?.runs, second?.usage, second?.changes], [1, undefined, undefined])
   })
@@ -371,7 +393,8 @@ describe("/client/task-groups", { timeout: 120_000 }, () => {
       assert.isDefined(first)
       await ended(edge, first)
       const messages = `/client/sessions/${group.sessionId}/messages`
-      const to = (id: string | undefined) => client.ask<Message>("POST", messages, { body: { text: "And?", to: id } })
+      const to = (id: string | undefined) =>
+        client.ask<Message>("POST", messages, { body: { text: "And?", to: id } })
       const waiting = await to(three?.agentInstanceId)
       const key = { "idempotency-key": "continue-1" }
       const continued = await continueWith(client, group, one?.task.id, key)
@@ -382,12 +405,20 @@ describe("/client/task-groups", { timeout: 120_000 }, () => {
         Date.parse(after.removeAt ?? "") - Date.parse(after.continuedAt ?? ""),
         7 * 86_400_000
       )
-      assert.deepStrictEqual(after.candidates.map(({ closed }) => closed), [undefined, true, true])
-      const cancelled = edge.commands.flatMap((each) => (each.name === "CancelRun" ? [each.payload.runId] : []))
+      assert.deepStrictEqual(
+        after.candidates.map(({ closed }) => closed),
+        [undefined, true, true]
+      )
+      const cancelled = edge.commands.flatMap((each) =>
+        each.name === "CancelRun" ? [each.payload.runId] : []
+      )
       assert.deepStrictEqual(cancelled.toSorted(), runIds.slice(1).toSorted())
       const session = (await client.ask<Session>("GET", `/client/sessions/${group.sessionId}`)).body
       assert.strictEqual(session.defaultAgentInstanceId, one?.agentInstanceId)
-      assert.deepStrictEqual(session.agents.map(({ closedAt }) => closedAt !== undefined), [false, true, true])
+      assert.deepStrictEqual(
+        session.agents.map(({ closedAt }) => closedAt !== undefined),
+        [false, true, true]
+      )
       const withdrawn = (await client.ask<Message>("GET", `${messages}/${waiting.body.id}`)).body
       assert.strictEqual(withdrawn.delivery?.state, "withdrawn")
       const closed = await to(two?.agentInstanceId)
@@ -439,7 +470,11 @@ describe("/client/task-groups", { timeout: 120_000 }, () => {
       const sets: Array<ChangeSetId> = []
       for (const runId of runIds) sets.push((await ended(edge, runId)).id)
       await continueWith(client, group, group.candidates[0]?.task.id)
-      const settle = () => hub.people.act(settleClosedCandidates)
+      const settle = async () => {
+        // Devices of other tests may be silent, and the link's lease must last longer than they are waited for.
+        await edge.heartbeat(able)
+        await hub.people.act(settleClosedCandidates)
+      }
       const discarded = () =>
         edge.commands.flatMap((each) => (each.name === "DiscardChanges" ? [each.payload.runId] : []))
       await settle()
@@ -454,7 +489,9 @@ describe("/client/task-groups", { timeout: 120_000 }, () => {
       const before = edge.answers
       edge.answers = (each) => (each.name === "DiscardChanges" ? refused("conflict") : before(each))
       await settle()
-      assert.isTrue((await groupOf(client, group.id)).candidates.every(({ removedAt }) => removedAt === undefined))
+      assert.isTrue(
+        (await groupOf(client, group.id)).candidates.every(({ removedAt }) => removedAt === undefined)
+      )
       edge.answers = before
       await settle()
       await settle()
