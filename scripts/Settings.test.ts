@@ -85,6 +85,7 @@ const edge: Readonly<Record<string, Example>> = {
   CORRAL_EDGE_APPROVAL_TTL_MS: duration,
   CORRAL_EDGE_SETTLE_MS: duration,
   CORRAL_EDGE_BACKGROUND_MS: duration,
+  CORRAL_EDGE_CHECK_MS: duration,
   CORRAL_EDGE_FIRST_EVENT_MS: duration,
   CORRAL_EDGE_SILENCE_MS: duration,
   CORRAL_EDGE_SILENCE_NOTICE_MS: duration,

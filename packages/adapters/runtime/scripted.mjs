@@ -4,7 +4,7 @@
  * protocol of JSON lines. First runs, tests and load generators use it; it really reads, writes and runs, in its working directory.
  *
  * Host → program, one JSON object a line:
- *   {"type":"start","prompt","mode","session"?}           first; mode as in a run: read_only, plan, ask, auto_edit, full_access
+ *   {"type":"start","prompt","mode","model"?,"session"?}  first; mode as in a run: read_only, plan, ask, auto_edit, full_access
  *   {"type":"decision","id","allow":true,"input"?}        answers an approval; `input` replaces what was asked for
  *   {"type":"decision","id","allow":false,"reason"?}
  *   {"type":"input","text"}                               a further message: `/wait` takes it, else it is played after the script
@@ -53,6 +53,7 @@
  *   /turn TEXT                 the same during a turn, which ends without a pause and with that result
  *   /steps STATE TEXT | STATE TEXT ...   the list of steps; state: pending, in_progress, completed or cancelled
  *   /notice KIND TEXT          compacted, model_changed, rate_limited, warning, refused or other
+ *   /as MODEL LINE             plays the line only with that model
  *   /image                     a call whose result has an image
  *   /fail MESSAGE  /exit CODE  /crash  /hang
  *   /ignore-signals            SIGINT, SIGTERM and SIGHUP do nothing from here on
@@ -221,11 +222,18 @@ const directives = {
   "close-stdout": closeStdout
 }
 
+/** The line, if it is for this model; nothing, if it is for another one. */
+const lineFor = (line, model) => {
+  const [, name, rest = ""] = /^\/as\s+(\S+)\s*(.*)$/.exec(line) ?? []
+  return name === undefined ? line : name === model ? rest : ""
+}
+
 const play = async (prompt) => {
   const lines = prompt.split("\n")
   if (!lines.some((line) => line.startsWith("/"))) return story(prompt)
-  for (const line of lines) {
+  for (const each of lines) {
     cancelled.throwIfAborted()
+    const line = lineFor(each, agent.model)
     const [, name, rest = ""] = /^\/(\S*)\s*(.*)$/s.exec(line) ?? []
     if (name === undefined) {
       if (line.trim() !== "") await say(line)
@@ -249,6 +257,7 @@ const finish = async (done) => {
 const first = await started
 if (first === undefined) process.exit(0)
 agent.mode = first.mode ?? "ask"
+agent.model = first.model
 await send({ type: "hello", session: first.session ?? randomUUID(), version: VERSION, mode: agent.mode })
 try {
   await play(String(first.prompt ?? ""))

@@ -147,8 +147,8 @@ class ScriptedProtocol implements Protocol {
   readonly #collector = new OutputCollector()
 
   constructor(start: RunStart) {
-    const { prompt, mode, resumeSessionId: session } = start
-    this.open = line({ type: "start", prompt, mode, session })
+    const { model, prompt, mode, resumeSessionId: session } = start
+    this.open = line({ type: "start", prompt, mode, model, session })
   }
 
   readonly step: Protocol["step"] = (chunk) =>

@@ -17,6 +17,7 @@ import {
   undoCommand,
   worktreeCommand
 } from "./commands/changes.ts"
+import { compareCommand } from "./commands/compare.ts"
 import { chatCommand } from "./commands/chat.ts"
 import { makeCompletionsCommand } from "./commands/completions.ts"
 import { deviceCommand, devicesCommand } from "./commands/device.ts"
@@ -60,6 +61,7 @@ export const corral = Command.make("corral").pipe(
     acceptCommand,
     rejectCommand,
     undoCommand,
+    compareCommand,
     worktreeCommand,
     artifactsCommand,
     previewCommand,

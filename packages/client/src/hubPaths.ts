@@ -100,6 +100,14 @@ export const hubPaths = {
     get: ["GET", "/client/tasks/:id"],
     cancel: ["POST", "/client/tasks/:id/cancel"]
   },
+  taskGroups: {
+    get: ["GET", "/client/task-groups/:id"],
+    comparison: ["GET", "/client/task-groups/:id/comparison"],
+    stop: ["POST", "/client/task-groups/:id/stop"],
+    pause: ["POST", "/client/task-groups/:id/pause"],
+    resume: ["POST", "/client/task-groups/:id/resume"],
+    continue: ["POST", "/client/task-groups/:id/continue"]
+  },
   runs: {
     list: ["GET", "/client/runs"],
     get: ["GET", "/client/runs/:id"],

@@ -7,11 +7,13 @@ import { nodeVersionLayer } from "@corral/service/NodeVersion"
 import { offering } from "@corral/service/OfferedServices"
 import { defaultStreamTimes, StreamTimes } from "@corral/service/stream/StreamTimes"
 import * as Telemetry from "@corral/service/telemetry/Telemetry"
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { Artifacts } from "./artifact/Artifacts.ts"
 import { Attachments } from "./attachment/Attachments.ts"
 import { Grants } from "./approval/Grants.ts"
 import { Changes } from "./change/Changes.ts"
+import { forgetChecks } from "./change/CheckRows.ts"
+import { Checks } from "./check/Checks.ts"
 import { ChangeSources, LayerSources } from "./change/ChangeSource.ts"
 import * as Discovery from "./Discovery.ts"
 import { EdgeConfig } from "./config/EdgeConfig.ts"
@@ -44,6 +46,7 @@ import { EdgeStorage } from "./store/EdgeStorage.ts"
 import { Store } from "./store/Store.ts"
 import * as HomeLock from "./store/HomeLock.ts"
 import { Snapshots } from "./workspace/Snapshots.ts"
+import { forgetOldBases } from "./workspace/GroupBases.ts"
 import { FileSearch } from "./workspace/FileSearch.ts"
 import { Workspaces } from "./workspace/Workspaces.ts"
 import { Worktrees } from "./workspace/Worktrees.ts"
@@ -70,6 +73,7 @@ const forgetting = Layer.effectDiscard(
     const layers = yield* Layers
     retention.onForget(layers.forget)
     // What is undecided in a layer stays until the layer is removed.
+    retention.onForget((runId) => store.commit([forgetChecks(runId)]))
     retention.onForget((runId) => (layers.has(runId) ? Effect.void : changes.forget(runId)))
     retention.onForget(grants.forgetRun)
     retention.onForget(attachments.forgetRun)
@@ -80,6 +84,12 @@ const forgetting = Layer.effectDiscard(
     retention.onForget((runId) => Effect.sync(() => new RepositoryRecord(home, runId).remove()))
     retention.onSweep((yield* WorkspaceCaches).sweep)
     retention.onSweep((yield* RuntimeStates).sweep, true)
+    const clock = yield* Clock.Clock
+    const forgetBases = Effect.suspend(() => forgetOldBases(store, clock.currentTimeMillisUnsafe())).pipe(
+      Effect.flatMap((groups) => Effect.forEach(groups, snapshots.forget, { discard: true })),
+      Effect.ignore({ log: true })
+    )
+    retention.onSweep(forgetBases, true)
   })
 )
 
@@ -122,7 +132,8 @@ const layerSources = Layer.effect(
  * @internal
  */
 export const edgeCoreServices = Layer.mergeAll(
-  RunSupervisor.layer,
+  // After the runs of the last Edge were continued.
+  Checks.layer.pipe(Layer.provideMerge(RunSupervisor.layer)),
   Previews.layer,
   forgetting,
   IntegrityCheck.integrityCheckLayer

@@ -148,6 +148,12 @@ export const edgeSettings = {
       schema: upToADay,
       default: times.background
     }),
+    check: setting({
+      name: "CORRAL_EDGE_CHECK_MS",
+      doc: "Maximum time of one check after a turn, in milliseconds.",
+      schema: upToADay,
+      default: times.check
+    }),
     firstEvent: setting({
       name: "CORRAL_EDGE_FIRST_EVENT_MS",
       doc: "Maximum silence of a runtime after its start, in milliseconds.",

@@ -273,6 +273,15 @@ const expected: Readonly<Record<string, Expected>> = {
     ],
     bad: [...notWhole, "999", "86400001"]
   },
+  CORRAL_EDGE_CHECK_MS: {
+    of: (config) => config.times.check,
+    fallback: 600_000,
+    good: [
+      ["1000", 1_000],
+      ["86400000", 86_400_000]
+    ],
+    bad: [...notWhole, "999", "86400001"]
+  },
   CORRAL_EDGE_FIRST_EVENT_MS: {
     of: (config) => config.times.firstEvent,
     fallback: 120_000,

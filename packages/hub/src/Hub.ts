@@ -67,6 +67,8 @@ import { hubDatabaseClockLayer, hubDatabaseLayer } from "./store/Database.ts"
 import { doSharedWork } from "./store/SharedWork.ts"
 import { CommitTime, hubStoreMetricsLayer } from "./store/StoreMetrics.ts"
 import { Dispatcher } from "./task/Dispatcher.ts"
+import { closedCandidatesLayer } from "./task/ClosedCandidates.ts"
+import { TaskGroups } from "./task/TaskGroups.ts"
 import { Tasks } from "./task/Tasks.ts"
 
 /** Mirrored runs, and requests to the Edges that execute them. */
@@ -108,6 +110,7 @@ const coreServices = Layer.mergeAll(
   ChatBindingUpdates.layer,
   ChatLinks.layer,
   HubCredentials.layer.pipe(Layer.provideMerge([ApiKeyStore.layer, SignInStore.layer])),
+  TaskGroups.layer,
   Tasks.layer,
   UserPreferences.layer,
   Users.layer,
@@ -181,7 +184,7 @@ export const hubServicesLayer = Layer.mergeAll(
 )
 
 /** Work of a Hub that no request starts: deletion of old data, and metrics of the store. */
-const ownWork = Layer.mergeAll(keyExpiry, runRetentionLayer, hubStoreMetricsLayer)
+const ownWork = Layer.mergeAll(keyExpiry, runRetentionLayer, closedCandidatesLayer, hubStoreMetricsLayer)
 
 /**
  * A Hub below a path of a program's own HTTP server, for `HttpRouter.serve`: its endpoints, the addresses to which a sign-in returns, its cookies,

@@ -38,6 +38,7 @@ export type ChatWork =
   | { readonly kind: "withdraw"; readonly id: string }
   | { readonly kind: "continue" }
   | { readonly kind: "diff"; readonly run: RunId }
+  | { readonly kind: "compare"; readonly run: RunId }
   | { readonly kind: "changes" | "accept" | "reject" | "undo"; readonly run: RunId; readonly named: string }
   | { readonly kind: "agent"; readonly name: string }
   | { readonly kind: "attach"; readonly path: string }
@@ -279,6 +280,8 @@ export class Chat {
         return this.continueQueue()
       case "diff":
         return this.ofTurn((run) => ({ kind: "diff", run }))
+      case "compare":
+        return this.ofTurn((run) => ({ kind: "compare", run }))
       case "accept":
       case "reject":
         if (argument === "") {

@@ -23,6 +23,7 @@ export const chatCommands = {
   accept: "/accept all|FILE|ID: write these changes into the workspace",
   reject: "/reject all|FILE|ID: take these changes out; the agent hears of it",
   undo: "/undo: reverse the last decision, or what the last turn wrote",
+  compare: "/compare: what several agents did with the same task",
   retry: "/retry: send messages again that were not sent or not delivered",
   withdraw: "/withdraw: take back the last queued message",
   quit: "/quit: leave; so does Ctrl-C twice"

@@ -6,6 +6,8 @@
 import { Effect, FiberSet, Semaphore } from "effect"
 import { openFile } from "../attachment/LocalFile.ts"
 import type { CommandFailed } from "../CommandFailed.ts"
+import type { RunId } from "@corral/domain/identity/Ids"
+import { groupOfRun, groupRows, groupsOf, readGroup } from "../run/Candidates.ts"
 import { decidedLine, decideNamed, namedRows, patchText } from "../run/ChangeParts.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 import { wrapIndented } from "../terminal/Rows.ts"
@@ -96,6 +98,8 @@ export class ChatRequests {
         return this.call(thread.continueQueue)
       case "diff":
         return this.call(thread.server.diff(work.run), (diff) => this.showDiff(diff))
+      case "compare":
+        return this.call(this.comparison(thread, work.run), (rows) => this.showRows(rows))
       case "changes":
         return this.call(namedRows(thread.server, work.run, work.named), (rows) => this.showRows(rows))
       case "accept":
@@ -109,6 +113,14 @@ export class ChatRequests {
       case "agent":
         return this.call(this.chooseAgent(thread, work.name))
     }
+  }
+
+  private comparison({ server }: ChatThread, run: RunId): Effect.Effect<ReadonlyArray<Row>, CommandFailed> {
+    return Effect.gen(function* () {
+      const groups = yield* groupsOf(server)
+      const { comparison, group } = yield* readGroup(groups, yield* groupOfRun(server, run))
+      return groupRows(group, comparison)
+    })
   }
 
   private run(work: Effect.Effect<void>): Effect.Effect<void> {

@@ -5,7 +5,7 @@
 import { After } from "@corral/domain/http/EventStream"
 import { AgentId, type RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { Isolation, RunMode } from "@corral/domain/run/Run"
-import { Effect, Queue } from "effect"
+import { Effect, Option, Queue } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitCodes, exitWith, refused } from "../CommandFailed.ts"
 import { DurationText, runServerFlags, toggle } from "../Flags.ts"
@@ -14,6 +14,7 @@ import { idStart, resolveRunId, runArgument } from "../run/IdArguments.ts"
 import type { RunServer } from "../run/RunServer.ts"
 import { selectRunServer } from "../run/SelectRunServer.ts"
 import { startRun } from "../run/StartRun.ts"
+import { runCandidates } from "./compare.ts"
 import { limitFlags } from "../run/TurnLimits.ts"
 import { Host, receiveSignal } from "../terminal/Host.ts"
 
@@ -71,6 +72,12 @@ const flags = {
       "Agent: scripted, claude-code, … (`corral doctor` lists them). Default: the only one that is available"
     ),
     Flag.withSchema(AgentId),
+    Flag.optional
+  ),
+  agents: Flag.String("agents").pipe(
+    Flag.withDescription(
+      "With a Hub: 2 to 5 agents for the same task, each in its own copy, such as claude-code,codex:gpt-5. At the end they are compared"
+    ),
     Flag.optional
   ),
   workspace: Flag.String("workspace").pipe(
@@ -141,8 +148,12 @@ const cancelOnCtrlC = Effect.fnUntraced(function* (server: RunServer, id: RunId)
 export const runCommand = Command.make(
   "run",
   flags,
-  Effect.fn(function* ({ json, yes, noInput, ...request }) {
+  Effect.fn(function* ({ agents, json, yes, noInput, ...request }) {
     if (yes && noInput) return yield* refused("--yes and --no-input can't be combined.")
+    if (Option.isSome(agents)) {
+      if (yes) return yield* refused("--yes can't be combined with --agents. Choose a mode with --mode.")
+      return yield* runCandidates(request, agents.value, json)
+    }
     const host = yield* Host
     const { after, runId, server } = yield* startRun(request)
     const asks = !noInput && !json && host.interactive
@@ -158,6 +169,10 @@ export const runCommand = Command.make(
       command: 'corral run --agent scripted --workspace sample "Read the notes and write a summary"',
       description: "A first run, without a model"
     },
-    { command: 'corral run --continue "Now in French"', description: "The next turn of the latest run" }
+    { command: 'corral run --continue "Now in French"', description: "The next turn of the latest run" },
+    {
+      command: 'corral run --agents claude-code,codex "Fix the failing test"',
+      description: "Two agents on the same task, compared at the end"
+    }
   ])
 )

@@ -15,6 +15,7 @@ import { HubInputs } from "@corral/domain/hub-api/Inputs"
 import { HubPreferences } from "@corral/domain/hub-api/Preferences"
 import { HubProjects } from "@corral/domain/hub-api/Projects"
 import { HubRuns } from "@corral/domain/hub-api/Runs"
+import { HubTaskGroups } from "@corral/domain/hub-api/TaskGroups"
 import { HubTasks } from "@corral/domain/hub-api/Tasks"
 import { Effect, type Redacted } from "effect"
 import { HttpApi } from "effect/http-api"
@@ -30,6 +31,7 @@ class UsedApi extends HttpApi.make("hub")
     HubPreferences,
     HubProjects,
     HubTasks,
+    HubTaskGroups,
     HubRuns,
     HubSessions,
     HubConversations,

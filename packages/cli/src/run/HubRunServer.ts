@@ -7,7 +7,7 @@ import { sealSecrets } from "@corral/client/run/sealSecrets"
 import type { Device } from "@corral/domain/device/Device"
 import type { InputAnswer, InputRequest } from "@corral/domain/input/InputRequest"
 import type { Project } from "@corral/domain/project/Project"
-import type { Task } from "@corral/domain/task/Task"
+import type { Candidate, Task } from "@corral/domain/task/Task"
 import { Effect, Option, Schedule, Stream } from "effect"
 import { randomUUID } from "node:crypto"
 import { readAllPages } from "../AllPages.ts"
@@ -17,7 +17,7 @@ import { connectToSignedInHub, type HubApiClient, memberNames, userNaming } from
 import { Host } from "../terminal/Host.ts"
 import { withProgress } from "../terminal/Progress.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
-import { type RunServer, type StartRun, textRequest } from "./RunServer.ts"
+import { type GroupCalls, type RunServer, type StartRun, textRequest } from "./RunServer.ts"
 import { selectByName } from "./IdArguments.ts"
 import { sendChangesDecision } from "./RunServer.ts"
 
@@ -134,6 +134,48 @@ const changeCalls = (calls: HubApiClient): Pick<RunServer, "changedFile" | "chan
   decideChanges: (id, decision) => sendChangesDecision(calls.changeSets, id, decision)
 })
 
+/** A task that can be created, and its device. */
+const preparedTask = Effect.fnUntraced(function* (
+  calls: HubApiClient,
+  project: Effect.Effect<Project, CommandFailed>,
+  run: StartRun,
+  candidates?: ReadonlyArray<Candidate>
+) {
+  const { id: projectId } = yield* project
+  const target = yield* findTarget(calls, projectId, run)
+  const { key = randomUUID(), queue, target: _, ...rest } = run
+  const payload = {
+    ...rest,
+    projectId,
+    targetId: target.id,
+    ...(candidates === undefined ? {} : { candidates }),
+    ...(queue ? { onOffline: "queue" as const } : {})
+  }
+  const create = calls.tasks.create({ headers: { "idempotency-key": key }, payload }).pipe(
+    Effect.mapError((refusal) =>
+      refusal.code === "target_offline"
+        ? new CommandFailed({
+            ...refusal,
+            message: `${escapeLine(target.name)} is offline. Use --queue to wait for it.`
+          })
+        : refusal
+    )
+  )
+  return { create, target }
+})
+
+/** Groups of candidates. */
+const groupCalls = (calls: HubApiClient, project: Effect.Effect<Project, CommandFailed>): GroupCalls => ({
+  start: Effect.fnUntraced(function* (run, candidates) {
+    const { create } = yield* preparedTask(calls, project, run, candidates)
+    const { groupId } = yield* create
+    return groupId ?? (yield* refused("The Hub is too old to start several agents."))
+  }),
+  get: (id) => calls.taskGroups.get({ params: { id } }),
+  compare: (id) => calls.taskGroups.comparison({ params: { id } }),
+  stop: (id) => calls.taskGroups.stop({ params: { id } })
+})
+
 /** Questions, and answers to them. */
 const inputCalls = (
   calls: HubApiClient,
@@ -160,26 +202,7 @@ export const hubRunServer = Effect.fn("HubRunServer.open")(function* (choice: Ru
     ? Effect.succeed({})
     : Effect.map(project, ({ id }) => ({ projectId: id }))
   const start = Effect.fnUntraced(function* (run: StartRun) {
-    const { id: projectId } = yield* project
-    const target = yield* findTarget(calls, projectId, run)
-    const { key = randomUUID(), queue, target: _, ...rest } = run
-    const payload = {
-      ...rest,
-      projectId,
-      targetId: target.id,
-      ...(queue ? { onOffline: "queue" as const } : {})
-    }
-    const headers = { "idempotency-key": key }
-    const create = calls.tasks.create({ headers, payload }).pipe(
-      Effect.mapError((refusal) =>
-        refusal.code === "target_offline"
-          ? new CommandFailed({
-              ...refusal,
-              message: `${escapeLine(target.name)} is offline. Use --queue to wait for it.`
-            })
-          : refusal
-      )
-    )
+    const { create, target } = yield* preparedTask(calls, project, run)
     // Uninterruptible until the task id is known, so that Ctrl-C can cancel the task.
     return yield* Effect.uninterruptibleMask((restore) =>
       Effect.flatMap(create, (task) => restore(awaitRun(calls, task, target)))
@@ -211,6 +234,7 @@ export const hubRunServer = Effect.fn("HubRunServer.open")(function* (choice: Ru
     ...inputCalls(calls, projectFilter),
     diff: (id) => readAllPages((query) => calls.runs.diff({ params: { id }, query })),
     ...changeCalls(calls),
+    groups: groupCalls(calls, project),
     artifacts: (id) =>
       readAllPages((query) => calls.runs.artifacts({ params: { id }, query })).pipe(
         Effect.map(({ items }) => items)

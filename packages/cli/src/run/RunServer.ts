@@ -12,17 +12,20 @@ import type {
 } from "@corral/domain/edge-api/ChangeSet"
 import type { Diff } from "@corral/domain/edge-api/Diff"
 import type { HubApproval, HubInput, HubRun, HubRunStatus } from "@corral/domain/hub-api/HubRun"
+import type { GroupComparison, GroupOutcome, TaskGroup } from "@corral/domain/hub-api/TaskGroups"
 import type {
   ApprovalId,
   ArtifactId,
   ChangedFileId,
   InputRequestId,
-  RunId
+  RunId,
+  TaskGroupId
 } from "@corral/domain/identity/Ids"
 import type { InputAnswer, InputRequest } from "@corral/domain/input/InputRequest"
 import type { Artifact } from "@corral/domain/run/Artifact"
 import type { CreateRun, Run } from "@corral/domain/run/Run"
 import { isTerminal } from "@corral/domain/run/RunEnd"
+import type { Candidate } from "@corral/domain/task/Task"
 import type { Effect, Stream } from "effect"
 import { randomUUID } from "node:crypto"
 import type { CommandFailed } from "../CommandFailed.ts"
@@ -117,6 +120,16 @@ export interface RunChoices {
 
 export type ServerCall<A> = Effect.Effect<A, CommandFailed>
 
+/** Groups of candidates. */
+export interface GroupCalls {
+  /** Starts each candidate on the task. `agentId` of the run is that of the first one. */
+  readonly start: (run: StartRun, candidates: ReadonlyArray<Candidate>) => ServerCall<TaskGroupId>
+  readonly get: (id: TaskGroupId) => ServerCall<TaskGroup>
+  /** Undecided changes of all candidates, by file. */
+  readonly compare: (id: TaskGroupId) => ServerCall<GroupComparison>
+  readonly stop: (id: TaskGroupId) => ServerCall<GroupOutcome>
+}
+
 export interface RunServer {
   /** Whether an approved plan is carried out by the service. An Edge alone has no messages: the client starts the next run. */
   readonly carriesOutPlans: boolean
@@ -156,6 +169,8 @@ export interface RunServer {
   /** Undecided hunks of a file. All pages. */
   readonly changedFile: (id: RunId, fileId: ChangedFileId) => ServerCall<ChangedFileHunks>
   readonly decideChanges: (id: RunId, decision: ChangesDecision) => ServerCall<DecidedChanges>
+  /** Absent at an Edge alone. */
+  readonly groups?: GroupCalls
   readonly artifacts: (id: RunId) => ServerCall<ReadonlyArray<Artifact>>
   readonly content: (run: RunId, id: ArtifactId) => ServerCall<Stream.Stream<Uint8Array, CommandFailed>>
 }

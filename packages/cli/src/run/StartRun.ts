@@ -11,6 +11,7 @@ import { Effect, Option } from "effect"
 import { CommandFailed, refused } from "../CommandFailed.ts"
 import { durationMs } from "@corral/domain/run/LimitText"
 import { escapeLine } from "../terminal/VisibleText.ts"
+import { groupsOf, parseCandidates } from "./Candidates.ts"
 import { resolveRunId } from "./IdArguments.ts"
 import { type LimitFlags, limitsOfFlags } from "./TurnLimits.ts"
 import { type RunChoices, type RunServer, type ServerCall, type StartRun, hasEnded } from "./RunServer.ts"
@@ -170,6 +171,35 @@ const startNewRun = Effect.fnUntraced(function* (
   earlier: EarlierRun | undefined
 ): Effect.fn.Return<StartedRun, CommandFailed> {
   const { server } = selected
+  const run = yield* newRun(request, selected, earlier)
+  const runId: RunId = yield* withChoices(server)(server.start(run))
+  return { runId, server, after: 0 }
+})
+
+/** Starts several agents, such as `claude-code,codex:gpt-5`, on one task. */
+export const startGroup = Effect.fn("StartRun.startGroup")(function* (request: StartRequest, agents: string) {
+  const candidates = yield* parseCandidates(agents)
+  if (Option.isSome(request.agent) || Option.isSome(request.model))
+    return yield* refused("--agents names agents and models. Leave out --agent and --model.")
+  if (Option.isSome(request.resume) || request.continueLast)
+    return yield* refused(
+      "--agents starts a new conversation. It can't be combined with --resume and --continue."
+    )
+  const selected = yield* serverFor(request, undefined)
+  const { server } = selected
+  const groups = yield* groupsOf(server)
+  const agent = Option.fromNullishOr(candidates[0]?.agentId)
+  const { model: _, ...run } = yield* newRun({ ...request, agent }, selected, undefined)
+  return { groupId: yield* withChoices(server)(groups.start(run, candidates)), server }
+})
+
+/** The run that the flags describe, with what they leave open. */
+const newRun = Effect.fnUntraced(function* (
+  request: StartRequest,
+  selected: Effect.Success<ReturnType<typeof selectStartServer>>,
+  earlier: EarlierRun | undefined
+): Effect.fn.Return<StartRun, CommandFailed> {
+  const { server } = selected
   const { isolation = Option.none(), mode, model, prompt, queue, target } = request
   const choices = yield* Effect.cached(server.choices)
   const agent = yield* onlyChoice(
@@ -186,7 +216,7 @@ const startNewRun = Effect.fnUntraced(function* (
   )
   const device = Option.getOrElse(target, () => selected.target)
   const sessionId = earlier?.sessionId
-  const run: StartRun = {
+  return {
     // The service validates both.
     agentId: agent as AgentId,
     workspace: workspace as WorkspaceId,
@@ -202,6 +232,4 @@ const startNewRun = Effect.fnUntraced(function* (
     ...(earlier === undefined ? {} : { resume: earlier.id }),
     ...(sessionId === undefined ? {} : { sessionId })
   }
-  const runId: RunId = yield* withChoices(server)(server.start(run))
-  return { runId, server, after: 0 }
 })

@@ -60,9 +60,9 @@ const groupsByKind: { readonly [K in ChangeHint["kind"]]: ReadonlyArray<string> 
   device: ["devices"],
   approval: ["approvals", "runs"],
   input: ["inputs", "runs"],
-  changes: ["changeSets", "runs", "sessions"],
-  task: ["tasks"],
-  run: ["runs", "sessions"],
+  changes: ["changeSets", "runs", "sessions", "taskGroups"],
+  task: ["tasks", "taskGroups"],
+  run: ["runs", "sessions", "taskGroups"],
   message: ["sessions"],
   preferences: ["preferences"]
 }

@@ -99,6 +99,7 @@ export interface PendingRequests {
 }
 
 interface Pending extends PendingRequests {
+  /** Of a group of candidates, one. */
   readonly changes: ReadonlyArray<HubChangeSet>
 }
 
@@ -110,6 +111,19 @@ export const pendingFor = (
   approvals: approvals.filter(({ projectId }) => mayDecide(projectId)),
   inputs: inputs.filter(({ kind, projectId }) => (kind === "plan" ? mayDecide : mayWork)(projectId))
 })
+
+/** Change sets without those of candidates, but the first of each group: one decision is about all of them. Pure. */
+export const oneOfEachGroup = <A extends Pick<HubChangeSet, "groupId">>(
+  sets: ReadonlyArray<A>
+): ReadonlyArray<A> => {
+  const seen = new Set<string>()
+  return sets.filter(({ groupId }) => {
+    if (groupId === undefined) return true
+    const isFirst = !seen.has(groupId)
+    seen.add(groupId)
+    return isFirst
+  })
+}
 
 const none: ReadonlyArray<HubApproval> = []
 const noChanges: ReadonlyArray<HubChangeSet> = []
@@ -123,7 +137,7 @@ export const usePending = (): Pending => {
   return useMemo(
     () => ({
       ...pendingFor(rights, { approvals, inputs }),
-      changes: changes.filter(({ projectId }) => rights.mayDecide(projectId))
+      changes: oneOfEachGroup(changes.filter(({ projectId }) => rights.mayDecide(projectId)))
     }),
     [approvals, changes, inputs, rights]
   )

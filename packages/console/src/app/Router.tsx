@@ -70,6 +70,7 @@ const DevicePresetsPage = lazyRouteComponent(
   () => import("../device/DevicePresetsPage.tsx"),
   "DevicePresetsPage"
 )
+const ComparePage = lazyRouteComponent(() => import("../compare/ComparePage.tsx"), "ComparePage")
 const AuditPage = lazyRouteComponent(() => import("../audit/AuditPage.tsx"), "AuditPage")
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFoundPage })
@@ -111,6 +112,12 @@ const pages = [
         {...useSearch({ from: "/sessions/$sessionId" })}
       />
     )
+  }),
+  createRoute({
+    ...parent,
+    path: "/compare/$groupId",
+    remountDeps: pathParams,
+    component: () => <ComparePage {...useParams({ from: "/compare/$groupId" })} />
   }),
   createRoute({
     ...parent,

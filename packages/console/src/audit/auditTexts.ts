@@ -95,6 +95,11 @@ const zhTheProject: SubjectText = ({ project, resource }) => {
 const theChanges: SubjectText = (subject) => sentence`changes of a run${inProject(subject)}`
 const zhChanges: SubjectText = (subject) => sentence`${zhInProject(subject)}运行更改`
 
+const theRest: SubjectText = (subject) => sentence`undecided changes of a closed agent${inProject(subject)}`
+const zhRest: SubjectText = (subject) => sentence`${zhInProject(subject)}已关闭智能体的未决定更改`
+const theChoice: SubjectText = (subject) => sentence`one of several agents${inProject(subject)}`
+const zhChoice: SubjectText = (subject) => sentence`${zhInProject(subject)}多个智能体中的一个`
+
 /** Chinese text has a space next to a name only. */
 const zhGap = (part: Sentence[number] | undefined): string =>
   part === undefined || typeof part === "string" ? "" : " "
@@ -193,6 +198,8 @@ const en: AuditTexts = {
     "changes.accept": ["accepted", "accept", theChanges],
     "changes.reject": ["rejected", "reject", theChanges],
     "changes.undo": ["undid", "undo", theChanges],
+    "changes.remove": ["removed", "remove", theRest],
+    "group.continue": ["chose", "choose", theChoice],
     "device.join": ["created", "create", () => sentence`a join token for a device`],
     "device.register": ["registered", "register", the("device", "a device")],
     "device.manage": ["changed", "change", the("device", "a device")],
@@ -308,6 +315,8 @@ const zh: AuditTexts = {
     "changes.accept": ["接受了", "接受", zhChanges],
     "changes.reject": ["拒绝了", "拒绝", zhChanges],
     "changes.undo": ["撤销了", "撤销", zhChanges],
+    "changes.remove": ["移除了", "移除", zhRest],
+    "group.continue": ["选用了", "选用", zhChoice],
     "device.join": ["创建了设备加入令牌", "创建设备加入令牌"],
     "device.register": ["注册了", "注册", zhThe("设备")],
     "device.manage": ["更改了", "更改", zhThe("设备")],

@@ -3,6 +3,7 @@
  * Cards move by themselves as runs continue.
  */
 import type { HubApproval, HubInput } from "@corral/domain/hub-api/HubRun"
+import type { TaskGroupId } from "@corral/domain/identity/Ids"
 import { useQuery } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
 import { useMemo } from "react"
@@ -19,6 +20,7 @@ import {
   useTargets
 } from "../api/ProjectsAndTargets.ts"
 import { useSessions } from "../api/Sessions.ts"
+import { CompareLink, GroupProgress } from "../group/GroupProgress.tsx"
 import { visibleLine } from "../markdown/visible.ts"
 import { WorkLink, useWorkTitle } from "../runs/RunRows.tsx"
 import { StatusMark } from "../status/SessionStatus.tsx"
@@ -56,6 +58,29 @@ const useLine = ({ approval, input, item: { run, status } }: BoardCardProps): st
   if (run.state === "queued") return messages.waitsFor(target?.name ?? "")
   if (status === "offline") return offline
   return run.error === undefined ? line : textOf(run.error)
+}
+
+/** Card of a group of candidates: how far each is, and the way to the comparison. */
+const GroupCardOnBoard = ({ groupId, item }: { readonly groupId: TaskGroupId; readonly item: BoardItem }) => {
+  const { run, status } = item
+  const target = useTargetName(run.targetId)
+  const title = useWorkTitle(run)
+  return (
+    <li className={`card card-${status}`}>
+      <div className="card-head">
+        <WorkLink runId={run.id} sessionId={run.sessionId} className="card-title">
+          <bdi>{title}</bdi>
+        </WorkLink>
+      </div>
+      <GroupProgress groupId={groupId} />
+      <p className="card-facts">
+        <StatusMark status={status} /> {status !== "offline" && status !== "paused" && <RunTime run={run} />}
+      </p>
+      <p className="card-place">
+        <span>{target}</span> <CompareLink groupId={groupId} />
+      </p>
+    </li>
+  )
 }
 
 /** Card of a run on the board: title, status, agent and device, latest line, changes and duration. */
@@ -124,16 +149,22 @@ const Column = ({ approvals, column, inputs, items }: ColumnProps) => {
         <p className="board-empty">{messages.empty[column]}</p>
       ) : (
         <ul aria-label={name}>
-          {items.map((item) => (
-            <BoardCard
-              key={item.run.id}
-              item={item}
-              approval={
-                item.status === "needsYou" ? approvals.find(({ runId }) => runId === item.run.id) : undefined
-              }
-              input={inputs.find(({ runId }) => runId === item.run.id)}
-            />
-          ))}
+          {items.map((item) =>
+            item.run.groupId !== undefined ? (
+              <GroupCardOnBoard key={item.run.groupId} groupId={item.run.groupId} item={item} />
+            ) : (
+              <BoardCard
+                key={item.run.id}
+                item={item}
+                approval={
+                  item.status === "needsYou"
+                    ? approvals.find(({ runId }) => runId === item.run.id)
+                    : undefined
+                }
+                input={inputs.find(({ runId }) => runId === item.run.id)}
+              />
+            )
+          )}
         </ul>
       )}
     </section>

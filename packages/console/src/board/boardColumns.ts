@@ -1,14 +1,14 @@
 /**
  * Columns of the board: the state of a run decides its column. Pure.
  *
- * A session shows its runs in progress, or its newest run. An ended run is to review while its session has unread messages, or its changes wait
+ * A session shows its runs in progress, or its newest run. Candidates of one group are one item, with the status that matters most. An ended run is to review while its session has unread messages, or its changes wait
  * for the user.
  */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import type { DeviceId, RunId, SessionId } from "@corral/domain/identity/Ids"
+import type { DeviceId, RunId, SessionId, TaskGroupId } from "@corral/domain/identity/Ids"
 import type { SessionItem } from "@corral/domain/session/Session"
 import type { Rights } from "../api/ProjectsAndTargets.ts"
-import { isInProgress, runStatus, type WorkStatus } from "../status/SessionStatus.tsx"
+import { isInProgress, runStatus, strongestOf, type WorkStatus } from "../status/SessionStatus.tsx"
 
 /** What matters most comes first. */
 export const boardColumns = ["needsYou", "working", "waiting", "toReview", "done"] as const
@@ -42,15 +42,19 @@ const columnOf = ({ run: { state }, session, status }: BoardItem): BoardColumn =
   return status === "changes" || (session?.unread ?? 0) > 0 ? "toReview" : "done"
 }
 
-/** Runs in progress, and the newest run of each session without one, newest first. */
+/** Runs in progress, and the newest run of each session without one, newest first. One run of each group. */
 const shownRuns = (runs: ReadonlyArray<HubRun>): ReadonlyArray<HubRun> => {
   const newestFirst = runs.toSorted((a, b) => (a.createdAt < b.createdAt ? 1 : -1))
-  const seen = new Set<SessionId>()
+  const seen = new Set<SessionId | TaskGroupId>()
   const busy = new Set(
     newestFirst.filter(({ state }) => isInProgress(state)).map(({ sessionId }) => sessionId)
   )
-  return newestFirst.filter(({ sessionId, state }) => {
-    if (sessionId === undefined || isInProgress(state)) return true
+  return newestFirst.filter(({ groupId, sessionId, state }) => {
+    if (groupId !== undefined && seen.has(groupId)) return false
+    if (sessionId === undefined || isInProgress(state)) {
+      if (groupId !== undefined) seen.add(groupId)
+      return true
+    }
     if (busy.has(sessionId) || seen.has(sessionId)) return false
     seen.add(sessionId)
     return true
@@ -61,7 +65,9 @@ export const boardOf = ({ offline, rights, runs, sessions, waiting }: Sources): 
   const sessionById = new Map(sessions.map((session) => [session.id, session]))
   const items = shownRuns(runs).map((run): BoardItem => {
     const session = run.sessionId === undefined ? undefined : sessionById.get(run.sessionId)
-    return { run, session, status: runStatus(run, { offline, rights, waiting }) }
+    const together = run.groupId === undefined ? [run] : runs.filter(({ groupId }) => groupId === run.groupId)
+    const status = strongestOf(together.map((each) => runStatus(each, { offline, rights, waiting })))
+    return { run, session, status }
   })
   const inColumn = (column: BoardColumn) => items.filter((item) => columnOf(item) === column)
   return {

@@ -101,15 +101,20 @@ export const ChipChoices = ({ label, onChoose, options, value }: ChoicesProps) =
 /** A command after the choices. */
 export const ChipAction = ({
   children,
+  isChosen = false,
   onClick
 }: {
   readonly children: ReactNode
+  /** Whether its choice is the current one. */
+  readonly isChosen?: boolean
   readonly onClick: () => void
 }) => (
   <>
     <Menu.Separator className="menu-line" />
     <Menu.Item className="menu-item" onClick={onClick}>
-      <span className="menu-mark" />
+      <span className="menu-mark" aria-hidden="true">
+        {isChosen ? "✓" : ""}
+      </span>
       {children}
     </Menu.Item>
   </>

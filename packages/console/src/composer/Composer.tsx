@@ -6,27 +6,24 @@
 import { limitsOfTurn } from "@corral/domain/run/Budget"
 import type { Session } from "@corral/domain/session/Session"
 import { type RefObject, useEffect, useEffectEvent, useRef, useState } from "react"
-import { useCanWork, useTargets } from "../api/ProjectsAndTargets.ts"
+import { useCanWork } from "../api/ProjectsAndTargets.ts"
 import { leaveForText } from "../keys/TextKey.ts"
 import { AnswerNote, useAnswer } from "../input/Answer.tsx"
 import { type TextQuestion, textAnswer } from "../input/FormDraft.ts"
 import { inputMessages } from "../input/messages.ts"
 import { visibleLine } from "../markdown/visible.ts"
-import { useLanguage, useMessages } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { uiMessages } from "../ui/messages.ts"
-import { useAction } from "../ui/Dialogs.tsx"
 import { useMedia } from "../ui/useMedia.ts"
-import { AddAgentDialog } from "./AddAgentDialog.tsx"
 import { AttachButton, DropArea, FileChips } from "./AttachedFiles.tsx"
-import { ChipAction, ChipChoices, ChipMenu, type ChipOption, ChipSheet } from "./Chip.tsx"
+import type { CandidateChoice } from "./CandidatesDialog.tsx"
 import { type Draft, useDraftReadiness, useSessionDraft, useStoredDraft } from "./Draft.ts"
-import { LimitsChip, limitTexts } from "./TurnLimits.tsx"
 import { MessageField } from "./MessageField.tsx"
-import { ModeChip, ModelChip } from "./ModeAndModelChips.tsx"
+import { modesFor, SessionChips } from "./SessionChips.tsx"
 import { SendButton, useSendMessage } from "./SendMessage.tsx"
 import { composerMessages } from "./messages.ts"
+import { useCandidatesHint, useStartCandidates } from "./useCandidates.ts"
 import { type Recipient, choiceFields, useRecipient } from "./useRecipient.ts"
 import "./composer.css"
 
@@ -62,74 +59,34 @@ const AnswerWithText = ({ draft, input, question }: AnswerWithTextProps) => {
   )
 }
 
-interface SessionChipsProps {
-  readonly session: Session
-  readonly recipient: Recipient
-}
-
-const PEOPLE = "people"
-
-/** Chips of a session's composer: who receives the next message, in which mode, with which model and limits. */
-const SessionChips = ({ recipient, session }: SessionChipsProps) => {
-  const messages = useMessages(composerMessages)
-  const targets = useTargets(session.projectId)
-  const adding = useAction()
-  const { agent, chooseAgent, chooseLimits, chooseMode, chooseModel, mode, model, modes, offered } = recipient
-  const { choice } = recipient
-  const agentLimits = limitsOfTurn({}, agent ?? {})
-  const people: ChipOption = { value: PEOPLE, name: messages.people, detail: messages.peopleHint }
-  const options = session.agents.map(({ id, label, targetId, workspace }): ChipOption => ({
-    value: id,
-    name: label,
-    detail: `${targets.find((target) => target.id === targetId)?.name ?? targetId} · ${workspace}`
-  }))
-  const { modes: names } = useMessages(uiMessages)
-  const { language } = useLanguage()
-  const models = [offered?.model, ...session.agents.map((each) => each.model)]
-  return (
-    <>
-      <ChipSheet
-        summary={[
-          agent?.label ?? messages.people,
-          mode === undefined || agent === undefined ? undefined : names[mode],
-          ...(agent === undefined ? [] : limitTexts(limitsOfTurn(choice.limits ?? {}, agent), language))
-        ]}
-        isWarning={mode === "full_access"}
-      >
-        <ChipMenu label={messages.agent} icon="agent" isCompact text={agent?.label ?? messages.people}>
-          <ChipChoices
-            label={messages.recipient}
-            value={agent?.id ?? PEOPLE}
-            options={[...options, people]}
-            onChoose={(value) =>
-              chooseAgent(
-                value === PEOPLE ? PEOPLE : (session.agents.find(({ id }) => id === value)?.id ?? PEOPLE)
-              )
-            }
-          />
-          <ChipAction onClick={() => adding.setOpen(true)}>{messages.addAnother}</ChipAction>
-        </ChipMenu>
-        {agent !== undefined && (
-          <>
-            <ModeChip mode={mode} modes={modes} onChoose={chooseMode} />
-            <ModelChip
-              model={model}
-              usual={offered?.model}
-              models={[...new Set(models.filter((each) => each !== undefined))]}
-              onChoose={chooseModel}
-            />
-            <LimitsChip
-              agent={offered}
-              limits={choice.limits ?? {}}
-              defaults={agentLimits}
-              onChoose={chooseLimits}
-            />
-          </>
-        )}
-      </ChipSheet>
-      <AddAgentDialog session={session} action={adding} onAdded={chooseAgent} />
-    </>
-  )
+/** The agents that receive the next message at the same time, and their start. */
+const useSeveral = (session: Session, draft: Draft, recipient: Recipient) => {
+  const [candidates, setCandidates] = useState<ReadonlyArray<CandidateChoice>>([])
+  const start = useStartCandidates(draft, () => setCandidates([]))
+  const { hint, isBlocked } = useCandidatesHint(draft, candidates)
+  const { agent, choice, isOffline } = recipient
+  const { mode } = modesFor(recipient, candidates)
+  return {
+    candidates,
+    setCandidates,
+    hint,
+    error: start.error,
+    isPending: start.isPending,
+    isBlocked,
+    submit: () => {
+      if (agent === undefined || mode === undefined || isBlocked) return
+      start.mutate({
+        projectId: session.projectId,
+        sessionId: session.id,
+        targetId: agent.targetId,
+        workspace: agent.workspace,
+        limits: choice.limits ?? {},
+        waits: isOffline,
+        candidates,
+        mode
+      })
+    }
+  }
 }
 
 /** Time for the second press. */
@@ -213,18 +170,33 @@ const useOpeningFocus = (): RefObject<HTMLTextAreaElement | null> => {
   return field
 }
 
-const OpenComposer = ({
-  control: { isPaused, onPause, onStop },
-  isWorking,
-  question,
-  session
-}: ComposerProps) => {
+/** Pause and Stop of the turn in progress. */
+const WorkButtons = ({ isPaused, onPause, onStop }: ComposerControl) => {
+  const messages = useMessages(composerMessages)
+  return (
+    <>
+      <button type="button" className="button composer-button composer-stop" onClick={onPause}>
+        <Icon name={isPaused ? "resume" : "pause"} />
+        <span className="composer-button-text">{isPaused ? messages.resume : messages.pause}</span>
+      </button>
+      <button type="button" className="button composer-button composer-stop" onClick={onStop}>
+        <Icon name="stop" />
+        <span className="composer-button-text">{messages.stop}</span>
+      </button>
+    </>
+  )
+}
+
+const OpenComposer = ({ control, isWorking, question, session }: ComposerProps) => {
+  const { isPaused, onStop } = control
   const messages = useMessages(composerMessages)
   const draft = useSessionDraft(session.id)
   const field = useOpeningFocus()
   useStoredDraft(draft)
   const recipient = useRecipient(session)
   const send = useSendMessage(session.id, draft)
+  const several = useSeveral(session, draft, recipient)
+  const isSeveral = several.candidates.length > 0
   const isArmed = useEscapeTwice(isWorking ? onStop : undefined)
   // Only the work of the default agent is known here.
   const isBusy = isWorking && recipient.isDefault
@@ -232,7 +204,8 @@ const OpenComposer = ({
   const keys = useKeysHint(recipient, isBusy)
 
   const submit = (isForced: boolean) => {
-    if (draft.readiness() !== "ready" || send.isPending) return
+    if (draft.readiness() !== "ready" || send.isPending || several.isPending) return
+    if (isSeveral) return several.submit()
     const { budget, mode, model, timeoutMs, ...fields } = choiceFields(recipient)
     // A turn in progress keeps its mode, its model and its limits.
     send.mutate(
@@ -249,7 +222,7 @@ const OpenComposer = ({
   return (
     <DropArea
       draft={draft}
-      hint={isArmed ? messages.escape : hint}
+      hint={isArmed ? messages.escape : isSeveral ? several.hint : hint}
       keys={keys}
       onSubmit={() => submit(false)}
     >
@@ -261,26 +234,24 @@ const OpenComposer = ({
         place={recipient.place}
         onSubmit={submit}
       />
-      <RefusalNote error={send.error} />
+      <RefusalNote error={isSeveral ? several.error : send.error} />
       <div className="composer-foot">
         <div className="composer-chips">
           <AttachButton draft={draft} />
-          <SessionChips session={session} recipient={recipient} />
+          <SessionChips
+            session={session}
+            recipient={recipient}
+            candidates={several.candidates}
+            onCandidates={several.setCandidates}
+          />
         </div>
-        {isWorking && (
-          <>
-            <button type="button" className="button composer-button composer-stop" onClick={onPause}>
-              <Icon name={isPaused ? "resume" : "pause"} />
-              <span className="composer-button-text">{isPaused ? messages.resume : messages.pause}</span>
-            </button>
-            <button type="button" className="button composer-button composer-stop" onClick={onStop}>
-              <Icon name="stop" />
-              <span className="composer-button-text">{messages.stop}</span>
-            </button>
-          </>
-        )}
+        {isWorking && <WorkButtons {...control} />}
         {question !== undefined && <AnswerWithText key={question.input.id} draft={draft} {...question} />}
-        <SendButton draft={draft} isBusy={send.isPending} label={isBusy ? messages.queue : messages.send} />
+        <SendButton
+          draft={draft}
+          isBusy={send.isPending || several.isPending || several.isBlocked}
+          label={isBusy && !isSeveral ? messages.queue : messages.send}
+        />
       </div>
     </DropArea>
   )

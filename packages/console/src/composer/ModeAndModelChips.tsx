@@ -38,8 +38,8 @@ export const ModeChip = ({ mode, modes, onChoose }: ModeChipProps) => {
   )
 }
 
-/** Names that the Hub accepts. */
-const MODEL_PATTERN = "[A-Za-z0-9][A-Za-z0-9._:\\/@\\[\\]\\-]{0,127}"
+/** Names of models that the Hub accepts. */
+export const MODEL_PATTERN = "[A-Za-z0-9][A-Za-z0-9._:\\/@\\[\\]\\-]{0,127}"
 
 interface ModelChipProps {
   /** Undefined for the agent's default. */

@@ -24,7 +24,9 @@ const noTargets: { readonly items: ReadonlyArray<Target> } = { items: [] }
 
 export type Recipient = ReturnType<typeof useRecipient>
 
-export const useRecipient = ({ agents, defaultAgentInstanceId, projectId }: Session) => {
+export const useRecipient = ({ agents: all, defaultAgentInstanceId, projectId }: Session) => {
+  // Closed ones receive nothing.
+  const agents = all.filter(({ closedAt }) => closedAt === undefined)
   const { data: { items: targets } = noTargets, isPending } = useQuery(targetsQuery(projectId))
   const [choice, setChoice] = useState<MessageChoice>({})
   const isNote = choice.to === "people" || agents.length === 0
@@ -53,6 +55,7 @@ export const useRecipient = ({ agents, defaultAgentInstanceId, projectId }: Sess
   return {
     agent,
     target,
+    workspace,
     offered,
     modes,
     mode,

@@ -1,9 +1,13 @@
 /** Composer of a new session, with its project, workspace, agent, mode and model: sending creates the session with its agent, and opens it. */
-import type { Isolation } from "@corral/domain/run/Run"
+import { findAgent, usualMode } from "@corral/domain/offer/Offer"
+import type { Isolation, RunMode } from "@corral/domain/run/Run"
 import { Menu } from "@base-ui/react/menu"
+import { useNavigate } from "@tanstack/react-router"
 import { type Ref, useState } from "react"
 import { useCurrentUser } from "../api/CurrentUser.ts"
 import { AttachButton, DropArea, FileChips } from "../composer/AttachedFiles.tsx"
+import { candidateMessages } from "../composer/candidateMessages.ts"
+import { type CandidateChoice, CandidatesDialog } from "../composer/CandidatesDialog.tsx"
 import { ChipAction, ChipChoices, ChipMenu, type ChipOption, ChipSheet } from "../composer/Chip.tsx"
 import { Draft, useStoredDraft } from "../composer/Draft.ts"
 import { LimitsChip, limitsFor, limitTexts } from "../composer/TurnLimits.tsx"
@@ -13,10 +17,12 @@ import { ModeChip, ModelChip } from "../composer/ModeAndModelChips.tsx"
 import { SendButton } from "../composer/SendMessage.tsx"
 import { composerMessages } from "../composer/messages.ts"
 import type { MentionPlace } from "../composer/MentionList.tsx"
+import { commonModes, isolationOf, useCandidatesHint, useStartCandidates } from "../composer/useCandidates.ts"
 import { isUsable, type StartChoice, type WorkPlace } from "../start/Offer.ts"
 import { useLanguage, useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { uiMessages } from "../ui/messages.ts"
+import { useAction } from "../ui/Dialogs.tsx"
 import { useMedia } from "../ui/useMedia.ts"
 import { homeMessages } from "./messages.ts"
 import { type StartSettings, useStartSession } from "./useStartSession.ts"
@@ -53,7 +59,10 @@ const PlaceChip = ({ choice: { pick, place, places }, onSettings, settings }: Ho
   const { states } = useMessages(uiMessages)
   if (place === undefined) return null
   const { target, workspace } = place
-  const isolation = settings.isolation ?? workspace.offered?.isolation ?? "none"
+  const isolation =
+    settings.candidates.length > 0
+      ? isolationOf(settings.isolation, workspace.offered)
+      : (settings.isolation ?? workspace.offered?.isolation ?? "none")
   const choose = (chosen: Isolation) => onSettings({ ...settings, isolation: chosen })
   const detailOf = (each: WorkPlace): string =>
     isUsable(each) ? states[each.target.state] : messages.goneWorkspace
@@ -108,36 +117,58 @@ const IsolationItem = ({ chosen, of, onChoose, text }: IsolationItemProps) => (
   </Menu.CheckboxItem>
 )
 
-const AgentChip = ({ choice: { agent, agents, pick, place } }: ChoiceProps) => {
+const AgentChip = ({
+  choice: { agent, agents, model, pick, place },
+  onSettings,
+  settings
+}: HomeChipsProps) => {
   const messages = useMessages(homeMessages)
+  const several = useMessages(candidateMessages)
   const [isMissingOpen, setMissingOpen] = useState(false)
+  const choosing = useAction()
   if (place === undefined) return null
   const missing = missingAgents(agents).length
+  const available = agents.filter((each) => each.available)
+  const { candidates } = settings
+  const isSeveral = candidates.length > 0
   return (
     <>
       <ChipMenu
         label={messages.agent}
         icon="agent"
         isCompact
-        text={agent?.label ?? messages.noAgent}
-        isWarning={agent === undefined || agent.signedIn === false}
+        text={isSeveral ? several.count(candidates.length) : (agent?.label ?? messages.noAgent)}
+        isWarning={agent === undefined || (!isSeveral && agent.signedIn === false)}
       >
         <ChipChoices
           label={messages.agent}
-          value={agent?.id}
-          options={agents
-            .filter(({ available }) => available)
-            .map(({ id, label, signedIn, version }): ChipOption => {
-              const details = [version, signedIn === false ? messages.notSignedIn : undefined]
-              const detail = details.filter((part) => part !== undefined).join(" · ")
-              return { value: id, name: label, ...(detail === "" ? {} : { detail }) }
-            })}
-          onChoose={(agentId) => pick({ agentId, model: undefined })}
+          value={isSeveral ? undefined : agent?.id}
+          options={available.map(({ id, label, signedIn, version }): ChipOption => {
+            const details = [version, signedIn === false ? messages.notSignedIn : undefined]
+            const detail = details.filter((part) => part !== undefined).join(" · ")
+            return { value: id, name: label, ...(detail === "" ? {} : { detail }) }
+          })}
+          onChoose={(agentId) => {
+            onSettings({ ...settings, candidates: [] })
+            pick({ agentId, model: undefined })
+          }}
         />
+        {available.length > 0 && (
+          <ChipAction isChosen={isSeveral} onClick={() => choosing.setOpen(true)}>
+            {several.several}
+          </ChipAction>
+        )}
         {missing > 0 && (
           <ChipAction onClick={() => setMissingOpen(true)}>{messages.missing(missing)}</ChipAction>
         )}
       </ChipMenu>
+      <CandidatesDialog
+        action={choosing}
+        agents={available}
+        chosen={candidates}
+        current={agent && { agentId: agent.id, ...(model === undefined ? {} : { model }) }}
+        onChoose={(chosen) => onSettings({ ...settings, candidates: chosen })}
+      />
       <MissingAgents
         agents={agents}
         device={place.target.name}
@@ -148,14 +179,25 @@ const AgentChip = ({ choice: { agent, agents, pick, place } }: ChoiceProps) => {
   )
 }
 
+/** The chosen mode and those that are offered: with several agents, the modes that all of them have. */
+const modesFor = ({ agents, mode, modes, place }: StartChoice, { candidates, isolation }: StartSettings) => {
+  if (candidates.length === 0) return { mode, modes }
+  const workspace = place?.workspace.offered
+  const common = commonModes(workspace, agents, candidates, isolationOf(isolation, workspace))
+  return { modes: common, mode: common.find((each) => each === mode) ?? usualMode(common) }
+}
+
 /** Chips of the home page's composer: project, workspace, agent, mode and model of a new session. */
 const HomeChips = (props: HomeChipsProps) => {
   const { choice, onSettings, settings } = props
-  const { agent, mode, model, modes, pick, place } = choice
+  const { agent, model, pick, place } = choice
   const { modes: names } = useMessages(uiMessages)
+  const several = useMessages(candidateMessages)
   const { language } = useLanguage()
+  const { mode, modes } = modesFor(choice, settings)
+  const isSeveral = settings.candidates.length > 0
   const summary = [
-    agent?.label,
+    isSeveral ? several.count(settings.candidates.length) : agent?.label,
     place === undefined ? undefined : `${place.target.name} · ${place.workspace.id}`,
     mode === undefined ? undefined : names[mode],
     ...limitTexts(settings.limits, language)
@@ -164,16 +206,18 @@ const HomeChips = (props: HomeChipsProps) => {
     <ChipSheet summary={summary} isWarning={place?.target.state === "offline" || mode === "full_access"}>
       <ProjectChip choice={choice} />
       <PlaceChip {...props} />
-      <AgentChip choice={choice} />
+      <AgentChip {...props} />
       {place !== undefined && agent !== undefined && (
         <>
           <ModeChip mode={mode} modes={modes} onChoose={(chosen) => pick({ mode: chosen })} />
-          <ModelChip
-            model={model}
-            usual={agent.model}
-            models={agent.model === undefined ? [] : [agent.model]}
-            onChoose={(chosen) => pick({ agentId: agent.id, model: chosen })}
-          />
+          {!isSeveral && (
+            <ModelChip
+              model={model}
+              usual={agent.model}
+              models={agent.model === undefined ? [] : [agent.model]}
+              onChoose={(chosen) => pick({ agentId: agent.id, model: chosen })}
+            />
+          )}
           <LimitsChip
             agent={agent}
             limits={settings.limits}
@@ -185,13 +229,49 @@ const HomeChips = (props: HomeChipsProps) => {
   )
 }
 
+/** Another device may not have all of the chosen agents: then one is chosen again. */
+const offeredCandidates = (
+  { agents }: StartChoice,
+  { candidates }: StartSettings
+): ReadonlyArray<CandidateChoice> =>
+  candidates.every(({ agentId }) => findAgent(agents, agentId)?.available === true) ? candidates : []
+
+/** Starts several agents in a new session, and opens it. */
+const useStartSeveral = (draft: Draft, choice: StartChoice, settings: StartSettings) => {
+  const navigate = useNavigate()
+  const start = useStartCandidates(draft, async ({ sessionId }) => {
+    choice.remember()
+    if (sessionId !== undefined) await navigate({ to: "/sessions/$sessionId", params: { sessionId } })
+  })
+  const { place, project } = choice
+  const { mode } = modesFor(choice, settings)
+  const mutate = () => {
+    if (place === undefined || project === undefined || mode === undefined) return
+    const { candidates, isolation, limits } = settings
+    start.mutate({
+      projectId: project.id,
+      targetId: place.target.id,
+      workspace: place.workspace.id,
+      waits: place.target.state !== "online",
+      candidates,
+      isolation,
+      limits,
+      mode
+    })
+  }
+  return { error: start.error, isPending: start.isPending, mutate }
+}
+
 interface HomeComposerProps {
   readonly choice: StartChoice
   readonly fieldRef?: Ref<HTMLTextAreaElement>
 }
 
 /** Why nothing can be sent, or what happens when it is, and whether it can be sent. */
-const useStartHint = ({ agent, mode, place, project }: StartChoice): readonly [string, boolean] => {
+const useStartHint = (
+  { agent, place, project }: StartChoice,
+  mode: RunMode | undefined
+): readonly [string, boolean] => {
   const home = useMessages(homeMessages)
   const composer = useMessages(composerMessages)
   if (project === undefined) return [home.noProject, false]
@@ -206,10 +286,19 @@ export const HomeComposer = ({ choice, fieldRef }: HomeComposerProps) => {
   const messages = useMessages(composerMessages)
   const draft = Draft.of(`${useCurrentUser().user.id}.home`)
   useStoredDraft(draft)
-  const [chosen, setSettings] = useState<StartSettings>({ limits: {} })
-  const settings = { ...chosen, limits: limitsFor(choice.agent, chosen.limits) }
-  const start = useStartSession(draft, choice, settings)
-  const [hint, maySend] = useStartHint(choice)
+  const [chosen, setSettings] = useState<StartSettings>({ limits: {}, candidates: [] })
+  const settings = {
+    ...chosen,
+    limits: limitsFor(choice.agent, chosen.limits),
+    candidates: offeredCandidates(choice, chosen)
+  }
+  const one = useStartSession(draft, choice, settings)
+  const several = useStartSeveral(draft, choice, settings)
+  const start = settings.candidates.length > 0 ? several : one
+  const [startHint, mayStart] = useStartHint(choice, modesFor(choice, settings).mode)
+  const { hint: severalHint, isBlocked } = useCandidatesHint(draft, settings.candidates)
+  const hint = startHint === "" || isBlocked ? severalHint : startHint
+  const maySend = mayStart && !isBlocked
   const isTouch = useMedia("(pointer: coarse)")
   const { place, project } = choice
   const mentionPlace: MentionPlace | "loading" | undefined =

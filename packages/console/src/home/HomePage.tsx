@@ -25,6 +25,7 @@ import {
   useTargets
 } from "../api/ProjectsAndTargets.ts"
 import { ChangeCounts, RunTime, useRunTail } from "../board/RunTail.tsx"
+import { CompareLink, GroupProgress } from "../group/GroupProgress.tsx"
 import { visibleLine } from "../markdown/visible.ts"
 import { useWorkTitle, WorkLink } from "../runs/RunRows.tsx"
 import { type StartChoice, type StartWish, useStartChoice } from "../start/Offer.ts"
@@ -190,16 +191,24 @@ const WorkRow = ({ run }: { readonly run: HubRun }) => {
           <bdi>{title}</bdi>
         </WorkLink>
         <span className="quiet home-detail">
-          <bdi>
-            {isSilent
-              ? offlineText
-              : visibleLine(run.error === undefined ? (line ?? place) : textOf(run.error))}
-          </bdi>
+          {run.groupId === undefined ? (
+            <bdi>
+              {isSilent
+                ? offlineText
+                : visibleLine(run.error === undefined ? (line ?? place) : textOf(run.error))}
+            </bdi>
+          ) : (
+            <GroupProgress groupId={run.groupId} />
+          )}
         </span>
       </div>
       <div className="row-side home-side">
         <span>
-          <ChangeCounts changes={changes} run={run} />
+          {run.groupId === undefined ? (
+            <ChangeCounts changes={changes} run={run} />
+          ) : (
+            <CompareLink groupId={run.groupId} />
+          )}
         </span>
         <StatusMark status={status} />
         <span className="home-time">

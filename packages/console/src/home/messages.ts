@@ -7,6 +7,7 @@ export const homeMessages = bilingual(
     startTitle: "New session",
     needsYou: "Needs you",
     review: "Review",
+    compare: "Compare",
     changes: "Changes",
     changesWaiting: "Changes that wait for a decision",
     filesToDecide: (n: number) =>
@@ -50,6 +51,7 @@ export const homeMessages = bilingual(
     startTitle: "新会话",
     needsYou: "等您处理",
     review: "查看",
+    compare: "对比",
     changes: "更改",
     changesWaiting: "等待决定的更改",
     filesToDecide: (n: number) => `${n.toLocaleString("en")} 个文件待决定`,

@@ -10,6 +10,7 @@ import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import { useCurrentUser } from "../api/CurrentUser.ts"
 import { hubApi, messageLimit, useIdempotencyKey } from "../api/Hub.ts"
+import type { CandidateChoice } from "../composer/CandidatesDialog.tsx"
 import type { Draft } from "../composer/Draft.ts"
 import type { TurnLimits } from "../composer/TurnLimits.tsx"
 import { draftContent } from "../composer/SendMessage.tsx"
@@ -76,10 +77,15 @@ export interface StartSettings {
   readonly isolation?: Isolation | undefined
   /** Limits of each turn of the agent. */
   readonly limits: TurnLimits
+  /** Several agents for the same task. Empty: the chosen one. */
+  readonly candidates: ReadonlyArray<CandidateChoice>
 }
 
 /** Request of the second step, `undefined` while something is missing. */
-const agentRequest = ({ agent, mode, model, place }: StartChoice, { isolation, limits }: StartSettings) =>
+const agentRequest = (
+  { agent, mode, model, place }: StartChoice,
+  { isolation, limits }: Omit<StartSettings, "candidates">
+) =>
   place === undefined || agent === undefined || mode === undefined
     ? undefined
     : {

@@ -12,6 +12,7 @@ import { useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/Dialogs.tsx"
 import { Field, type FieldInput, textIn } from "../ui/Field.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { CheckFields, checksIn } from "./CheckFields.tsx"
 import { projectMessages } from "./messages.ts"
 
 /** Form fields of a new or existing project. */
@@ -119,7 +120,8 @@ export const ProjectSettingsTab = ({ project }: { readonly project: Project }) =
           name: textIn(form, "name"),
           description: textIn(form, "description"),
           visibility: textIn(form, "visibility") === "internal" ? "internal" : "private",
-          ...policiesIn(form)
+          ...policiesIn(form),
+          checks: checksIn(form)
         }
       }),
     onSuccess: changed
@@ -143,6 +145,7 @@ export const ProjectSettingsTab = ({ project }: { readonly project: Project }) =
         <fieldset className="form" disabled={!isAtLeast(project.role, "admin")}>
           <ProjectFields project={project} />
           <PolicyFields project={project} />
+          <CheckFields checks={project.checks ?? []} />
           <RefusalNote error={save.error} />
           <div className="form-actions">
             <button type="submit" className="button primary" disabled={save.isPending}>

@@ -64,6 +64,14 @@ export const projectMessages = bilingual(
       all: "Direct chats and groups"
     },
     isolation: "Where agents write by default",
+    checks: "Checks",
+    checksHint:
+      "Commands such as your tests. They are executed on what each of several agents changed, and say which result passes. At most 5.",
+    checkName: (n: number) => `Name of check ${n}`,
+    checkNameHint: "Tests",
+    checkCommand: (n: number) => `Command of check ${n}`,
+    addCheck: "Add check",
+    removeCheck: (n: number) => `Remove check ${n}`,
     isolationHint: "For new sessions that choose nothing else. A session keeps what it began with.",
     isolations: {
       unset: "As the workspace says",
@@ -132,6 +140,14 @@ export const projectMessages = bilingual(
     chatPolicy: "哪些聊天会收到智能体的回复",
     chatAnswers: { none: "都不发送", direct: "仅发起者的私聊", all: "私聊和群聊" },
     isolation: "智能体默认写入的位置",
+    checks: "检查",
+    checksHint:
+      "例如测试命令。多个智能体完成同一任务后，会在各自的更改上执行，以显示哪个结果通过。最多 5 个。",
+    checkName: (n: number) => `检查 ${n} 的名称`,
+    checkNameHint: "测试",
+    checkCommand: (n: number) => `检查 ${n} 的命令`,
+    addCheck: "添加检查",
+    removeCheck: (n: number) => `移除检查 ${n}`,
     isolationHint: "用于未另作选择的新会话。会话会沿用开始时的选择。",
     isolations: {
       unset: "由工作区决定",

@@ -179,6 +179,7 @@ const useDialogs = () => {
 }
 
 interface DialogsProps {
+  readonly onComments: ChangesTabProps["onComments"]
   readonly run: HubRun
   readonly set: ChangeSet
   readonly dialogs: ReturnType<typeof useDialogs>
@@ -186,7 +187,7 @@ interface DialogsProps {
   readonly comments: ReturnType<typeof useChangesReview>["view"]["comments"]
 }
 
-const Dialogs = ({ comments, decisions, dialogs, run, set }: DialogsProps) => {
+const Dialogs = ({ comments, decisions, dialogs, onComments, run, set }: DialogsProps) => {
   const messages = useMessages(decideMessages)
   const { part, rejecting, setUndone, undone } = dialogs
   const isAll = part === "all"
@@ -201,7 +202,12 @@ const Dialogs = ({ comments, decisions, dialogs, run, set }: DialogsProps) => {
         }
         apart={isAll ? set.apart : 0}
         comments={isAll ? decisions.commentsOfAll : commentsOn(part, comments).length}
-        onReject={(reason) => (isAll ? decisions.rejectAll(set, reason) : decisions.reject(part, reason))}
+        maySend={onComments !== undefined}
+        onReject={(reason, isNow) => {
+          const onDone = isNow ? () => void onComments?.(messages.nowText) : undefined
+          if (isAll) decisions.rejectAll(set, reason, onDone)
+          else decisions.reject(part, reason, onDone)
+        }}
       />
       {undone !== undefined && (
         <UndoDialog run={run} decision={undone} onClose={() => setUndone(undefined)} />
@@ -284,6 +290,7 @@ const SetList = ({ access, changes, decisions, dialogs, isTreeOpen, review }: Li
           onReject: decisions.reject,
           onSayWhy: dialogs.sayWhy,
           onSides,
+          onApply: decisions.applySuggestion,
           want: changes.want,
           failed: changes.failed,
           canWiden: changes.canWiden,
@@ -293,6 +300,21 @@ const SetList = ({ access, changes, decisions, dialogs, isTreeOpen, review }: Li
         }}
       />
     </div>
+  )
+}
+
+/** That the files load, or why they can't be read. */
+const ReadState = ({ query, run }: { readonly run: HubRun; readonly query: ChangeSetView["query"] }) => {
+  const unknown = unknownChangesOf(run, query.error)
+  return (
+    <>
+      {query.isLoading && <Loading />}
+      {unknown === undefined ? (
+        <RefusalNote error={query.error} again={() => void query.refetch()} />
+      ) : (
+        <UnknownChangesNote unknown={unknown} />
+      )}
+    </>
   )
 }
 
@@ -309,7 +331,6 @@ const OpenSet = ({ changes, ...props }: ChangesTabProps & { readonly changes: Ch
   const dialogs = useDialogs()
   const [isTreeOpen, setTreeOpen] = useState(false)
   const mayUndo = access.isAllowed && !changes.isLive
-  const unknown = unknownChangesOf(run, query.error)
   const isEmpty = files.length === 0 && view.comments.length === 0
   const onUndo = mayUndo ? dialogs.setUndone : undefined
   return (
@@ -349,12 +370,7 @@ const OpenSet = ({ changes, ...props }: ChangesTabProps & { readonly changes: Ch
           decisions.dismiss()
         }}
       />
-      {query.isLoading && <Loading />}
-      {unknown === undefined ? (
-        <RefusalNote error={query.error} again={() => void query.refetch()} />
-      ) : (
-        <UnknownChangesNote unknown={unknown} />
-      )}
+      <ReadState run={run} query={query} />
       {set !== undefined && <NothingLeft set={set} />}
       {set !== undefined && (
         <Decisions set={set} projectId={run.projectId} isOpen={set.fileCount === 0} onUndo={onUndo} />
@@ -371,7 +387,9 @@ const OpenSet = ({ changes, ...props }: ChangesTabProps & { readonly changes: Ch
       {mayComment && (view.comments.length > 0 || sending.sent > 0) && (
         <SendComments count={view.comments.length} sending={sending} />
       )}
-      {set !== undefined && <Dialogs {...{ decisions, dialogs, run, set }} comments={view.comments} />}
+      {set !== undefined && (
+        <Dialogs {...{ decisions, dialogs, onComments, run, set }} comments={view.comments} />
+      )}
     </section>
   )
 }

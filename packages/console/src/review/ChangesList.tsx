@@ -2,7 +2,7 @@
  * Virtual list of the changes: heads of files, which fold them and mark them as viewed, and lines with the buttons that comment on them. Renders
  * only visible items, so that a diff of ten thousand lines costs no more than one of ten.
  */
-import { memo, useCallback, useMemo } from "react"
+import { type ComponentProps, memo, useCallback, useMemo } from "react"
 import { DiffRow } from "../diff/DiffRow.tsx"
 import { languageOfFile } from "../diff/languageOfFile.ts"
 import type { DiffEntry } from "../diff/rows.ts"
@@ -22,6 +22,7 @@ import {
   type DiffSideName,
   type LineComment,
   type LineRef,
+  type PlacedComment,
   keyOfLine,
   lineOfRow,
   linesInSpan
@@ -30,6 +31,7 @@ import type { ReviewItem } from "./ReviewItem.ts"
 import { VirtualList } from "./VirtualList.tsx"
 import { describeSpan } from "./commentsMessage.ts"
 import { reviewMessages } from "./messages.ts"
+import { canEdit, editedLines, hunkOf } from "./setFiles.ts"
 import type { ReviewFile } from "./useChanges.ts"
 import type { ChangesView } from "./useChangesView.ts"
 import type { LineSelection } from "./useLineSelection.ts"
@@ -184,7 +186,7 @@ interface ChangesListProps {
   readonly mayComment: boolean
   /** Of a change set. */
   readonly decisions?: PartDecisions | undefined
-  readonly onAdd: (text: string, isLast: boolean) => void
+  readonly onAdd: ComponentProps<typeof CommentEditor>["onAdd"]
   readonly onCancel: () => void
   readonly onRemove: (comment: LineComment) => void
 }
@@ -214,6 +216,30 @@ interface ItemProps extends Omit<ChangesListProps, "list" | "selection" | "handl
   /** Opens a large file. */
   readonly onShow: (file: ReviewFile) => void
 }
+
+/** Lines that a suggestion at this place replaces. */
+const originalOf = ({ byPath }: ChangesView, { comment, span }: PlacedComment) => {
+  const file = byPath.get(comment.path)
+  const found = file === undefined || !canEdit(file) ? undefined : hunkOf(file, span)
+  return found === undefined ? undefined : editedLines(found.hunk)
+}
+
+interface PlacedCommentProps extends Pick<ItemProps, "decisions" | "onEdit" | "onRemove" | "view"> {
+  readonly placed: PlacedComment
+}
+
+/** A pending comment, whose suggestion can be applied while its lines are shown. */
+const PlacedCommentView = ({ decisions, onEdit, onRemove, placed, view }: PlacedCommentProps) => (
+  <CommentView
+    placed={placed}
+    original={originalOf(view, placed)}
+    onApply={
+      decisions?.isOpen === true && placed.span !== undefined ? () => decisions.onApply(placed) : undefined
+    }
+    onEdit={() => onEdit(placed.comment)}
+    onRemove={() => onRemove(placed.comment)}
+  />
+)
 
 const ChangesItem = ({
   decisions,
@@ -261,17 +287,16 @@ const ChangesItem = ({
       return <ApartHead />
     case "lost":
       return <p className="changes-note">{messages.lostFiles}</p>
-    case "comment": {
-      const { comment } = item.placed
-      return (
-        <CommentView placed={item.placed} onEdit={() => onEdit(comment)} onRemove={() => onRemove(comment)} />
-      )
-    }
+    case "comment":
+      return <PlacedCommentView {...{ decisions, onEdit, onRemove, view }} placed={item.placed} />
     case "draft":
       return (
         <CommentEditor
           key={item.draft.id}
           draft={item.draft}
+          original={
+            decisions === undefined ? undefined : originalOf(view, { comment: item.draft, span: item.draft })
+          }
           onAdd={onAdd}
           onCancel={onCancel}
           onText={view.drafting.onText}

@@ -33,6 +33,9 @@ export const OutcomeNote = ({ isOthersOnly, onDismiss, onUndo, outcome }: Props)
           {messages.decided[decision.kind](decision.fileCount)}{" "}
           <ins className="diff-plus">+{decision.additions}</ins>{" "}
           <del className="diff-minus">−{decision.deletions}</del>
+          {decision.edited !== undefined && (
+            <span className="quiet"> · {messages.editedBy(decision.edited)}</span>
+          )}
           {decision.kind === "reject" && <span className="quiet"> {messages.told}</span>}
         </span>
         <button type="button" className="button small" data-decides onClick={() => onUndo(decision)}>

@@ -25,6 +25,8 @@ export interface PartDecisions {
   /** Asks why, and rejects. */
   readonly onSayWhy: (part: DecidedPart) => void
   readonly onSides: (file: ReviewFile) => void
+  /** Accepts a hunk as its comment suggests. */
+  readonly onApply: (placed: PlacedComment) => void
   readonly want: (id: ChangedFile["id"]) => void
   readonly failed: ReadonlyMap<ChangedFile["id"], () => void>
   readonly canWiden: (id: ChangedFile["id"]) => boolean
@@ -68,7 +70,7 @@ export const DecideButtons = ({ decisions, name, part }: ButtonsProps) => {
         className="button small"
         data-decides
         data-key="d"
-        aria-label={messages.rejectPart(name)}
+        aria-label={count === 0 ? messages.rejectPart(name) : messages.rejectPartWith(count, name)}
         disabled={isOff}
         onClick={() => onReject(part)}
       >

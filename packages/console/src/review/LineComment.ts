@@ -26,6 +26,8 @@ export interface LineComment extends LineSpan {
   /** The first lines that it is about, as in a patch: with their signs. */
   readonly quote: ReadonlyArray<string>
   readonly text: string
+  /** How the person would write the hunk of these lines, from its first to its last changed line. */
+  readonly suggestion?: ReadonlyArray<string>
 }
 
 /** A comment with its lines in the diff that is shown. `undefined` if they are not in it. */

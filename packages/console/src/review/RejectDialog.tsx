@@ -14,17 +14,20 @@ interface Props {
   readonly comments: number
   /** Files that are apart, which a rejection of everything leaves. */
   readonly apart: number
-  readonly onReject: (reason: string) => void
+  /** Whether the agent can receive a message now. */
+  readonly maySend?: boolean
+  /** `isNow`: the agent gets a message about it at once. Otherwise it hears of it with the next one. */
+  readonly onReject: (reason: string, isNow: boolean) => void
 }
 
-export const RejectDialog = ({ action, apart, comments, onReject, title }: Props) => {
+export const RejectDialog = ({ action, apart, comments, maySend = false, onReject, title }: Props) => {
   const messages = useMessages(decideMessages)
   return (
     <FormDialog
       action={action}
       title={title}
       submit={messages.reject}
-      onSubmit={async (form) => onReject(textIn(form, "reason"))}
+      onSubmit={async (form) => onReject(textIn(form, "reason"), form.has("now"))}
     >
       <p>
         {messages.rejectText} {apart > 0 && messages.rejectApart(apart)}{" "}
@@ -33,6 +36,12 @@ export const RejectDialog = ({ action, apart, comments, onReject, title }: Props
       <Field label={messages.comment} hint={messages.commentHint}>
         <textarea name="reason" rows={3} maxLength={MAX_REASON} />
       </Field>
+      {maySend && (
+        <label className="choice">
+          <input type="checkbox" name="now" />
+          {messages.sendNow}
+        </label>
+      )}
     </FormDialog>
   )
 }

@@ -40,7 +40,8 @@ const LARGE = 400
 
 export const isLarge = ({ additions, deletions }: FileDiff): boolean => additions + deletions > LARGE
 
-const noteOf = (diff: FileDiff): FileNote | undefined => {
+/** What is said of a file instead of, or after, its lines. */
+export const noteOf = (diff: FileDiff): FileNote | undefined => {
   if (diff.binary) return "binary"
   if (diff.truncated === true) return "truncated"
   if (diff.hunks.length > 0) return undefined

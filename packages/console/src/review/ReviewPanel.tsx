@@ -140,12 +140,12 @@ export interface ReviewPanelProps {
   readonly onTab: (tab: PanelTab) => void
   readonly onRun: (runId: HubRun["id"]) => void
   readonly onClose: () => void
-  /** Sends line comments as one message. Absent: read only. */
-  readonly onComments?: ((text: string) => Promise<unknown>) | undefined
+  /** What sends line comments on a turn as one message, to its agent. Absent: read only. */
+  readonly commentsOf?: ((run: HubRun) => ((text: string) => Promise<unknown>) | undefined) | undefined
 }
 
 export const ReviewPanel = (props: ReviewPanelProps) => {
-  const { onClose, onComments, onRun, onTab, runs, tab } = props
+  const { commentsOf, onClose, onRun, onTab, runs, tab } = props
   const messages = useMessages(reviewMessages)
   const { layout } = useDiffLayout()
   const [run, showRun] = usePinnedRun(props.run, runs)
@@ -177,7 +177,7 @@ export const ReviewPanel = (props: ReviewPanelProps) => {
           </button>
         </div>
         <Tabs.Panel value="changes" className="review-body">
-          <Changes key={run.id} {...parts} runs={runs} onRun={selectRun} onComments={onComments} />
+          <Changes key={run.id} {...parts} runs={runs} onRun={selectRun} onComments={commentsOf?.(run)} />
         </Tabs.Panel>
         <Tabs.Panel value="files" className="review-body">
           <FilesTab key={run.id} {...parts} />

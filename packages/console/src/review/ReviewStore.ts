@@ -34,12 +34,15 @@ const isLine = (value: unknown): value is LineRef =>
 
 const isComment = (value: unknown): value is LineComment => {
   const quote = fieldOf(value, "quote")
+  const suggestion = fieldOf(value, "suggestion") ?? []
   return (
     ["id", "path", "text"].every((name) => isText(fieldOf(value, name))) &&
     isLine(fieldOf(value, "from")) &&
     isLine(fieldOf(value, "to")) &&
     Array.isArray(quote) &&
-    quote.every(isText)
+    quote.every(isText) &&
+    Array.isArray(suggestion) &&
+    suggestion.every(isText)
   )
 }
 

@@ -12,8 +12,9 @@ import { decideMessages } from "./decideMessages.ts"
 import "../diff/diff.css"
 import "./decide.css"
 
-/** Files that a decision names. */
+/** Files and comments that a decision shows. */
 const NAMED = 3
+const SHOWN_COMMENTS = 10
 
 interface DecisionRowProps {
   readonly decision: ChangeDecision
@@ -26,7 +27,11 @@ const DecisionRow = ({ decision, onUndo, projectId }: DecisionRowProps) => {
   const messages = useMessages(decideMessages)
   const { origins } = useMessages(approvalMessages)
   const { colon, comma } = usePunctuation()
-  const { additions, at, by, comment, deletions, fileCount, files, kind, origin, reversedBy } = decision
+  const { additions, at, by, comment, deletions, edited = 0, fileCount, files, kind, origin } = decision
+  const { rejected = [], reversedBy } = decision
+  const texts = rejected.flatMap(({ hunkId, path, text }) =>
+    text === undefined || text === "" ? [] : [{ key: `${hunkId ?? path} ${text}`, path, text }]
+  )
   const what = messages.decided[kind](fileCount)
   const mayUndo = onUndo !== undefined && kind !== "undo" && reversedBy === undefined
   return (
@@ -37,6 +42,7 @@ const DecisionRow = ({ decision, onUndo, projectId }: DecisionRowProps) => {
       <span className="decision-main">
         <strong>{what}</strong> <ins className="diff-plus">+{additions}</ins>{" "}
         <del className="diff-minus">−{deletions}</del>
+        {edited > 0 && <span className="quiet"> · {messages.editedBy(edited)}</span>}
         {reversedBy !== undefined && <span className="quiet"> · {messages.undone}</span>}
         <span className="decision-files">
           {files.slice(0, NAMED).map(({ id, path }, nth) => (
@@ -53,6 +59,14 @@ const DecisionRow = ({ decision, onUndo, projectId }: DecisionRowProps) => {
             {colon}
             {visibleLine(comment, 1_000)}
           </span>
+        )}
+        {texts.slice(0, SHOWN_COMMENTS).map(({ key, path, text }) => (
+          <span key={key} className="decision-comment">
+            <code>{visibleLine(path, 400)}</code> {visibleLine(text, 1_000)}
+          </span>
+        ))}
+        {texts.length > SHOWN_COMMENTS && (
+          <span className="decision-comment">{messages.moreComments(texts.length - SHOWN_COMMENTS)}</span>
         )}
         <span className="quiet decision-who">
           {by !== undefined && (

@@ -17,6 +17,8 @@ export interface CommentWords {
   readonly removedLine: (line: number) => string
   readonly removedLines: (from: number, to: number) => string
   readonly moved: string
+  /** Before the lines that the person would write. */
+  readonly suggestion: string
 }
 
 /** A fence or the marks of a code span, longer than any in the text. */
@@ -38,8 +40,14 @@ export const describeSpan = ({ from, to }: LineSpan, words: CommentWords): strin
   return isRemoved ? words.removedLines(from.line, to.line) : words.lines(from.line, to.line)
 }
 
+const suggestedLines = (suggestion: ReadonlyArray<string>, words: CommentWords): ReadonlyArray<string> => {
+  const lines = suggestion.map((line) => visibleText(line.replaceAll("\r", "")))
+  const fence = marksAround(lines.join("\n"), 3)
+  return ["", words.suggestion, "", fence, ...lines, fence]
+}
+
 const itemOf = ({ comment, span }: PlacedComment, number: number, words: CommentWords): string => {
-  const { path, quote, text } = comment
+  const { path, quote, suggestion, text } = comment
   const where = words.place(codeSpan(visibleLine(path, 1_000)), describeSpan(span ?? comment, words))
   const lines = quote.map((line) => visibleText(line.replaceAll("\r", "")))
   const fence = marksAround(lines.join("\n"), 3)
@@ -51,7 +59,8 @@ const itemOf = ({ comment, span }: PlacedComment, number: number, words: Comment
     ...lines,
     fence,
     "",
-    ...text.trim().split(/\r\n|\r|\n/)
+    ...(text.trim() === "" ? [] : text.trim().split(/\r\n|\r|\n/)),
+    ...(suggestion === undefined ? [] : suggestedLines(suggestion, words))
   ]
   const indent = " ".repeat(start.length)
   return parts.map((line, at) => (at === 0 ? start + line : line === "" ? "" : indent + line)).join("\n")

@@ -18,7 +18,8 @@ const message: { readonly en: CommentWords; readonly zh: CommentWords } = {
     lines: (from, to) => `lines ${from}–${to}`,
     removedLine: (line) => `removed line ${line}`,
     removedLines: (from, to) => `removed lines ${from}–${to}`,
-    moved: "(no longer in the changes)"
+    moved: "(no longer in the changes)",
+    suggestion: "I suggest these lines instead:"
   },
   zh: {
     opening: (n) => `请处理对更改的 ${n} 条评论。`,
@@ -27,7 +28,8 @@ const message: { readonly en: CommentWords; readonly zh: CommentWords } = {
     lines: (from, to) => `第 ${from}–${to} 行`,
     removedLine: (line) => `已删除的第 ${line} 行`,
     removedLines: (from, to) => `已删除的第 ${from}–${to} 行`,
-    moved: "（已不在更改中）"
+    moved: "（已不在更改中）",
+    suggestion: "建议改为："
   }
 }
 
@@ -67,6 +69,13 @@ const enChanges = {
   commentHint: "Ctrl+Enter adds, with Shift sends all.",
   commentCount: (n: number) => (n === 1 ? "1 comment, not sent" : `${n} comments, not sent`),
   addComment: "Add comment",
+  suggest: "Suggest an edit",
+  noSuggestion: "Remove the suggestion",
+  suggestionLabel: "Your version of the changed lines",
+  suggestionHint: "Apply it yourself, or send it to the agent.",
+  suggested: "Suggested lines",
+  apply: "Apply",
+  applyLabel: "Apply the suggestion",
   saveComment: "Save comment",
   sendComments: (n: number) => (n === 1 ? "Send 1 comment" : `Send ${n} comments`),
   sentComments: (n: number) => (n === 1 ? "1 comment sent." : `${n} comments sent.`),
@@ -113,6 +122,13 @@ const zhChanges: typeof enChanges = {
   commentHint: "Ctrl+Enter 添加，加 Shift 全部发送。",
   commentCount: (n) => `${n} 条评论未发送`,
   addComment: "添加评论",
+  suggest: "建议修改",
+  noSuggestion: "移除建议",
+  suggestionLabel: "您希望的更改内容",
+  suggestionHint: "可自行应用，或发送给智能体。",
+  suggested: "建议的内容",
+  apply: "应用",
+  applyLabel: "应用此建议",
   saveComment: "保存评论",
   sendComments: (n) => `发送 ${n} 条评论`,
   sentComments: (n) => `已发送 ${n} 条评论。`,

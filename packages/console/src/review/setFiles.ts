@@ -5,14 +5,15 @@
  * Guarantees: ids are those of the Edge, regardless of what is shown. The same content is the same file, so that its rows do not render again.
  */
 import type {
+  ChangeComment,
   ChangedFile,
   ChangeHunk,
   ChangeSelection,
   ConflictSides
 } from "@corral/domain/edge-api/ChangeSet"
 import type { DiffHunk } from "@corral/domain/edge-api/Diff"
-import { visibleLine, visibleText } from "../markdown/visible.ts"
-import type { LineRef, PlacedComment } from "./LineComment.ts"
+import { visibleText } from "../markdown/visible.ts"
+import type { LineRef, LineSpan, PlacedComment } from "./LineComment.ts"
 import { type CommentWords, describeSpan } from "./commentsMessage.ts"
 import type { ReviewFile } from "./useChanges.ts"
 
@@ -154,29 +155,66 @@ export const commentsOn = (
   return hunk === undefined ? [] : ofFile.filter(({ span }) => span !== undefined && isInHunk(span.to, hunk))
 }
 
-/** Longest comment of a rejection, in characters. */
-export const MAX_REASON = 4_096
+/** The hunk that has the last line of a comment, with its id. */
+export const hunkOf = (
+  file: ReviewFile,
+  span: LineSpan | undefined
+): { readonly id: ChangeHunk["id"]; readonly hunk: DiffHunk } | undefined => {
+  const at = span === undefined ? -1 : file.diff.hunks.findIndex((hunk) => isInHunk(span.to, hunk))
+  const [id, hunk] = [file.parts?.hunkIds[at], file.diff.hunks[at]]
+  return id === undefined || hunk === undefined ? undefined : { id, hunk }
+}
 
-export interface RejectionComment {
-  readonly text: string
-  /** Comments that it has: they are no longer pending. */
+/** Lines that an edit of a hunk replaces: from its first to its last changed line, without removed ones and without signs. */
+export const editedLines = ({ lines }: Pick<DiffHunk, "lines">): ReadonlyArray<string> => {
+  const isChange = (line: string) => line[0] === "+" || line[0] === "-"
+  const [first, last] = [lines.findIndex(isChange), lines.findLastIndex(isChange)]
+  if (first === -1) return []
+  return lines
+    .slice(first, last + 1)
+    .flatMap((line) => (line[0] === "+" || line[0] === " " ? [line.slice(1)] : []))
+}
+
+/** Whether a person can write a hunk of the file in another version: of files that are decided as a whole, only of an added one with text. */
+export const canEdit = (file: ReviewFile): boolean => {
+  const { changed } = file.parts ?? {}
+  if (changed === undefined || changed.binary) return false
+  return changed.whole === undefined || changed.whole === "added"
+}
+
+/** Longest comment of a rejection, in characters, and most comments about its parts. */
+export const MAX_REASON = 4_096
+const MAX_COMMENTS = 100
+
+export interface RejectionComments {
+  readonly comments: ReadonlyArray<ChangeComment>
+  /** Line comments among them: they are no longer pending. */
   readonly ids: ReadonlySet<string>
 }
 
-/** The comment of a rejection: what the person wrote, and whole line comments, as many as fit. */
-export const rejectionComment = (
-  reason: string,
-  comments: ReadonlyArray<PlacedComment>,
+/** Line comments as comments about hunks, or about their file where no hunk has their lines. Those that are too long stay. */
+export const rejectionComments = (
+  files: ReadonlyArray<ReviewFile>,
+  placed: ReadonlyArray<PlacedComment>,
   words: CommentWords
-): RejectionComment => {
-  let text = visibleText(reason.trim()).slice(0, MAX_REASON)
+): RejectionComments => {
+  const comments: Array<ChangeComment> = []
   const ids = new Set<string>()
-  for (const { comment, span } of comments) {
-    const where = words.place(visibleLine(comment.path, 1_000), describeSpan(span ?? comment, words))
-    const next = `${text === "" ? "" : `${text}\n`}${where}: ${visibleText(comment.text.trim())}`
-    if (next.length > MAX_REASON) continue
-    text = next
+  for (const { comment, span } of placed) {
+    const file = files.find(({ diff }) => diff.path === comment.path)
+    const fileId = file?.parts?.changed.id
+    if (file === undefined || fileId === undefined || comments.length === MAX_COMMENTS) continue
+    const hunk = hunkOf(file, span)
+    const { suggestion } = comment
+    const written = visibleText(comment.text.trim())
+    const text = written === "" ? "" : `${describeSpan(span ?? comment, words)}: ${written}`
+    if (text.length > MAX_REASON) continue
+    comments.push({
+      ...(hunk === undefined ? { fileId } : { hunkId: hunk.id }),
+      text,
+      ...(suggestion === undefined || hunk === undefined ? {} : { suggestion })
+    })
     ids.add(comment.id)
   }
-  return { text, ids }
+  return { comments, ids }
 }

@@ -7,7 +7,7 @@
 import { CorralError } from "@corral/client/http/CorralError"
 import type { ChangedFile, ChangeSet } from "@corral/domain/edge-api/ChangeSet"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import { useInfiniteQuery, useQueries, useQuery, useQueryClient } from "@tanstack/react-query"
+import { queryOptions, useInfiniteQuery, useQueries, useQuery, useQueryClient } from "@tanstack/react-query"
 import { useCallback, useEffect, useMemo, useRef, useState } from "react"
 import { hubApi } from "../api/Hub.ts"
 import { useSameItems } from "../api/Lists.ts"
@@ -65,6 +65,19 @@ const readContent = async (
   }
 }
 
+/** Undecided hunks of a file at this version, with lines of context. */
+export const contentQuery = (
+  id: RunId,
+  { id: fileId, version }: Pick<ChangedFile, "id" | "version">,
+  context: number = CONTEXTS[0]
+) =>
+  queryOptions({
+    queryKey: ["change-file", id, fileId, version, context],
+    queryFn: ({ signal }) => inTurn(() => readContent(id, fileId, context, signal)),
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false
+  })
+
 /** The newest state of the set. Not part of the files: a hint about the set reads only this again. */
 const headKey = (id: RunId) => ["changeSets", "head", id] as const
 
@@ -109,16 +122,7 @@ const useContents = (run: HubRun, files: ReadonlyArray<ChangedFile>) => {
   )
   const shown = files.filter(({ id }) => wanted.has(id))
   const queries = useQueries({
-    queries: shown.map(({ id, version }) => {
-      const context = contexts.get(id) ?? CONTEXTS[0]
-      return {
-        queryKey: ["change-file", run.id, id, version, context],
-        queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
-          inTurn(() => readContent(run.id, id, context, signal)),
-        staleTime: Number.POSITIVE_INFINITY,
-        retry: false
-      }
-    })
+    queries: shown.map((file) => contentQuery(run.id, file, contexts.get(file.id)))
   })
   const failed = new Map<ChangedFile["id"], () => void>()
   const contents = new Map<ChangedFile["id"], SetContent>()

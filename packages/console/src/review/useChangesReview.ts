@@ -63,9 +63,9 @@ export const useChangesReview = (
     onSend: sending.send,
     onWiden
   })
-  const onAdd = (text: string, isLast: boolean) => {
+  const onAdd = (text: string, isLast: boolean, suggestion: LineComment["suggestion"]) => {
     sendsNext.current = isLast
-    const comment = view.drafting.add(text)
+    const comment = view.drafting.add(text, suggestion)
     if (comment !== undefined) list.focusItem(commentKey(comment))
   }
   /** The focus goes to what is above an item that disappears. */

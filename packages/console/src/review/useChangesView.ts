@@ -56,10 +56,16 @@ const useDraft = (runId: HubRun["id"]) => {
     unfinished.delete(runId)
     setDraft(undefined)
   }
-  const add = (written: string): LineComment | undefined => {
+  const add = (written: string, suggestion: LineComment["suggestion"]): LineComment | undefined => {
     if (draft === undefined) return undefined
     const id = draft.id === NEW_COMMENT ? crypto.randomUUID() : draft.id
-    const comment = { ...draft, id, text: written.trim() }
+    const { suggestion: _, ...place } = draft
+    const comment = {
+      ...place,
+      id,
+      text: written.trim(),
+      ...(suggestion === undefined ? {} : { suggestion })
+    }
     reviewStore.putComment(runId, comment)
     close()
     return comment

@@ -5,7 +5,13 @@
  * state is loaded, and the refusal says why. A request that had no answer is repeated with the same key.
  */
 import { CorralError } from "@corral/client/http/CorralError"
-import type { ChangeDecision, ChangeSelection, ConflictSides } from "@corral/domain/edge-api/ChangeSet"
+import type {
+  ChangeComment,
+  ChangeDecision,
+  ChangeSelection,
+  ConflictSides,
+  EditedHunk
+} from "@corral/domain/edge-api/ChangeSet"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useRef, useState } from "react"
@@ -16,11 +22,17 @@ import { useIdempotencyKey } from "../api/Hub.ts"
 export const ALL = "all"
 
 export interface Decision {
+  /** The run whose set it is about. */
+  readonly runId: HubRun["id"]
   readonly kind: "accept" | "reject"
   readonly parts: ChangeSelection
   /** Ids of the parts, or `ALL`: they are marked. */
   readonly keys: ReadonlyArray<string>
   readonly comment?: string | undefined
+  /** Of a rejection. */
+  readonly comments?: ReadonlyArray<ChangeComment> | undefined
+  /** Of an acceptance: hunks as the person edited them. */
+  readonly edits?: ReadonlyArray<EditedHunk> | undefined
   /** Runs after the decision. */
   readonly onDecided?: (() => void) | undefined
 }
@@ -76,21 +88,35 @@ interface Options {
   readonly forget: (ids: ReadonlySet<string>) => void
 }
 
-export const useDecide = (run: HubRun, { forget, reload }: Options) => {
+/** `scope`: decisions of one scope are sent one after the other, because each changes what the next one is about. */
+export const useDecide = (scope: string, { forget, reload }: Options) => {
   const client = useQueryClient()
   const key = useDecisionKey()
   const [pending, setPending] = useState<ReadonlyMap<string, Decision["kind"]>>(new Map())
   const [outcome, setOutcome] = useState<DecideOutcome>()
   const mutation = useMutation({
-    // One after the other: a decision changes what the next one is about.
-    scope: { id: `changes ${run.id}` },
-    mutationFn: ({ comment, kind, parts }: Decision) => {
-      const params = { id: run.id }
-      const payload = comment === undefined || comment === "" ? { parts } : { parts, comment }
-      const headers = key.headersOf({ kind, ...payload })
-      return kind === "accept"
-        ? hubApi.changeSets.accept({ params, headers, payload: { parts } })
-        : hubApi.changeSets.reject({ params, headers, payload })
+    scope: { id: `changes ${scope}` },
+    mutationFn: (decision: Decision) => {
+      const { comment = "", comments = [], edits = [], kind, parts, runId } = decision
+      const params = { id: runId }
+      if (kind === "accept") {
+        const payload = edits.length === 0 ? { parts } : { parts, edits }
+        return hubApi.changeSets.accept({
+          params,
+          headers: key.headersOf({ kind, runId, ...payload }),
+          payload
+        })
+      }
+      const payload = {
+        parts,
+        ...(comment === "" ? {} : { comment }),
+        ...(comments.length === 0 ? {} : { comments })
+      }
+      return hubApi.changeSets.reject({
+        params,
+        headers: key.headersOf({ kind, runId, ...payload }),
+        payload
+      })
     },
     onSuccess: ({ decision }, { onDecided }) => {
       setOutcome({ kind: "decided", decision })

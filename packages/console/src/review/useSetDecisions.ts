@@ -2,15 +2,24 @@
 import type { ChangeSet } from "@corral/domain/edge-api/ChangeSet"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useEffect, useRef } from "react"
+import { visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { decidingItem } from "./DecideKeys.ts"
+import type { PlacedComment } from "./LineComment.ts"
 import { reviewMessages } from "./messages.ts"
 import { reviewStore } from "./ReviewStore.ts"
-import { type DecidedPart, commentsOn, rejectionComment, selectionOf } from "./setFiles.ts"
+import {
+  type DecidedPart,
+  commentsOn,
+  hunkOf,
+  MAX_REASON,
+  rejectionComments,
+  selectionOf
+} from "./setFiles.ts"
 import type { ReviewFile } from "./useChanges.ts"
 import type { ChangeSetView } from "./useChangeSet.ts"
 import type { useChangesReview } from "./useChangesReview.ts"
-import { ALL, useDecide } from "./useDecide.ts"
+import { ALL, type Decision, useDecide } from "./useDecide.ts"
 
 type Review = ReturnType<typeof useChangesReview>
 
@@ -39,11 +48,21 @@ const useNextFocus = ({ list, view }: Review, isBusy: boolean): ((part: DecidedP
   }
 }
 
+/** Also does this once it is decided. */
+const andThen = <D extends { readonly onDecided: () => void }>(decision: D, onDone?: () => void): D => ({
+  ...decision,
+  onDecided: () => {
+    decision.onDecided()
+    onDone?.()
+  }
+})
+
 export type SetDecisions = ReturnType<typeof useSetDecisions>
 
 export const useSetDecisions = (run: HubRun, changes: ChangeSetView, review: Review) => {
   const messages = useMessages(reviewMessages)
-  const deciding = useDecide(run, changes)
+  const { send, ...deciding } = useDecide(run.id, changes)
+  const decide = (decision: Omit<Decision, "runId">) => send({ ...decision, runId: run.id })
   const toNext = useNextFocus(review, deciding.isBusy)
   const { comments } = review.view
   const { files } = changes
@@ -51,21 +70,40 @@ export const useSetDecisions = (run: HubRun, changes: ChangeSetView, review: Rev
     const changed = part.file.parts?.changed
     if (changed === undefined) return
     toNext(part)
-    deciding.send({ kind: "accept", parts: selectionOf(part, changed), keys: [keyOf(part)] })
+    decide({ kind: "accept", parts: selectionOf(part, changed), keys: [keyOf(part)] })
   }
-  const withComments = (reason: string, on: ReadonlyArray<(typeof comments)[number]>) => {
-    const { ids, text } = rejectionComment(reason, on, messages.message)
-    return { comment: text, onDecided: () => reviewStore.removeComments(run.id, ids) }
+  const withComments = (reason: string, on: ReadonlyArray<PlacedComment>) => {
+    const { comments: about, ids } = rejectionComments(files, on, messages.message)
+    return {
+      comment: visibleText(reason.trim()).slice(0, MAX_REASON),
+      comments: about,
+      onDecided: () => reviewStore.removeComments(run.id, ids)
+    }
   }
-  const reject = (part: DecidedPart, reason = ""): void => {
+  const reject = (part: DecidedPart, reason = "", onDone?: () => void): void => {
     const changed = part.file.parts?.changed
     if (changed === undefined) return
     toNext(part)
-    deciding.send({
+    decide({
       kind: "reject",
       parts: selectionOf(part, changed),
       keys: [keyOf(part)],
-      ...withComments(reason, commentsOn(part, comments))
+      ...andThen(withComments(reason, commentsOn(part, comments)), onDone)
+    })
+  }
+  /** Accepts a hunk as the person wrote it in a comment, which is done with. */
+  const applySuggestion = ({ comment, span }: PlacedComment): void => {
+    const file = files.find(({ diff }) => diff.path === comment.path)
+    const found = file === undefined ? undefined : hunkOf(file, span)
+    if (file === undefined || found === undefined || comment.suggestion === undefined) return
+    const part = { file, hunkId: found.id }
+    toNext(part)
+    decide({
+      kind: "accept",
+      parts: { hunks: [found.id] },
+      edits: [{ hunkId: found.id, lines: comment.suggestion }],
+      keys: [keyOf(part)],
+      onDecided: () => reviewStore.removeComments(run.id, new Set([comment.id]))
     })
   }
   const ofAll = files.filter((file) => !isApart(file)).flatMap((file) => commentsOn({ file }, comments))
@@ -74,14 +112,15 @@ export const useSetDecisions = (run: HubRun, changes: ChangeSetView, review: Rev
     ...deciding,
     accept,
     reject,
-    acceptAll: (set: ChangeSet) => deciding.send({ kind: "accept", ...all(set) }),
-    rejectAll: (set: ChangeSet, reason: string) =>
-      deciding.send({ kind: "reject", ...all(set), ...withComments(reason, ofAll) }),
+    acceptAll: (set: ChangeSet) => decide({ kind: "accept", ...all(set) }),
+    rejectAll: (set: ChangeSet, reason: string, onDone?: () => void) =>
+      decide({ kind: "reject", ...all(set), ...andThen(withComments(reason, ofAll), onDone) }),
+    applySuggestion,
     /** Rejects files by their ids. */
     rejectFiles: (ids: ReadonlyArray<string>) => {
       const found = files.filter(({ parts }) => parts !== undefined && ids.includes(parts.changed.id))
       const changed = found.flatMap(({ parts }) => (parts === undefined ? [] : [parts.changed]))
-      deciding.send({
+      decide({
         kind: "reject",
         parts: {
           files: changed.map(({ id }) => id),

@@ -200,6 +200,8 @@ const AgentRow = (props: RowProps) => {
   const { isLive, run, status, turn } = facts
   const offered = findAgent(facts.device?.agents, agent.agentId)
   const isDefault = session.agents.length > 1 && agent.id === session.defaultAgentInstanceId
+  const isClosed = agent.closedAt !== undefined
+  const mayChange = mayWrite && !isClosed && status !== "gone"
   const model = (isLive ? run?.model : undefined) ?? agent.model ?? defaultModel
   const place = [facts.device?.name, agent.workspace].filter((part) => part !== undefined)
   return (
@@ -210,6 +212,11 @@ const AgentRow = (props: RowProps) => {
           <bdi>{visibleLine(agent.label, 100)}</bdi>
         </strong>
         {isDefault && <span className="badge">{messages.isDefault}</span>}
+        {isClosed && (
+          <span className="badge" title={messages.closedHint}>
+            {messages.closed}
+          </span>
+        )}
         <AgentState {...facts} />
       </div>
       <p className={`agent-line agent-line-${status}`}>
@@ -233,14 +240,12 @@ const AgentRow = (props: RowProps) => {
               {messages.show}
             </Link>
           )}
-          {mayWrite && session.agents.length > 1 && !isDefault && status !== "gone" && (
+          {mayChange && session.agents.length > 1 && !isDefault && (
             <button type="button" className="quiet-button" onClick={onDefault}>
               {messages.makeDefault}
             </button>
           )}
-          {mayWrite && status !== "gone" && (
-            <AgentLimits agent={agent} offered={offered} onChanged={onChanged} />
-          )}
+          {mayChange && <AgentLimits agent={agent} offered={offered} onChanged={onChanged} />}
           {mayWrite && (
             <ConfirmDialog
               trigger={messages.removeAgent}

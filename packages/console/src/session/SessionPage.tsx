@@ -29,8 +29,8 @@ import {
 import { ReadMarker, ThreadEntries } from "../thread/ThreadEntries.tsx"
 import { StateAnnouncement, ThreadState, heardStatus } from "../thread/ThreadState.tsx"
 import { TurnButtons, type TurnControl, useTurnControl } from "../thread/TurnButtons.tsx"
-import type { TurnEntry } from "../thread/Turns.ts"
-import { useThread } from "../thread/useThread.ts"
+import { agentOf, type TurnEntry, turnsIn } from "../thread/Turns.ts"
+import { type ThreadData, useThread } from "../thread/useThread.ts"
 import { Loading } from "../ui/Loading.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
@@ -109,6 +109,18 @@ const idleRuns = (
 const useAgain = (mutate: ReturnType<typeof useSend>["mutate"]) =>
   useCallback((prompt: Message) => mutate(again(prompt)), [mutate])
 
+/** What sends comments on a run to the agent that worked in it. `undefined` for one that is closed. */
+const commentsOf =
+  ({ agents }: Session, { entries }: ThreadData, send: ReturnType<typeof useSend>) =>
+  ({ id }: HubRun) => {
+    const turn = turnsIn(entries).find(({ runId }) => runId === id)
+    const agentId = turn === undefined ? undefined : agentOf(turn)
+    const agent = agents.find((each) => each.id === agentId)
+    if (agent?.closedAt !== undefined) return undefined
+    const to = agent === undefined ? {} : { to: agent.id }
+    return (text: string) => send.mutateAsync({ text, ...to })
+  }
+
 interface ThreadProps {
   readonly session: Session
   readonly panel: ThreadPanel
@@ -167,7 +179,7 @@ const SessionThread = ({ at, panel, session }: ThreadProps) => {
             onTab={panel.open}
             onRun={panel.show}
             onClose={() => panel.open(undefined)}
-            {...(mayWrite ? { onComments: (text: string) => send.mutateAsync({ text }) } : {})}
+            commentsOf={mayWrite ? commentsOf(session, thread, send) : undefined}
           />
         ) : undefined
       }

@@ -9,7 +9,7 @@ import { findAgent } from "@corral/domain/offer/Offer"
 import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { Message } from "@corral/domain/session/Message"
 import { heardStatus, type ThreadStatus } from "../thread/ThreadState.tsx"
-import { agentOf, type ThreadEntry, type TurnEntry } from "../thread/Turns.ts"
+import { agentOf, type ThreadEntry, type TurnEntry, turnsIn } from "../thread/Turns.ts"
 
 export interface AgentWork {
   /** The turn in progress, or the newest one. */
@@ -27,7 +27,7 @@ interface Sources {
 }
 
 export const workOfAgent = (id: AgentInstance["id"], { entries, queue, runs }: Sources): AgentWork => {
-  const turns = entries.filter((entry): entry is TurnEntry => entry.kind === "turn" && agentOf(entry) === id)
+  const turns = turnsIn(entries).filter((turn) => agentOf(turn) === id)
   const turn = turns.findLast(({ answer }) => answer === undefined) ?? turns.at(-1)
   const queued = queue.filter(({ delivery, to }) => to === id && delivery?.state === "pending").length
   return { turn, run: turn === undefined ? undefined : runs.get(turn.runId), queued }

@@ -52,7 +52,7 @@ export const isInProgress = (state: HubRun["state"]): boolean =>
   state !== "completed" && state !== "failed" && state !== "cancelled"
 
 /** What else decides the status of a run. */
-interface StatusContext {
+export interface StatusContext {
   /** Runs with a pending approval or question for the user. Those lists can be newer than the run. */
   readonly waiting: ReadonlySet<RunId>
   /** Devices that are offline: what their runs do is not known. */
@@ -91,6 +91,10 @@ export const runStatus = (
 
 const isStronger = (a: WorkStatus, b: WorkStatus): boolean =>
   workStatuses.indexOf(a) < workStatuses.indexOf(b)
+
+/** The status that matters most. `idle` without any. */
+export const strongestOf = (statuses: ReadonlyArray<WorkStatus>): WorkStatus =>
+  workStatuses.find((status) => statuses.includes(status)) ?? "idle"
 
 /** Status of each session that is not idle. */
 export const sessionStatuses = (

@@ -18,13 +18,14 @@ import {
 } from "react"
 import { hubApi } from "../api/Hub.ts"
 import { useDevice } from "../api/ProjectsAndTargets.ts"
+import { GroupCard } from "../group/GroupCard.tsx"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { useFollowState } from "./EndFollower.ts"
 import { threadMessages } from "./messages.ts"
 import { PersonMessage } from "./PersonMessage.tsx"
 import { Turn, type TurnPanel } from "./Turn.tsx"
-import { repeatedReasons, type ThreadEntry } from "./Turns.ts"
+import { agentOf, type GroupEntry, repeatedReasons, type ThreadEntry } from "./Turns.ts"
 import "./thread.css"
 
 /** A thread without messages: who works where once a task is described, or what is missing for that. */
@@ -61,6 +62,8 @@ interface Search {
 
 const contains = (entry: ThreadEntry, id: string): boolean => {
   if (entry.kind === "note") return entry.message.id === id
+  if (entry.kind === "group")
+    return entry.groupId === id || entry.prompt.id === id || entry.turns.some((turn) => contains(turn, id))
   const { answer, prompts, runId, texts } = entry
   return runId === id || answer?.id === id || [...prompts, ...texts].some((message) => message.id === id)
 }
@@ -105,6 +108,37 @@ const useEntryInView = (
   }, [isMissing, entries])
   return key
 }
+
+interface GroupTurnsProps extends Pick<ThreadEntriesProps, "onAgain" | "onPanel" | "runs" | "session"> {
+  readonly group: GroupEntry
+  readonly isFound: boolean
+  /** Runs whose confinement an earlier turn explains. */
+  readonly repeated: ReadonlySet<HubRun["id"]>
+}
+
+/** One message to several agents, and the card of their group, in which each turn unfolds. */
+const GroupTurns = ({ group, isFound, onAgain, onPanel, repeated, runs, session }: GroupTurnsProps) => (
+  <section className={isFound ? "turn entry-found" : "turn"}>
+    <PersonMessage message={group.prompt} projectId={session.projectId} isFound={isFound} />
+    <GroupCard
+      groupId={group.groupId}
+      turnOf={(agentInstanceId) => {
+        const turn = group.turns.find((each) => agentOf(each) === agentInstanceId)
+        const isClosed = session.agents.find(({ id }) => id === agentInstanceId)?.closedAt !== undefined
+        return turn === undefined ? undefined : (
+          <Turn
+            isOfGroup
+            turn={turn}
+            run={runs.get(turn.runId)}
+            isConfinementKnown={repeated.has(turn.runId)}
+            onAgain={isClosed ? undefined : onAgain}
+            {...{ onPanel, session }}
+          />
+        )
+      }}
+    />
+  </section>
+)
 
 interface ThreadEntriesProps {
   readonly entries: ReadonlyArray<ThreadEntry>
@@ -155,6 +189,13 @@ export const ThreadEntries = (props: ThreadEntriesProps) => {
               message={entry.message}
               projectId={session.projectId}
               isFound={entry.key === found}
+            />
+          ) : entry.kind === "group" ? (
+            <GroupTurns
+              key={entry.key}
+              group={entry}
+              isFound={entry.key === found}
+              {...{ onAgain, onPanel, repeated, runs, session }}
             />
           ) : (
             <Turn

@@ -44,6 +44,8 @@ interface Props {
   readonly isFound?: boolean
   /** Whether its work is shown at first. */
   readonly isUnfolded?: boolean
+  /** Whether it is in the card of its group, which names its agent and has the message. */
+  readonly isOfGroup?: boolean
   readonly onPanel: (runId: HubRun["id"], panel: TurnPanel) => void
   /** Sends the prompt again. Absent if the reader can't. */
   readonly onAgain: ((prompt: Message) => void) | undefined
@@ -107,7 +109,8 @@ const useUnfolded = (answer: Message | undefined, isUnfolded: boolean) => {
 }
 
 export const Turn = memo((props: Props) => {
-  const { isConfinementKnown, isFound, isUnfolded = false, onAgain, onPanel, run, session, turn } = props
+  const { isConfinementKnown, isFound, isOfGroup = false, isUnfolded = false } = props
+  const { onAgain, onPanel, run, session, turn } = props
   const messages = useMessages(threadMessages)
   const { answer, prompts, runId } = turn
   const element = useRef<HTMLElement>(null)
@@ -130,7 +133,9 @@ export const Turn = memo((props: Props) => {
   })
   const [first] = prompts
   // Further input is part of the work while the work is shown.
-  const shown = isOpen ? prompts.filter(({ when }) => when !== "now") : prompts
+  const shown = prompts.filter(
+    ({ groupId, when }) => !(isOpen && when === "now") && !(isOfGroup && groupId !== undefined)
+  )
   return (
     <section
       ref={element}
@@ -145,7 +150,7 @@ export const Turn = memo((props: Props) => {
           isFound={isFound === true}
         />
       ))}
-      <h2 className={session.agents.length > 1 ? "answer-head" : "hidden"}>
+      <h2 className={session.agents.length > 1 && !isOfGroup ? "answer-head" : "hidden"}>
         <Icon name="agent" />
         <bdi>{name}</bdi>
       </h2>

@@ -17,6 +17,7 @@ import { limitTexts } from "../composer/TurnLimits.tsx"
 import { markdownMessages } from "../markdown/messages.ts"
 import { visibleLine, visibleText } from "../markdown/visible.ts"
 import { unknownChangesMessages } from "../run/unknownChanges.ts"
+import { formatCost, shortNumber } from "../text/Amounts.ts"
 import { formatDuration } from "../text/Duration.ts"
 import { useLanguage, useMessages } from "../text/Language.tsx"
 import { CopyIcon } from "../ui/Copy.tsx"
@@ -140,18 +141,14 @@ interface Props {
 export const durationOf = ({ createdAt, endedAt }: HubRun): number | undefined =>
   endedAt === undefined ? undefined : Date.parse(endedAt) - Date.parse(createdAt)
 
-/** `12,345` up to ten thousand, then `12k`. */
-const short = (n: number): string =>
-  n < 10_000 ? n.toLocaleString("en") : `${Math.round(n / 1_000).toLocaleString("en")}k`
-
 const Usage = ({ usage }: { readonly usage: NonNullable<HubRun["usage"]> }) => {
   const messages = useMessages(threadMessages)
   const tokens = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0)
   const cost = usage.costUsd
   return (
     <>
-      {tokens > 0 && <span>{messages.tokens(short(tokens))}</span>}
-      {cost !== undefined && <span>${cost.toFixed(cost < 1 ? 4 : 2)}</span>}
+      {tokens > 0 && <span>{messages.tokens(shortNumber(tokens))}</span>}
+      {cost !== undefined && <span>{formatCost(cost)}</span>}
     </>
   )
 }

@@ -1,11 +1,12 @@
 /**
- * Entries of a thread, from the messages of its session: notes, and turns. A turn is the messages that one run received, and its answer.
+ * Entries of a thread, from the messages of its session: notes, turns, and groups of candidates. A turn is the messages that one run received, and
+ * its answer. A group is one message that several agents received, and the turn of each.
  *
  * Guarantees: each message that reached a run, each text of an agent and each note is in exactly one entry, in the order of the first message of each entry.
  * Does not: contain messages that wait, failed or were withdrawn. Pure.
  */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import type { RunId } from "@corral/domain/identity/Ids"
+import type { RunId, TaskGroupId } from "@corral/domain/identity/Ids"
 import { confinementFailure } from "@corral/domain/run/ConfinementText"
 import type { Message } from "@corral/domain/session/Message"
 
@@ -27,7 +28,21 @@ export interface TurnEntry {
   readonly answer: Message | undefined
 }
 
-export type ThreadEntry = NoteEntry | TurnEntry
+export interface GroupEntry {
+  readonly kind: "group"
+  readonly key: string
+  readonly groupId: TaskGroupId
+  /** The first of the messages to the candidates. All have its text. */
+  readonly prompt: Message
+  /** Turns of the candidates that have started. */
+  readonly turns: ReadonlyArray<TurnEntry>
+}
+
+export type ThreadEntry = NoteEntry | TurnEntry | GroupEntry
+
+/** All turns, also those of candidates, in their order. */
+export const turnsIn = (entries: ReadonlyArray<ThreadEntry>): ReadonlyArray<TurnEntry> =>
+  entries.flatMap((entry) => (entry.kind === "turn" ? [entry] : entry.kind === "group" ? entry.turns : []))
 
 /** Whether the message waits for its agent, or did not reach it. */
 export const isQueued = ({ delivery }: Message): boolean =>
@@ -42,21 +57,39 @@ const isNote = ({ author, delivery }: Message): boolean => author.kind === "user
 /** `messages` are oldest first. */
 export const entriesOf = (messages: ReadonlyArray<Message>): ReadonlyArray<ThreadEntry> => {
   const entries: Array<ThreadEntry> = []
-  const placeOfRun = new Map<RunId, number>()
+  /** By run or group. */
+  const places = new Map<RunId | TaskGroupId, number>()
   for (const message of messages) {
+    const { author, groupId } = message
     const runId = runOf(message)
+    if (groupId !== undefined && author.kind === "user" && !places.has(groupId)) {
+      places.set(groupId, entries.length)
+      entries.push({ kind: "group", key: groupId, groupId, prompt: message, turns: [] })
+    }
     if (runId === undefined) {
-      if (isNote(message)) entries.push({ kind: "note", key: message.id, message })
+      if (isNote(message) && groupId === undefined) entries.push({ kind: "note", key: message.id, message })
       continue
     }
-    const place = placeOfRun.get(runId)
+    const place = places.get(runId) ?? (groupId === undefined ? undefined : places.get(groupId))
     const found = place === undefined ? undefined : entries[place]
-    if (place === undefined || found?.kind !== "turn") {
-      placeOfRun.set(runId, entries.length)
-      entries.push(withMessage({ kind: "turn", key: runId, runId, ...noMessages }, message))
-    } else entries[place] = withMessage(found, message)
+    if (place === undefined || found === undefined || found.kind === "note") {
+      places.set(runId, entries.length)
+      entries.push(withMessage(beginTurn(runId), message))
+    } else {
+      places.set(runId, place)
+      entries[place] = found.kind === "turn" ? withMessage(found, message) : inGroup(found, runId, message)
+    }
   }
   return entries
+}
+
+const beginTurn = (runId: RunId): TurnEntry => ({ kind: "turn", key: runId, runId, ...noMessages })
+
+/** The group with the message in the turn of its run. */
+const inGroup = (group: GroupEntry, runId: RunId, message: Message): GroupEntry => {
+  const at = group.turns.findIndex((turn) => turn.runId === runId)
+  const turn = withMessage(group.turns[at] ?? beginTurn(runId), message)
+  return { ...group, turns: at === -1 ? [...group.turns, turn] : group.turns.with(at, turn) }
 }
 
 const noMessages = { prompts: [], texts: [], answer: undefined }
@@ -86,8 +119,8 @@ export const repeatedReasons = (
 ): ReadonlySet<HubRun["id"]> => {
   const seen = new Set<string>()
   const repeated = new Set<HubRun["id"]>()
-  for (const entry of entries) {
-    const run = entry.kind === "turn" ? runs.get(entry.runId) : undefined
+  for (const { runId } of turnsIn(entries)) {
+    const run = runs.get(runId)
     const reason = run?.confinement && confinementFailure(run.confinement, run.mode)
     if (run === undefined || reason === undefined) continue
     if (seen.has(reason)) repeated.add(run.id)

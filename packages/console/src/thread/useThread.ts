@@ -10,7 +10,7 @@ import { useList, useSameItems } from "../api/Lists.ts"
 import { usePendingApprovalsOf, usePendingInputsOf } from "../api/Pending.ts"
 import { isEnded } from "./FollowedWork.tsx"
 import { type ThreadStatus, usePersonalStatus } from "./ThreadState.tsx"
-import { endedTurn, entriesOf, isQueued, type ThreadEntry, type TurnEntry } from "./Turns.ts"
+import { endedTurn, entriesOf, isQueued, type ThreadEntry, type TurnEntry, turnsIn } from "./Turns.ts"
 
 /** Runs of the session that are read, newest first. */
 const RUNS = 100
@@ -30,20 +30,39 @@ const useStableEntries = (
 ): ReadonlyArray<ThreadEntry> => {
   const before = useRef<ReadonlyMap<string, ThreadEntry>>(new Map())
   return useMemo(() => {
-    const entries = entriesOf(messages).map((found) => {
-      const isOver = found.kind === "turn" && isEnded(runs.get(found.runId)?.state)
-      const entry = isOver ? endedTurn(found) : found
-      const previous = before.current.get(entry.key)
-      return previous !== undefined && isSame(previous, entry) ? previous : entry
+    const previous = before.current
+    const stable = <E extends ThreadEntry>(entry: E): E => {
+      const same = previous.get(entry.key)
+      // Entries with one key are of one kind.
+      return same !== undefined && isSame(same, entry) ? (same as E) : entry
+    }
+    const turn = (found: TurnEntry) =>
+      stable(isEnded(runs.get(found.runId)?.state) ? endedTurn(found) : found)
+    const entries = entriesOf(messages).map((found): ThreadEntry => {
+      switch (found.kind) {
+        case "turn":
+          return turn(found)
+        case "group":
+          return stable({ ...found, turns: found.turns.map(turn) })
+        case "note":
+          return stable(found)
+      }
     })
-    before.current = new Map(entries.map((entry) => [entry.key, entry]))
+    before.current = new Map([...entries, ...turnsIn(entries)].map((entry) => [entry.key, entry]))
     return entries
   }, [messages, runs])
 }
 
 const isSame = (a: ThreadEntry, b: ThreadEntry): boolean => {
   if (a.kind === "note") return b.kind === "note" && a.message === b.message
-  if (b.kind === "note") return false
+  if (a.kind === "group")
+    return (
+      b.kind === "group" &&
+      a.prompt === b.prompt &&
+      a.turns.length === b.turns.length &&
+      a.turns.every((turn, at) => turn === b.turns[at])
+    )
+  if (b.kind !== "turn") return false
   return (
     a.answer === b.answer &&
     a.prompts.length === b.prompts.length &&
@@ -83,10 +102,12 @@ export const useThread = (session: Session): ThreadData => {
   const messages = useSameItems(items)
   const oldestFirst = useMemo(() => messages.toReversed(), [messages])
   const entries = useStableEntries(oldestFirst, runsById)
-  const queued = useMemo(() => oldestFirst.filter(isQueued), [oldestFirst])
-  const active = entries.filter(
-    (entry) => entry.kind === "turn" && entry.answer === undefined
-  ) as Array<TurnEntry>
+  // The card of a group shows which of its candidates wait.
+  const queued = useMemo(
+    () => oldestFirst.filter((message) => isQueued(message) && message.groupId === undefined),
+    [oldestFirst]
+  )
+  const active = turnsIn(entries).filter(({ answer }) => answer === undefined)
   const live = [...new Set([...session.activeRuns, ...active.map(({ runId }) => runId)])]
   const { approvals } = usePendingApprovalsOf(live)
   const { inputs } = usePendingInputsOf(live)
@@ -129,8 +150,8 @@ const statusOf = (
 ): ThreadStatus => {
   if (isWaiting) return "waiting"
   if (isActive) return activeStatus(running)
-  const last = entries.findLast((entry) => entry.kind === "turn")
-  if (last?.kind !== "turn" || last.answer === undefined) return "idle"
+  const last = turnsIn(entries).at(-1)
+  if (last?.answer === undefined) return "idle"
   return last.answer.outcome ?? "completed"
 }
 

@@ -65,6 +65,8 @@ interface FormDialogProps {
   readonly opener?: HTMLElement | undefined
   readonly title: string
   readonly submit: string
+  /** Whether the form can't be submitted, for a reason that its fields say. */
+  readonly isBlocked?: boolean
   readonly children: ReactNode
   /** The dialog closes when this completes, or shows its error. */
   readonly onSubmit: (form: FormData) => Promise<unknown>
@@ -74,6 +76,7 @@ interface FormDialogProps {
 export const FormDialog = ({
   action,
   children,
+  isBlocked = false,
   onSubmit,
   opener,
   submit,
@@ -106,7 +109,7 @@ export const FormDialog = ({
             <RefusalNote error={error} />
             <div className="dialog-actions">
               <Dialog.Close className="button">{messages.cancel}</Dialog.Close>
-              <button type="submit" className="button primary" disabled={busy}>
+              <button type="submit" className="button primary" disabled={busy || isBlocked}>
                 {submit}
               </button>
             </div>

@@ -74,4 +74,18 @@ describe("boardOf", () => {
     const { done, toReview } = columns(runs, [session("a", 2), session("b", 1), session("c", 0)])
     assert.deepStrictEqual([toReview, done], [["2", "1"], ["3"]])
   })
+
+  it("shows the candidates of a group as one item, with the status that matters most", () => {
+    const ofGroup = (each: HubRun, more: object = {}) => ({ ...each, groupId: "tgr_1", ...more }) as HubRun
+    const live = [
+      ofGroup(run("1", "completed", "a")),
+      ofGroup(run("2", "running", "a")),
+      ofGroup(run("3", "waiting_approval", "a"))
+    ]
+    assert.deepStrictEqual(columns(live)["needsYou"], ["3"])
+    assert.deepStrictEqual(columns(live)["working"], [])
+    const changes = { state: "open", fileCount: 1 }
+    const ended = [ofGroup(run("1", "completed", "a"), { changes }), ofGroup(run("2", "completed", "a"))]
+    assert.deepStrictEqual(columns(ended)["toReview"], ["2"])
+  })
 })

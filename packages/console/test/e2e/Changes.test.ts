@@ -18,6 +18,8 @@ interface Sent {
     readonly hunks?: ReadonlyArray<string>
   }
   readonly comment?: string
+  readonly comments?: ReadonlyArray<{ readonly text: string; readonly suggestion?: ReadonlyArray<string> }>
+  readonly edits?: ReadonlyArray<{ readonly hunkId: string; readonly lines: ReadonlyArray<string> }>
   readonly decisionId?: string
 }
 
@@ -103,7 +105,7 @@ describe.skipIf(!hasChromium)("changes in the console", { timeout: 90_000 }, () 
     await page.getByRole("textbox", { name: "Comment on line 7" }).fill("Leave this out.")
     await button(page, "Add comment").click()
     await page.getByText("1 comment, not sent").first().waitFor()
-    await page.getByRole("button", { name: "Reject Lines 4–9 of src/hours.js", exact: true }).click()
+    await button(page, "Reject with 1 comment: Lines 4–9 of src/hours.js").click()
     await page.getByText("The agent learns of it with your next message.").waitFor()
     await page.getByText("1 comment, not sent").first().waitFor({ state: "detached" })
     await button(page, "Reject src/holidays.js and say why").click()
@@ -111,8 +113,57 @@ describe.skipIf(!hasChromium)("changes in the console", { timeout: 90_000 }, () 
     await page.getByRole("dialog").getByRole("button", { name: "Reject" }).click()
     await until(async () => (sent("reject").length === 2 ? true : undefined), "the second decision")
     assert.deepStrictEqual(
-      sent("reject").map(({ comment }) => comment),
-      ["src/hours.js, line 7: Leave this out.", "The dates come\nfrom a library."]
+      sent("reject").map(({ comment, comments }) => [comment, comments?.map(({ text }) => text)]),
+      [
+        [undefined, ["line 7: Leave this out."]],
+        ["The dates come\nfrom a library.", undefined]
+      ]
+    )
+    await browser.end(page)
+  })
+
+  it("applies the edit that a comment suggests, or sends it to the agent", async () => {
+    const [page] = await open([hoursFile])
+    const suggest = async (text: string, lines: (shown: string) => string) => {
+      await page
+        .getByRole("group", { name: "line 7, added: // Friday" })
+        .locator(".diff-number")
+        .last()
+        .click()
+      await page.getByRole("textbox", { name: "Comment on line 7" }).fill(text)
+      await button(page, "Suggest an edit").click()
+      const field = page.getByRole("textbox", { name: "Your version of the changed lines" })
+      await field.fill(lines(await field.inputValue()))
+      await button(page, "Add comment").click()
+      await page.getByRole("group", { name: "Suggested lines" }).waitFor()
+    }
+    await suggest("", (shown) => shown.replace("open(20)", "open(19)"))
+    assert.deepStrictEqual(await seriousOf(page), [])
+    await button(page, "Apply the suggestion").click()
+    await page.getByText("Lines 4–9").waitFor({ state: "detached" })
+    const [accepted] = sent("accept")
+    assert.deepStrictEqual(
+      accepted?.edits?.map(({ lines }) => lines),
+      [["  until: open(19),", "  // Friday is as long as every other day."]]
+    )
+    await page.getByRole("group", { name: "Suggested lines" }).waitFor({ state: "detached" })
+
+    await page
+      .getByRole("group", { name: /^line 32, .*isHoliday/ })
+      .locator(".diff-number")
+      .last()
+      .click()
+    await page.getByRole("textbox", { name: /^Comment on line/ }).fill("One line is enough.")
+    await button(page, "Suggest an edit").click()
+    await page.getByRole("textbox", { name: "Your version of the changed lines" }).press("ControlOrMeta+A")
+    // Key by key: the focus stays.
+    await page.keyboard.type("  return isHoliday(date) ? holidays : weekdays")
+    await button(page, "Add comment").click()
+    await button(page, "Reject with 1 comment: Lines 31–34 of src/hours.js").click()
+    await page.getByText("Lines 31–34").waitFor({ state: "detached" })
+    assert.deepStrictEqual(
+      sent("reject").map(({ comments }) => comments?.map(({ suggestion, text }) => [text, suggestion])),
+      [[["line 32: One line is enough.", ["  return isHoliday(date) ? holidays : weekdays"]]]]
     )
     await browser.end(page)
   })

@@ -16,6 +16,7 @@ import type {
   UndoChanges
 } from "@corral/domain/edge-api/ChangeSet"
 import { errorTable, isErrorCode } from "@corral/domain/errors/ErrorCodes"
+import { createHash } from "node:crypto"
 
 export interface ScriptedFile {
   readonly path: string
@@ -53,6 +54,10 @@ type Answer = readonly [status: number, body: unknown]
 
 const idOf = (prefix: string, text: string): string =>
   `${prefix}_${Buffer.from(text).toString("hex").slice(0, 60).padEnd(20, "0")}`
+
+/** The same for the same content. */
+const hashOf = (content: unknown): string =>
+  createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 32)
 
 const countOf = (hunks: ReadonlyArray<ChangeHunk>, mark: string): number =>
   hunks.reduce((sum, { lines }) => sum + lines.filter((line) => line.startsWith(mark)).length, 0)
@@ -148,7 +153,8 @@ export class ScriptedChanges {
       additions: countOf(hunks, "+"),
       deletions: countOf(hunks, "-"),
       hunks: file.whole === undefined ? hunks.length : 1,
-      version: `${this.revision} ${hunks.map(({ id }) => id).join(" ")}`
+      version: hashOf([file.path, hunks]),
+      ...(file.status === "deleted" ? {} : { result: hashOf([file.path, file.hunks]) })
     }
   }
 

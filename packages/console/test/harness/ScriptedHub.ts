@@ -14,6 +14,7 @@ import type { AddressInfo } from "node:net"
 import { extname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { ScriptedChanges } from "./ScriptedChanges.ts"
+import { type ScriptedCandidate, ScriptedGroup } from "./ScriptedGroup.ts"
 
 const pages = fileURLToPath(new URL("../../../../dist/hub/console", import.meta.url))
 const types: Readonly<Record<string, string>> = {
@@ -96,6 +97,8 @@ export class ScriptedHub {
   readonly team: Array<Teammate> = []
   /** Change set of the run. */
   changes: ScriptedChanges | undefined
+  /** Several agents on one task, after the run. */
+  group: ScriptedGroup | undefined
   /** The reader's role in the project, and its policy for decisions. */
   access: { readonly role: string; readonly ownRequests: boolean } = { role: "owner", ownRequests: true }
   private readonly runs: Array<ScriptedRun> = []
@@ -137,12 +140,20 @@ export class ScriptedHub {
     this.queued.length = 0
     this.team.length = 0
     this.changes = undefined
+    this.group = undefined
     this.access = { role: "owner", ownRequests: true }
     const run = { id: id("run", this.runs.length + 1), mode, prompt, events: [] }
     this.runs.push(run)
     const created = { workspace: "shop", mode, input: { text: prompt } } as never
     this.push(draft("run.created", created), draft("run.started", { mode } as never))
     return run.id
+  }
+
+  /** Gives a task to several agents of the session. */
+  startGroup(prompt: string, candidates: ReadonlyArray<ScriptedCandidate>): ScriptedGroup {
+    const place = { id, at, placement, session: ids.session, user: ids.user }
+    this.group = new ScriptedGroup(prompt, candidates, place)
+    return this.group
   }
 
   /** Appends events to the current run. */
@@ -185,7 +196,7 @@ export class ScriptedHub {
   }
 
   private get factsOfChanges() {
-    return { runId: this.current.id, sessionId: ids.session, user: ids.user }
+    return { runId: this.runs.at(-1)?.id ?? "", sessionId: ids.session, user: ids.user }
   }
 
   /** Resolves an open question as the Edge would. */
@@ -405,9 +416,10 @@ export class ScriptedHub {
       createdAt: at(),
       agents: [
         { id: ids.agent, label: "Claude Code", mode: "ask", addedAt: at(), addedBy: ids.user, ...placement },
-        ...team.map(({ agent }) => agent)
+        ...team.map(({ agent }) => agent),
+        ...(this.group?.agents ?? [])
       ],
-      defaultAgentInstanceId: ids.agent,
+      defaultAgentInstanceId: this.group?.defaultAgent ?? ids.agent,
       activeRuns: this.stateOf() === "completed" ? [] : [this.current.id]
     }
     const project = {
@@ -426,6 +438,8 @@ export class ScriptedHub {
       .filter((approval) => runId === null || approval.runId === runId)
     const ofMember = team.find(({ run }) => path.startsWith(`/client/runs/${run.id}`))
     if (ofMember !== undefined) return path.endsWith("/events") ? page(ofMember.events) : ofMember.run
+    const ofGroup = this.group?.runs.find(({ id: runId }) => path.startsWith(`/client/runs/${runId}`))
+    if (ofGroup !== undefined) return path.endsWith("/events") ? page([]) : ofGroup
     const inputs = query.get("state") === "pending" ? this.pending : this.inputs
     const input = this.inputs.find(({ id: inputId }) => path === `/client/inputs/${inputId}`)
     const answersByPath: Readonly<Record<string, unknown>> = {
@@ -439,18 +453,22 @@ export class ScriptedHub {
       "/client/sessions": page([session]),
       [`/client/sessions/${ids.session}`]: session,
       [`/client/sessions/${ids.session}/messages`]: page([
+        ...(this.group?.messages ?? []),
         ...team.flatMap(({ messages }) => messages),
         ...this.messages()
       ]),
-      "/client/runs": page([this.runResource(), ...team.map(({ run }) => run)]),
+      "/client/runs": page([...(this.group?.runs ?? []), this.runResource(), ...team.map(({ run }) => run)]),
+      [`/client/task-groups/${this.group?.id}`]: this.group?.resource,
+      [`/client/task-groups/${this.group?.id}/comparison`]: this.group?.comparison,
       "/client/approvals": page(approvals),
       [`/client/runs/${this.current.id}`]: this.runResource(),
       [`/client/runs/${this.current.id}/events`]: { items: this.current.events, nextCursor: null },
-      "/client/changes": page(
-        this.changes?.state === "open" && !this.changes.live
+      "/client/changes": page([
+        ...(this.changes?.state === "open" && !this.changes.live
           ? [{ ...(this.changes.setOf(this.factsOfChanges) as object), ...placement }]
-          : []
-      ),
+          : []),
+        ...(this.group?.openSets ?? [])
+      ]),
       "/client/inputs": page(inputs),
       [`/client/projects/${ids.project}/workspaces`]: page([{ targetId: ids.device, workspace: "shop" }])
     }
@@ -459,14 +477,17 @@ export class ScriptedHub {
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://hub")
+    if (pathname === "/web/agent-tasks") return this.createTask(await bodyOf(request), response)
     if (!pathname.startsWith("/client/")) return servePage(pathname, response)
-    const [isOfChanges, ofChanges = ""] = /^\/client\/runs\/[^/]+\/changes(?:\/(.+))?$/.exec(pathname) ?? []
-    if (isOfChanges !== undefined && this.changes !== undefined) {
-      if (request.method === "GET")
-        return sendJson(response, ...this.changes.read(pathname, searchParams, this.factsOfChanges))
+    const [, runId = "", ofChanges = ""] =
+      /^\/client\/runs\/([^/]+)\/changes(?:\/(.+))?$/.exec(pathname) ?? []
+    const found = this.group?.changesOf(runId) ?? { changes: this.changes, facts: this.factsOfChanges }
+    if (runId !== "" && found.changes !== undefined) {
+      const { changes, facts } = found
+      if (request.method === "GET") return sendJson(response, ...changes.read(pathname, searchParams, facts))
       const body = await bodyOf(request)
       this.received.push({ path: pathname, body })
-      return sendJson(response, ...(await this.changes.decide(ofChanges, body, this.factsOfChanges)))
+      return sendJson(response, ...(await changes.decide(ofChanges, body, facts)))
     }
     if (request.method !== "GET") return this.change(pathname, await bodyOf(request), response)
     const artifact = this.artifacts.get(/artifacts\/([^/]+)\/content$/.exec(pathname)?.[1] ?? "")
@@ -479,10 +500,19 @@ export class ScriptedHub {
     sendJson(response, 200, this.read(pathname, searchParams))
   }
 
+  /** A task with candidates is in the session. */
+  private createTask(body: unknown, response: ServerResponse): void {
+    this.received.push({ path: "/web/agent-tasks", body })
+    sendJson(response, 201, { id: id("tsk", 1), sessionId: ids.session, groupId: id("tgr", 1) })
+  }
+
   private change(path: string, body: unknown, response: ServerResponse): void {
     this.received.push({ path, body })
     const [, inputId] = /^\/client\/inputs\/([^/]+)\/answer$/.exec(path) ?? []
     if (inputId !== undefined) return sendJson(response, ...this.answer(inputId, body as InputAnswer))
+    const [, command] = /^\/client\/task-groups\/[^/]+\/(\w+)$/.exec(path) ?? []
+    if (command !== undefined && this.group !== undefined)
+      return sendJson(response, ...this.group.command(command, body))
     sendJson(response, 200, path.startsWith("/client/runs/") ? this.runResource() : {})
   }
 

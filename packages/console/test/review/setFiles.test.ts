@@ -5,11 +5,11 @@ import type { PlacedComment } from "../../src/review/LineComment.ts"
 import { conflictRegion } from "../../src/review/conflictRegion.ts"
 import { reviewMessages } from "../../src/review/messages.ts"
 import {
-  MAX_REASON,
   apartLast,
   commentsOn,
+  editedLines,
   isBlankChange,
-  rejectionComment,
+  rejectionComments,
   selectionOf,
   setFile,
   withoutOverlap
@@ -88,12 +88,12 @@ describe("withoutOverlap", () => {
   })
 })
 
-describe("setFile", () => {
-  const content = {
-    hunks: [hunk(1, 1, ["-a", "+b"]), hunk(2, 20, ["-[1]", "+[ 1 ]"])],
-    isCut: false
-  }
+const content = {
+  hunks: [hunk(1, 1, ["-a", "+b"]), hunk(2, 20, ["-[1]", "+[ 1 ]"])],
+  isCut: false
+}
 
+describe("setFile", () => {
   it("is the same file while nothing of it changes, so that its rows do not render again", () => {
     const file = changed()
     assert.strictEqual(setFile(file, undefined, false), setFile(file, undefined, true))
@@ -145,18 +145,42 @@ describe("setFile", () => {
   })
 })
 
-describe("rejectionComment", () => {
-  it("has the reason and each comment with its place", () => {
-    const { ids, text } = rejectionComment(" Too early. ", [comment(12, "Use the constant.")], words)
-    assert.strictEqual(text, "Too early.\nhours.js, line 12: Use the constant.")
-    assert.deepStrictEqual([...ids], ["hours.js 12"])
+describe("rejectionComments", () => {
+  const file = setFile(changed(), content, false)
+  const of = (comments: ReadonlyArray<ReturnType<typeof comment>>) =>
+    rejectionComments([file], comments, words)
+
+  it("names the hunk of the lines, or the file", () => {
+    const { comments, ids } = of([comment(20, "twenty"), comment(999, "elsewhere")])
+    assert.deepStrictEqual<unknown>(comments, [
+      { hunkId: "chk_2", text: "line 20: twenty" },
+      { fileId: "chf_1", text: "line 999: elsewhere" }
+    ])
+    assert.strictEqual(ids.size, 2)
   })
 
-  it("is never longer than the Edge takes, and keeps comments that do not fit", () => {
-    const comments = [comment(1, "x".repeat(4_000)), comment(2, "y".repeat(4_000)), comment(3, "short")]
-    const { ids, text } = rejectionComment("", comments, words)
-    assert.isAtMost(text.length, MAX_REASON)
-    assert.deepStrictEqual([...ids], ["hours.js 1", "hours.js 3"])
+  it("has a suggestion without a text", () => {
+    const placed = comment(20, "")
+    const { comments } = of([{ ...placed, comment: { ...placed.comment, suggestion: ["a", "b"] } }])
+    assert.deepStrictEqual<unknown>(comments, [{ hunkId: "chk_2", text: "", suggestion: ["a", "b"] }])
+  })
+
+  it("leaves comments that are too long, and those on other files", () => {
+    const { comments, ids } = of([
+      comment(1, "x".repeat(4_096)),
+      comment(1, "other", "other.js"),
+      comment(2, "short")
+    ])
+    assert.lengthOf(comments, 1)
+    assert.strictEqual(ids.size, 1)
+  })
+})
+
+describe("editedLines", () => {
+  it("has the lines from the first change to the last one, without the removed ones", () => {
+    assert.deepStrictEqual(editedLines({ lines: [" a", "-b", "+c", " d", "+e", " f"] }), ["c", "d", "e"])
+    assert.deepStrictEqual(editedLines({ lines: [" a", "-b", " c"] }), [])
+    assert.deepStrictEqual(editedLines({ lines: [" a"] }), [])
   })
 })
 

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Message } from "@corral/domain/session/Message"
 import * as fc from "fast-check"
-import { endedTurn, entriesOf, isQueued, type ThreadEntry } from "../../src/thread/Turns.ts"
+import { endedTurn, entriesOf, isQueued, type ThreadEntry, turnsIn } from "../../src/thread/Turns.ts"
 
 const runId = fc.constantFrom("run_1", "run_2", "run_3")
 const delivery = fc.option(
@@ -35,10 +35,11 @@ const messages: fc.Arbitrary<ReadonlyArray<Message>> = fc
   // Ids of the domain are branded text.
   .map((all) => all as unknown as ReadonlyArray<Message>)
 
-const messagesOf = (entry: ThreadEntry): ReadonlyArray<Message> =>
-  entry.kind === "note"
-    ? [entry.message]
-    : [...entry.prompts, ...entry.texts, ...(entry.answer === undefined ? [] : [entry.answer])]
+const messagesOf = (entry: ThreadEntry): ReadonlyArray<Message> => {
+  if (entry.kind === "note") return [entry.message]
+  if (entry.kind === "group") return entry.turns.flatMap(messagesOf)
+  return [...entry.prompts, ...entry.texts, ...(entry.answer === undefined ? [] : [entry.answer])]
+}
 
 describe("entriesOf", () => {
   it("contains each message once, but those that wait, failed or were withdrawn", () => {
@@ -72,12 +73,45 @@ describe("entriesOf", () => {
   it("has an answer for each run that said something, once the run has ended", () => {
     fc.assert(
       fc.property(messages, (all) => {
-        for (const entry of entriesOf(all)) {
-          if (entry.kind === "note") continue
+        for (const entry of turnsIn(entriesOf(all))) {
           const agentTexts = [...entry.texts, ...(entry.answer === undefined ? [] : [entry.answer])]
           assert.strictEqual(endedTurn(entry).answer, entry.answer ?? agentTexts.at(-1))
         }
       })
+    )
+  })
+
+  it("has one entry for the messages of a group, with the turn of each candidate that has started", () => {
+    const prompt = (to: string, delivery: object) => ({
+      id: `msg ${to}`,
+      author: { kind: "user", userId: "usr_1" },
+      groupId: "tgr_1",
+      text: "Do it.",
+      to,
+      delivery
+    })
+    const answer = (runId: string, agentInstanceId: string) => ({
+      id: `answer ${runId}`,
+      author: { kind: "agent", agentInstanceId },
+      runId,
+      outcome: "completed"
+    })
+    const all = [
+      prompt("a", { state: "delivered", runId: "run_a" }),
+      prompt("b", { state: "pending" }),
+      prompt("c", { state: "delivered", runId: "run_c" }),
+      answer("run_c", "c"),
+      answer("run_a", "a")
+    ] as unknown as ReadonlyArray<Message>
+    const [entry, ...others] = entriesOf(all)
+    assert.lengthOf(others, 0)
+    assert.strictEqual(entry?.kind, "group")
+    assert.deepStrictEqual<unknown>(
+      turnsIn(entriesOf(all)).map(({ answer: text, runId }) => [runId, text?.id]),
+      [
+        ["run_a", "answer run_a"],
+        ["run_c", "answer run_c"]
+      ]
     )
   })
 })

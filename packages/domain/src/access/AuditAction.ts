@@ -17,6 +17,7 @@ export const auditActions = {
   "session.write": "create or change a session, or write in it",
   // Tasks, runs and approvals.
   "task.create": "create a task",
+  "group.continue": "continue with one candidate of a group, and close the others",
   "task.route": "send a task to a device; recorded when refused",
   "run.cancel": "cancel a task or a run",
   "run.pause": "pause a run",
@@ -29,6 +30,7 @@ export const auditActions = {
   "changes.accept": "accept changes of a run",
   "changes.reject": "reject changes of a run",
   "changes.undo": "undo changes of a run, or a decision about them",
+  "changes.remove": "remove undecided changes of a candidate that was not continued",
   // Devices.
   "device.join": "create a join token",
   "device.register": "register a device",

@@ -28,6 +28,7 @@ export class RequiredAuthority extends Context.Service<RequiredAuthority, Endpoi
 
 /**
  * Annotation with the scope of API keys that may call an endpoint. Others are closed to keys: those of sign-ins, keys, chat accounts, members and
- * devices, because a stolen key could create other credentials; approvals, questions, changes and the end of background work, because a person decides them.
+ * devices, because a stolen key could create other credentials; approvals, questions, changes, the candidate that continues and the end of background work, because a person
+ * decides them.
  */
 export class KeyScope extends Context.Service<KeyScope, ApiKeyScope>()("corral/domain/KeyScope") {}

@@ -7,6 +7,12 @@
  */
 import { Schema } from "effect"
 import { DecisionOrigin } from "../approval/Approval.ts"
+import {
+  EditedLines,
+  MAX_CHANGE_COMMENTS,
+  MAX_COMMENT_TEXT,
+  RejectedPart
+} from "../changes/EarlierDecision.ts"
 import { DiffHunk } from "./Diff.ts"
 import { page } from "../http/Page.ts"
 import {
@@ -17,8 +23,10 @@ import {
   ChangeSetId,
   RunId,
   SessionId,
+  TaskGroupId,
   WorkspaceId
 } from "../identity/Ids.ts"
+import { RunChecks } from "../run/Check.ts"
 import { Isolation } from "../run/Run.ts"
 import { WorktreeCommit } from "../run/Worktree.ts"
 
@@ -70,6 +78,8 @@ export const ChangedFile = Schema.Struct({
   hunks: Schema.Int,
   /** Hash of what is undecided of the file. */
   version: Schema.String,
+  /** Hash of the content and mode that the change gives the file. Equal in sets that change the file in the same way. Absent if it is deleted. */
+  result: Schema.optionalKey(Schema.String),
   /** Why the file is decided as a whole, if it is. */
   whole: Schema.optionalKey(
     Schema.Literals(["binary", "mode", "link", "added", "deleted", "renamed", "large", "many_files"])
@@ -96,10 +106,22 @@ export const ChangeDecision = Schema.Struct({
   by: Schema.optionalKey(Schema.String),
   origin: Schema.optionalKey(DecisionOrigin),
   /** The first 100 files, with the number of decided hunks. */
-  files: Schema.Array(Schema.Struct({ id: ChangedFileId, path: Schema.String, hunks: Schema.Int })),
+  files: Schema.Array(
+    Schema.Struct({
+      id: ChangedFileId,
+      path: Schema.String,
+      hunks: Schema.Int,
+      /** Hunks that were accepted as the person edited them. */
+      edited: Schema.optionalKey(Schema.Int)
+    })
+  ),
   fileCount: Schema.Int,
   additions: Schema.Int,
   deletions: Schema.Int,
+  /** Hunks that were accepted as the person edited them. */
+  edited: Schema.optionalKey(Schema.Int),
+  /** Of a rejection: the first 100 hunks, and the comments about files. */
+  rejected: Schema.optionalKey(Schema.Array(RejectedPart)),
   /** SHA-256 of the applied patch, as hex. */
   patchHash: Schema.String,
   comment: Schema.optionalKey(Schema.String),
@@ -120,6 +142,8 @@ export const ChangeSet = Schema.Struct({
   agentId: AgentId,
   workspace: WorkspaceId,
   isolation: Isolation,
+  /** The group whose base the set has. */
+  groupId: Schema.optionalKey(TaskGroupId),
   state: ChangeSetState,
   /** Hash of base and result. */
   version: Schema.String,
@@ -139,6 +163,8 @@ export const ChangeSet = Schema.Struct({
   commits: Schema.Array(WorktreeCommit),
   /** Paths that could not be compared, at most 100. With them, `all` is refused. */
   incomplete: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** Absent if the newest run has none. */
+  checks: Schema.optionalKey(RunChecks),
   /** Newest first, at most 100. */
   decisions: Schema.Array(ChangeDecision)
 }).annotate({ identifier: "ChangeSet" })
@@ -190,14 +216,52 @@ export type ChangeSelection = typeof ChangeSelection.Type
 
 const comment = Schema.optionalKey(Schema.String.check(Schema.isMaxLength(4_096)))
 
-/** Body of an acceptance. All or nothing. */
-export const AcceptChanges = Schema.Struct({ parts: ChangeSelection }).annotate({
+/** A hunk as a person edited it. Of a file that is decided as a whole, only an added one of text can be edited. */
+export const EditedHunk = Schema.Struct({ hunkId: ChangeHunkId, lines: EditedLines }).annotate({
+  identifier: "EditedHunk"
+})
+export type EditedHunk = typeof EditedHunk.Type
+
+/** Body of an acceptance. All or nothing. `edits`: hunks of `parts` that are written in another version. */
+export const AcceptChanges = Schema.Struct({
+  parts: ChangeSelection,
+  edits: Schema.optionalKey(Schema.Array(EditedHunk).check(Schema.isMaxLength(MAX_CHANGE_COMMENTS)))
+}).annotate({
   identifier: "AcceptChanges"
 })
 export type AcceptChanges = typeof AcceptChanges.Type
 
-/** Body of a rejection. `comment` reaches the agent with the next message. */
-export const RejectChanges = Schema.Struct({ parts: ChangeSelection, comment }).annotate({
+/** A comment about one hunk or one file of a rejection. `suggestion` is how the person would write the hunk. */
+export const ChangeComment = Schema.Struct({
+  hunkId: Schema.optionalKey(ChangeHunkId),
+  fileId: Schema.optionalKey(ChangedFileId),
+  text: Schema.String.check(Schema.isMaxLength(MAX_COMMENT_TEXT)),
+  suggestion: Schema.optionalKey(EditedLines)
+})
+  .check(
+    Schema.makeFilter(
+      ({ fileId, hunkId }: { readonly fileId?: string; readonly hunkId?: string }) =>
+        (fileId === undefined) !== (hunkId === undefined),
+      { expected: "either a hunkId or a fileId" }
+    ),
+    Schema.makeFilter(
+      ({ suggestion, text }: { readonly suggestion?: unknown; readonly text: string }) =>
+        text.trim() !== "" || suggestion !== undefined,
+      { expected: "a text or a suggestion" }
+    )
+  )
+  .annotate({ identifier: "ChangeComment" })
+export type ChangeComment = typeof ChangeComment.Type
+
+/**
+ * Body of a rejection. The rejected hunks, `comment` and `comments` reach the agent with the next message. Comments name hunks of `parts`, and files with
+ * hunks of `parts`.
+ */
+export const RejectChanges = Schema.Struct({
+  parts: ChangeSelection,
+  comment,
+  comments: Schema.optionalKey(Schema.Array(ChangeComment).check(Schema.isMaxLength(MAX_CHANGE_COMMENTS)))
+}).annotate({
   identifier: "RejectChanges"
 })
 export type RejectChanges = typeof RejectChanges.Type

@@ -51,10 +51,10 @@ export const CHANGES_TEXT =
   "The undecided changes of the run's layer or worktree, or of the run itself, compared with their base. Files are ordered by the bytes of " +
   "their paths."
 export const ACCEPT_TEXT =
-  "Writes these parts into the workspace, all or nothing. `run_active` while a run of the set is live; `changes_outdated` if a named part has " +
+  "Writes these parts into the workspace, all or nothing, and hunks of `edits` as they were edited. `run_active` while a run of the set is live; `changes_outdated` if a named part has " +
   "changed; `merge_conflict` with both sides if the workspace has other changes at the same place."
 export const REJECT_TEXT =
-  "Takes these parts out of the layer. The agent hears of them, with the comment, in the next message."
+  "Takes these parts out of the layer. The agent hears of them, with the comments and suggestions, in the next message."
 export const UNDO_TEXT =
   "Reverses an acceptance, a rejection, or what the run wrote directly. `merge_conflict` with both sides if the files have changed since."
 

@@ -28,6 +28,7 @@ import { HubPreferences } from "./Preferences.ts"
 import { HubProjects } from "./Projects.ts"
 import { HubRuns } from "./Runs.ts"
 import { HubSearch } from "./Search.ts"
+import { HubTaskGroups } from "./TaskGroups.ts"
 import { HubTasks } from "./Tasks.ts"
 import { HubUploads } from "./Uploads.ts"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
@@ -70,6 +71,7 @@ export class HubApi extends HttpApi.make("hub")
     HubPresets,
     HubFiles,
     HubTasks,
+    HubTaskGroups,
     HubRuns,
     HubApprovals,
     HubInputs,

@@ -1,7 +1,7 @@
 /**
  * Runs, approvals, questions and change sets as the Hub mirrors them: those of the Edge, with their project and target.
  */
-import { Schema } from "effect"
+import { Schema, Struct } from "effect"
 import { Approval, DecideApproval } from "../approval/Approval.ts"
 import { ChangeSet, ChangeSetState } from "../edge-api/ChangeSet.ts"
 import { InputRequest } from "../input/InputRequest.ts"
@@ -20,6 +20,12 @@ export const HubChangeSet = Schema.Struct({ ...ChangeSet.fields, ...placement })
   identifier: "HubChangeSet"
 })
 export type HubChangeSet = typeof HubChangeSet.Type
+
+/** A change set as the Edge last reported it, without its decisions and lists. */
+export const ChangeSetSummary = ChangeSet.mapFields(
+  Struct.omit(["decisions", "commits", "ignored", "incomplete"])
+).annotate({ identifier: "ChangeSetSummary" })
+export type ChangeSetSummary = typeof ChangeSetSummary.Type
 
 /**
  * The change set that a run worked in, without its content. `runId`: its newest run at the last report of the Edge, which follows the end of each run.

@@ -20,6 +20,9 @@ export const DeviceId = id("dev").pipe(Schema.brand("DeviceId"))
 export type DeviceId = typeof DeviceId.Type
 export const TaskId = id("tsk").pipe(Schema.brand("TaskId"))
 export type TaskId = typeof TaskId.Type
+/** Id of a group of tasks: candidates for one message. */
+export const TaskGroupId = id("tgr").pipe(Schema.brand("TaskGroupId"))
+export type TaskGroupId = typeof TaskGroupId.Type
 export const RunId = id("run").pipe(Schema.brand("RunId"))
 export type RunId = typeof RunId.Type
 export const EventId = id("evt").pipe(Schema.brand("EventId"))

@@ -4,6 +4,7 @@
 import { Schema } from "effect"
 import { Approval, DecideApproval, DecisionOrigin } from "../approval/Approval.ts"
 import {
+  AcceptChanges,
   ChangedFile,
   ChangedFileContent,
   ChangeHunk,
@@ -57,6 +58,9 @@ export const INPUTS_FEATURE = "inputs"
 
 /** Listed in an offer with the commands: the Edge has the isolation `overlay`. */
 export const LAYERS_FEATURE = "layers"
+
+/** Listed in an offer with the commands: the Edge has groups of runs, checks, and comments and edits in decisions about changes. */
+export const CANDIDATES_FEATURE = "candidates"
 
 const answeredBy = { by: Schema.String, origin: Schema.optionalKey(DecisionOrigin) }
 
@@ -126,12 +130,12 @@ export const edgeCommands = {
     }),
     success: Schema.Struct({ file, version, sides, ...changesPage(ChangeHunk) })
   },
-  /** Accepts or rejects parts of the run's change set. Only a rejection has a comment. */
+  /** Accepts or rejects parts of the run's change set. Only an acceptance has edits, and only a rejection comments. */
   DecideChanges: {
     payload: Schema.Struct({
       runId: RunId,
       kind: Schema.Literals(["accept", "reject"]),
-      request: RejectChanges,
+      request: Schema.Struct({ ...RejectChanges.fields, edits: AcceptChanges.fields.edits }),
       ...answeredBy
     }),
     success: DecidedChanges
@@ -139,6 +143,14 @@ export const edgeCommands = {
   UndoChanges: {
     payload: Schema.Struct({ runId: RunId, request: UndoChanges, ...answeredBy }),
     success: DecidedChanges
+  },
+  /**
+   * Removes the layer or the worktree of an ended run with everything undecided in it. Succeeds if there is none. `conflict` while a run of it is
+   * live.
+   */
+  DiscardChanges: {
+    payload: Schema.Struct({ runId: RunId, by: Schema.String }),
+    success: Schema.Struct({ removed: Schema.Boolean })
   },
   ListArtifacts: { payload: Schema.Struct({ runId: RunId }), success: Schema.Array(Artifact) },
   ReadArtifact: {
@@ -200,6 +212,7 @@ export const EdgeCommand = Schema.Union([
   command("ReadChangedFile", edgeCommands.ReadChangedFile),
   command("DecideChanges", edgeCommands.DecideChanges),
   command("UndoChanges", edgeCommands.UndoChanges),
+  command("DiscardChanges", edgeCommands.DiscardChanges),
   command("ListArtifacts", edgeCommands.ListArtifacts),
   command("ReadArtifact", edgeCommands.ReadArtifact),
   command("OpenPreview", edgeCommands.OpenPreview),

@@ -4,6 +4,7 @@
 import { Schema } from "effect"
 import { DeviceId, ProjectId, UserId, WorkspaceId } from "../identity/Ids.ts"
 import { RunDuration } from "../run/Budget.ts"
+import { Checks } from "../run/Check.ts"
 import { CreateRun } from "../run/Run.ts"
 import { isStorableText, oneLine } from "../text/Text.ts"
 import { Isolation } from "../run/Run.ts"
@@ -69,6 +70,8 @@ export const Project = Schema.Struct({
   chats: ChatPolicy,
   /** Absent in answers of earlier versions. */
   runs: Schema.optionalKey(RunDefaults),
+  /** Commands that are executed after the turns of candidates. Absent if there are none. */
+  checks: Schema.optionalKey(Checks),
   /** Role of the caller. */
   role: ProjectRole,
   createdAt: Schema.String,
@@ -97,6 +100,8 @@ export const UpdateProject = Schema.Struct({
     })
   ),
   chats: Schema.optionalKey(Schema.Struct({ answers: Schema.optionalKey(ChatAnswers) })),
+  /** All checks of the project. */
+  checks: Schema.optionalKey(Checks),
   /** `null` removes a default. */
   runs: Schema.optionalKey(
     Schema.Struct({

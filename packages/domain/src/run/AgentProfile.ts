@@ -3,7 +3,15 @@
  */
 import { Schema } from "effect"
 import { AgentCapabilities } from "./Agent.ts"
-import { AgentId, AgentInstanceId, DeviceId, SessionId, UserId, WorkspaceId } from "../identity/Ids.ts"
+import {
+  AgentId,
+  AgentInstanceId,
+  DeviceId,
+  SessionId,
+  TaskGroupId,
+  UserId,
+  WorkspaceId
+} from "../identity/Ids.ts"
 import { Budget, ChangedLimits } from "./Budget.ts"
 import { CreateRun, Isolation, RunMode } from "./Run.ts"
 import { isStorableText } from "../text/Text.ts"
@@ -31,7 +39,8 @@ export type HeldQueue = typeof HeldQueue.Type
 
 /**
  * An agent of one session: a runtime or profile, with the target and the workspace of its runs. `mode`, `model`, `timeoutMs` and each
- * limit of `budget` hold for messages that name no others. `held`: only while messages of the agent are held.
+ * limit of `budget` hold for messages that name no others. `held`: only while messages of the agent are held. `groupId`: of a candidate.
+ * `closedAt`: another candidate was continued; the agent receives no messages.
  */
 export const AgentInstance = Schema.Struct({
   id: AgentInstanceId,
@@ -46,6 +55,8 @@ export const AgentInstance = Schema.Struct({
   budget: Schema.optionalKey(Budget),
   timeoutMs: Schema.optionalKey(Schema.Int),
   held: Schema.optionalKey(HeldQueue),
+  groupId: Schema.optionalKey(TaskGroupId),
+  closedAt: Schema.optionalKey(Schema.String),
   addedBy: UserId,
   addedAt: Schema.String
 }).annotate({ identifier: "AgentInstance" })

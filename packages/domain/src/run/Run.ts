@@ -3,9 +3,18 @@
  */
 import { Schema } from "effect"
 import { Budget, RequestedBudget, RunDuration } from "./Budget.ts"
+import { Checks } from "./Check.ts"
 import { RunConfinement } from "./Confinement.ts"
 import { ProtectedChanges } from "./ProtectedChange.ts"
-import { AgentId, ApprovalId, InputRequestId, RunId, SessionId, WorkspaceId } from "../identity/Ids.ts"
+import {
+  AgentId,
+  ApprovalId,
+  InputRequestId,
+  RunId,
+  SessionId,
+  TaskGroupId,
+  WorkspaceId
+} from "../identity/Ids.ts"
 import { RunMode } from "../approval/RunMode.ts"
 import { UnknownChanges } from "../changes/UnknownChanges.ts"
 
@@ -100,6 +109,13 @@ export const CreateRun = Schema.Struct({
     Schema.String.check(Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._:/@[\]-]{0,127}$/u))
   ),
   isolation: Schema.optionalKey(Isolation),
+  /**
+   * The group of the run: its runs begin with the same files, those of the workspace when the first of them started. Only with `worktree` or
+   * `overlay`, and not with `resume`.
+   */
+  groupId: Schema.optionalKey(TaskGroupId),
+  /** Commands that the Edge executes after each turn that ends the run, in what the run changed. Only with `worktree` or `overlay`. */
+  checks: Schema.optionalKey(Checks),
   budget: Schema.optionalKey(RequestedBudget),
   /** Additional environment variables. The Edge accepts only names that its policy lists. */
   env: Schema.optionalKey(Schema.Record(Schema.String, Schema.String))
@@ -136,6 +152,8 @@ export const Run = Schema.Struct({
   backgroundMs: Schema.optionalKey(Schema.Int),
   inputTtlMs: Schema.optionalKey(Schema.Int),
   isolation: Schema.optionalKey(Isolation),
+  /** The group that the run began in. */
+  groupId: Schema.optionalKey(TaskGroupId),
   /** The run that owns the worktree: this run, or the run that it resumes. */
   worktree: Schema.optionalKey(RunId),
   /** Present if the run works in a layer. */

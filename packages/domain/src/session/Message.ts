@@ -3,7 +3,7 @@
  * in the run's events.
  */
 import { Schema } from "effect"
-import { AgentInstanceId, MessageId, RunId, SessionId, TaskId, UserId } from "../identity/Ids.ts"
+import { AgentInstanceId, MessageId, RunId, SessionId, TaskGroupId, TaskId, UserId } from "../identity/Ids.ts"
 import { Budget, ChangedLimits } from "../run/Budget.ts"
 import { CreateRun, RunFailure, RunMode } from "../run/Run.ts"
 import { OnOffline } from "../task/Task.ts"
@@ -71,7 +71,8 @@ export type AnswerOutcome = typeof AnswerOutcome.Type
 /**
  * A message of a session. `runId`: the run that it belongs to; an answer is the final text of that run. `to`, `when`, `mode`, `model`, `budget`,
  * `timeoutMs` and `delivery`: only messages to an agent, and `to` for notes. `outcome` and `error`: only answers. `turn` and `outstanding`: only the text of a
- * turn after which its run continued, with the number of works in the background then. `version` increases with each change of a message in
+ * turn after which its run continued, with the number of works in the background then. `groupId`: of a message that several candidates received; each
+ * has its own, with the same text. `version` increases with each change of a message in
  * the session.
  */
 export const Message = Schema.Struct({
@@ -94,6 +95,7 @@ export const Message = Schema.Struct({
   error: Schema.optionalKey(RunFailure),
   turn: Schema.optionalKey(Schema.Int),
   outstanding: Schema.optionalKey(Schema.Int),
+  groupId: Schema.optionalKey(TaskGroupId),
   version: Schema.Int,
   createdAt: Schema.String,
   editedAt: Schema.optionalKey(Schema.String)

@@ -20,7 +20,15 @@ import { countsOf, type PatchHunk } from "../workspace/PatchHunks.ts"
 import { pathText } from "../workspace/PathText.ts"
 import type { ShadowRepository } from "../workspace/ShadowRepository.ts"
 import { changesBetween, hunksBetween, type TreeChange } from "../workspace/TreeDiff.ts"
-import { fileIdOf, fileVersionOf, hunkIdOf, hunkTextOf, setVersionOf, wholeHunkIdOf } from "./ChangeIds.ts"
+import {
+  fileIdOf,
+  fileVersionOf,
+  hunkIdOf,
+  hunkTextOf,
+  resultOf,
+  setVersionOf,
+  wholeHunkIdOf
+} from "./ChangeIds.ts"
 import { FolderFiles, LINK, PROGRAM } from "./FolderFiles.ts"
 import { eachContent, sizesOf, storeContent } from "./TreeContents.ts"
 
@@ -296,6 +304,7 @@ export const shownFile = (
 ): ChangedFile => {
   const { additions, after, before, binary, deletions, fromPath, path, status } = change
   const isOtherMode = before?.mode !== after?.mode
+  const result = resultOf(change)
   return {
     id,
     path: pathText(path),
@@ -308,6 +317,7 @@ export const shownFile = (
     deletions,
     hunks: whole === undefined ? (hunks?.length ?? 0) : 1,
     version: fileVersionOf(change),
+    ...(result === undefined ? {} : { result }),
     ...(whole === undefined ? {} : { whole }),
     ...(apart.length === 0 ? {} : { apart }),
     ...(isConflict ? { conflict: true } : {})

@@ -198,7 +198,7 @@ export class ChangeDecisions {
     { self: this },
     function* (
       { row, source: { shadow } }: OpenSet,
-      changes: ReadonlyArray<PathChange>
+      changes: PreparedDecision["base"]
     ): Effect.fn.Return<string, MergeConflict | GitFailed> {
       const moved = changes.filter(({ after, before }) => !isSameEntry(before, after))
       if (moved.length === 0) return row.base
@@ -211,7 +211,12 @@ export class ChangeDecisions {
       for (const change of moved) {
         const current = now.get(change.path.toString("latin1"))
         const read = current === undefined ? Effect.undefined : readContent(shadow, current.id)
-        const entry = yield* nextEntry(shadow, change, current, read)
+        const first = yield* nextEntry(shadow, change, current, read)
+        const { instead } = change
+        const entry =
+          first === "conflict" && instead !== undefined
+            ? yield* nextEntry(shadow, instead, current, read)
+            : first
         if (entry === "conflict")
           return yield* new MergeConflict({
             details: { files: [yield* sidesOf(shadow, change, yield* read)] }
@@ -231,7 +236,7 @@ export class ChangeDecisions {
       { base, decider, id, keep, paths }: RecordInput
     ): Effect.fn.Return<{ rows: ReadonlyArray<Write>; result: DecidedChanges }, ChangesUnknown> {
       const { clock } = this.#services
-      const { reverses } = prepared
+      const { edited = 0, rejected = [], reverses } = prepared
       const decision: ChangeDecision = {
         id,
         changeSetId: source.setId,
@@ -241,10 +246,17 @@ export class ChangeDecisions {
         origin: decider.origin,
         files: prepared.files
           .slice(0, SHOWN)
-          .map((file) => ({ id: file.id, path: file.path, hunks: file.hunks })),
+          .map(({ edited, hunks, id, path }) => ({
+            id,
+            path,
+            hunks,
+            ...(edited === undefined ? {} : { edited })
+          })),
         fileCount: prepared.files.length,
         additions: prepared.files.reduce((sum, file) => sum + file.additions, 0),
         deletions: prepared.files.reduce((sum, file) => sum + file.deletions, 0),
+        ...(edited === 0 ? {} : { edited }),
+        ...(rejected.length === 0 ? {} : { rejected }),
         patchHash: patchHashOf(prepared.paths),
         ...(prepared.comment === undefined ? {} : { comment: prepared.comment }),
         ...(reverses === undefined ? {} : { reverses: reverses.id }),

@@ -36,6 +36,10 @@ const entryText = (entry: TreeEntry | undefined): string =>
 export const fileVersionOf = ({ after, before, fromPath = Buffer.alloc(0), path }: TreeChange): string =>
   hashOf("version", path, fromPath, entryText(before), entryText(after))
 
+/** Hash of the content and mode that a change gives a file; `undefined` if it is deleted. */
+export const resultOf = ({ after }: TreeChange): string | undefined =>
+  after === undefined ? undefined : hashOf("result", entryText(after))
+
 /** The one hunk of a file that is decided as a whole. */
 export const wholeHunkIdOf = (change: TreeChange): ChangeHunkId =>
   hashOf("whole", fileIdOf(change.path), fileVersionOf(change)) as ChangeHunkId

@@ -39,6 +39,8 @@ export interface DecidedFile {
   readonly hunks: number
   readonly additions: number
   readonly deletions: number
+  /** Hunks that were accepted as the person edited them. */
+  readonly edited?: number
   /** Numbers among equal hunks, by the hash of their text. */
   readonly numbers: ReadonlyArray<readonly [text: string, number: number]>
 }

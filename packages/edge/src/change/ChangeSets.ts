@@ -29,6 +29,7 @@ import {
   shownFile,
   wholeHunks
 } from "./ChangeComparison.ts"
+import { findChecks } from "./CheckRows.ts"
 import { type ChangeSetRow, decisionsOf, findSet } from "./ChangeRows.ts"
 import type { ChangeSource, ChangeSources, SourceFailure } from "./ChangeSource.ts"
 import { type PathChange, planSteps } from "./DecisionPlan.ts"
@@ -139,6 +140,8 @@ export class ChangeSets {
       const { files, incomplete, version } = comparison
       const { direct, isolation, runs, setId, workspace } = source
       const { agentId, id, sessionId } = runs.at(-1) ?? runs[0]
+      const { groupId } = runs[0]
+      const checks = findChecks(this.#services.store, id)
       const sum = (of: (file: ComparedFile) => number) => files.reduce((total, file) => total + of(file), 0)
       return {
         id: setId,
@@ -147,6 +150,7 @@ export class ChangeSets {
         agentId,
         workspace,
         isolation,
+        ...(groupId === undefined ? {} : { groupId }),
         // Nothing of a direct set waits for a decision.
         state: files.length > 0 && !direct ? "open" : files.length + newest.length > 0 ? "decided" : "empty",
         version,
@@ -160,6 +164,7 @@ export class ChangeSets {
         ignored: yield* source.ignored,
         commits: yield* source.commits,
         ...(incomplete.length === 0 ? {} : { incomplete: incomplete.slice(0, SHOWN) }),
+        ...(checks === undefined ? {} : { checks }),
         decisions: newest
       }
     }

@@ -14,10 +14,11 @@ import type {
   UndoChanges
 } from "@corral/domain/edge-api/ChangeSet"
 import type { ChangedFileId, ChangeSetId, RunId } from "@corral/domain/identity/Ids"
+import type { Run } from "@corral/domain/run/Run"
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { findRun } from "../log/Runs.ts"
-import { Store, type StoreFailed } from "../store/Store.ts"
+import { Store, type StoreFailed, type Write } from "../store/Store.ts"
 import { Snapshots } from "../workspace/Snapshots.ts"
 import { findRow } from "../workspace/WorktreeRows.ts"
 import { changeSetIdOf, setOfRun } from "./ChangeIds.ts"
@@ -64,6 +65,8 @@ export class Changes extends Context.Service<
     readonly accept: Decide<AcceptChanges>
     readonly reject: Decide<RejectChanges>
     readonly undo: Decide<UndoChanges>
+    /** Commits rows about the set of a run, which enters the queue for Hubs. */
+    readonly record: (run: Run, rows: ReadonlyArray<Write>) => Effect.Effect<void, StoreFailed>
     /** Calls `listener` after a set has entered the queue for Hubs. Returns what ends it. */
     readonly follow: (listener: (setId: ChangeSetId) => void) => () => void
     /** Deletes what is stored of the set that the run owns, unless its worktree exists. */
@@ -116,6 +119,15 @@ class ChangeService implements Context.Service.Shape<typeof Changes> {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
+
+  readonly record = (run: Run, rows: ReadonlyArray<Write>): Effect.Effect<void, StoreFailed> =>
+    Effect.suspend(() => {
+      const setId = setOfRun(run)
+      return Effect.andThen(
+        this.#services.store.commit([...rows, queueSet(setId, run.id)]),
+        Effect.sync(() => this.#announce(setId))
+      )
+    })
 
   #announce(setId: ChangeSetId): void {
     for (const listener of this.#listeners) listener(setId)

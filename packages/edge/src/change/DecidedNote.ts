@@ -1,12 +1,15 @@
 /**
- * What the agent hears of decisions about its changes, with the next message.
+ * What the agent hears of decisions about its changes, with the next message: one note with all rejected hunks and what a person wrote about them.
  *
- * Guarantees: bounded, the newest decisions first of all. A name of a file is one line, and looks like no other part of the note.
+ * Guarantees: bounded, the newest decisions first of all. A name of a file is one line, and looks like no other part of the note. Lines of a hunk
+ * and of a suggestion are indented.
  */
 import {
   type EarlierDecision,
+  MAX_DECIDED_TEXT,
   MAX_EARLIER_DECISIONS,
-  MAX_EARLIER_FILES
+  MAX_EARLIER_FILES,
+  type RejectedPart
 } from "@corral/domain/changes/EarlierDecision"
 import type { Run } from "@corral/domain/run/Run"
 import type { Store } from "../store/Store.ts"
@@ -15,6 +18,45 @@ import { decisionsAfter, findDecision } from "./ChangeRows.ts"
 
 /** Characters of paths in all decisions of a run. The other files are only counted. */
 const MAX_PATH_CHARACTERS = 32_768
+/** Characters of rejected parts in all decisions that the agent reads. */
+const MAX_PART_CHARACTERS = 2 * MAX_DECIDED_TEXT
+/** The same in the run's first event. */
+const MAX_LOGGED_CHARACTERS = 12_288
+/** Characters of a part without text. */
+const PART_CHARACTERS = 200
+
+const lengthOf = ({ lines = [], path, suggestion = [], text = "" }: RejectedPart): number =>
+  [...lines, ...suggestion].reduce((sum, line) => sum + line.length + 1, 0) +
+  PART_CHARACTERS +
+  path.length +
+  text.length
+
+/** The decisions with the rejected parts for which there is room. The newest ones come first, and those with a comment before others. */
+const withParts = (
+  decisions: ReadonlyArray<EarlierDecision>,
+  characters: number
+): ReadonlyArray<EarlierDecision> => {
+  let left = characters
+  const isNamed = ({ suggestion, text }: RejectedPart): boolean =>
+    text !== undefined || suggestion !== undefined
+  const newest = decisions.toReversed().flatMap(({ rejected = [] }) => rejected)
+  const shown = new Set(
+    [...newest.filter(isNamed), ...newest.filter((part) => !isNamed(part))].filter((part) => {
+      const length = lengthOf(part)
+      if (length > left) return false
+      left -= length
+      return true
+    })
+  )
+  return decisions.map(({ rejected = [], ...decision }) => {
+    const parts = rejected.filter((part) => shown.has(part))
+    return parts.length === 0 ? decision : { ...decision, rejected: parts }
+  })
+}
+
+/** The decisions as the first event of the run names them. */
+export const loggedDecisions = (decisions: ReadonlyArray<EarlierDecision>): ReadonlyArray<EarlierDecision> =>
+  withParts(decisions, MAX_LOGGED_CHARACTERS)
 
 /** The newest decisions since the run ended, oldest first. */
 export const decisionsSince = (
@@ -26,24 +68,30 @@ export const decisionsSince = (
   // Ids sort by time, and nothing is decided while a run is live.
   const since = earlier.id.replace(/^run_/, "chd_")
   let left = MAX_PATH_CHARACTERS
-  return decisionsAfter(store, setId, since, MAX_EARLIER_DECISIONS)
-    .map(({ comment, fileCount, files, id, kind, reverses }) => {
-      const reversed =
-        reverses === undefined ? undefined : findDecision(store, setId, reverses)?.decision.kind
-      const shown = files.slice(0, MAX_EARLIER_FILES).filter(({ path }) => {
-        left -= path.length
-        return left >= 0
-      })
-      return {
-        id,
-        kind,
-        files: shown.map(({ hunks, path }) => ({ hunks, path })),
-        fileCount,
-        ...(comment === undefined ? {} : { comment }),
-        ...(reversed === undefined || reversed === "undo" ? {} : { reversed })
+  const found = decisionsAfter(store, setId, since, MAX_EARLIER_DECISIONS)
+    .map(
+      ({ comment, edited, fileCount, files, id, kind, rejected, reversedBy, reverses }): EarlierDecision => {
+        const reversed =
+          reverses === undefined ? undefined : findDecision(store, setId, reverses)?.decision.kind
+        const shown = files.slice(0, MAX_EARLIER_FILES).filter(({ path }) => {
+          left -= path.length
+          return left >= 0
+        })
+        return {
+          id,
+          kind,
+          files: shown.map(({ hunks, path }) => ({ hunks, path })),
+          fileCount,
+          ...(comment === undefined ? {} : { comment }),
+          ...(edited === undefined ? {} : { edited }),
+          // What was taken back is in the files again.
+          ...(rejected === undefined || reversedBy !== undefined ? {} : { rejected }),
+          ...(reversed === undefined || reversed === "undo" ? {} : { reversed })
+        }
       }
-    })
+    )
     .toReversed()
+  return withParts(found, MAX_PART_CHARACTERS)
 }
 
 /** A character that a name of a file hides, or with which it begins another line. */
@@ -58,12 +106,39 @@ const shownPath = (path: string): string =>
     ? JSON.stringify(path).replaceAll(escaped, (found) => found.split("").map(codeUnit).join(""))
     : path
 
-const sentenceOf = ({ kind, reversed }: EarlierDecision): string => {
+const sentenceOf = ({ edited = 0, kind, reversed }: EarlierDecision): string => {
+  if (kind === "accept" && edited > 0)
+    return `Accepted into the workspace, ${edited} of the changes as a person has edited them:`
   if (kind === "accept") return "Accepted into the workspace:"
   if (kind === "reject") return "Rejected, and taken out of your files:"
   if (reversed === "accept") return "Taken back out of the workspace. The changes are open again:"
   if (reversed === "reject") return "A rejection was taken back. The changes are in your files again:"
   return "What your last turn wrote was undone in these files:"
+}
+
+const indented = (lines: ReadonlyArray<string>): ReadonlyArray<string> => lines.map((line) => `    ${line}`)
+
+/** A rejected hunk with what a person wrote about it, or a comment about a file. */
+const partLines = ({
+  hunkId,
+  lines,
+  oldStart,
+  path,
+  suggestion,
+  text
+}: RejectedPart): ReadonlyArray<string> => {
+  const place = hunkId === undefined || oldStart === undefined ? "" : `, from line ${Math.max(1, oldStart)}`
+  const head = hunkId === undefined ? "About" : "Rejected in"
+  return [
+    `${head} ${shownPath(path)}${place}:`,
+    ...indented(lines ?? []),
+    ...(text === undefined ? [] : [`Comment: ${text}`]),
+    ...(suggestion === undefined
+      ? []
+      : suggestion.length === 0
+        ? ["Suggestion: leave these lines out."]
+        : ["Suggestion, instead of the changed lines:", ...indented(suggestion)])
+  ]
 }
 
 /** The note after the user's text; empty without decisions. */
@@ -76,7 +151,7 @@ export const decidedNote = (decisions: ReadonlyArray<EarlierDecision>): string =
           ? [`These are the newest ${MAX_EARLIER_DECISIONS} decisions. There may be earlier ones.`]
           : []),
         ...decisions.flatMap((decision) => {
-          const { comment, fileCount, files } = decision
+          const { comment, fileCount, files, rejected } = decision
           const left = fileCount - files.length
           return [
             sentenceOf(decision),
@@ -84,7 +159,8 @@ export const decidedNote = (decisions: ReadonlyArray<EarlierDecision>): string =
               ({ hunks, path }) => `- ${shownPath(path)}${hunks > 1 ? ` (${hunks} changes)` : ""}`
             ),
             ...(left > 0 ? [`- and ${left} more files`] : []),
-            ...(comment === undefined ? [] : [`Comment: ${comment}`])
+            ...(comment === undefined ? [] : [`Comment: ${comment}`]),
+            ...(rejected ?? []).flatMap(partLines)
           ]
         })
       ].join("\n")

@@ -22,6 +22,8 @@ import {
   undoneFiles
 } from "./ChangeRows.ts"
 import type { OpenSet } from "./ChangeSets.ts"
+import { editedFiles } from "./EditedHunks.ts"
+import { rejectedParts } from "./RejectedParts.ts"
 import {
   acceptedPaths,
   type PathChange,
@@ -37,10 +39,13 @@ export interface PreparedDecision {
   readonly place: DecidedParts["place"]
   /** Changes of files. */
   readonly paths: ReadonlyArray<PathChange>
-  /** Changes of the base. */
-  readonly base: ReadonlyArray<PathChange>
+  /** Changes of the base. `instead`: if the base has received the workspace's version since. */
+  readonly base: ReadonlyArray<PathChange & { readonly instead?: Pick<PathChange, "before" | "after"> }>
   readonly files: ReadonlyArray<DecidedFile>
   readonly comment?: string | undefined
+  /** Number of hunks that are accepted as the person edited them. */
+  readonly edited?: number
+  readonly rejected?: NonNullable<ChangeDecision["rejected"]>
   readonly reverses?: ChangeDecision | undefined
   /** Whether all of `reverses` is reversed. */
   readonly isComplete?: boolean
@@ -60,18 +65,48 @@ const select = ({ comparison, row, source }: OpenSet, parts: ChangeSelection) =>
       )
     : selectParts(source.shadow, comparison, parts, row.numbers)
 
-export const prepareAcceptance = (open: OpenSet, { parts }: AcceptChanges): Preparation =>
+/**
+ * The base gets the change as the agent made it, so that nothing of it is open, and the workspace gets the person's version of it: an edit of the
+ * person like any other, which the next turn finds in its layer.
+ */
+export const prepareAcceptance = (open: OpenSet, { edits, parts }: AcceptChanges): Preparation =>
   Effect.gen(function* () {
+    const { shadow } = open.source
     const selected = yield* select(open, parts)
-    const paths = yield* acceptedPaths(open.source.shadow, selected)
-    return { kind: "accept", place: "workspace", paths, base: paths, files: described(selected, open.row) }
+    const base = yield* acceptedPaths(shadow, selected)
+    const edited = yield* editedFiles(shadow, selected, edits)
+    const paths = base.map((change) => {
+      const entry = edited.get(change.fileId)?.entry
+      return entry === undefined ? change : { ...change, after: entry }
+    })
+    return {
+      kind: "accept",
+      place: "workspace",
+      paths,
+      base,
+      files: described(selected, open.row).map((file) => {
+        const count = edited.get(file.id)?.count
+        return count === undefined ? file : { ...file, edited: count }
+      }),
+      edited: [...edited.values()].reduce((sum, { count }) => sum + count, 0)
+    }
   })
 
-export const prepareRejection = (open: OpenSet, { comment, parts }: RejectChanges): Preparation =>
+export const prepareRejection = (open: OpenSet, { comment, comments, parts }: RejectChanges): Preparation =>
   Effect.gen(function* () {
+    const { shadow } = open.source
     const selected = yield* select(open, parts)
-    const paths = yield* rejectedPaths(open.source.shadow, selected)
-    return { kind: "reject", place: "layer", paths, base: [], comment, files: described(selected, open.row) }
+    const rejected = yield* rejectedParts(shadow, selected, comments)
+    const paths = yield* rejectedPaths(shadow, selected)
+    return {
+      kind: "reject",
+      place: "layer",
+      paths,
+      base: [],
+      comment,
+      rejected,
+      files: described(selected, open.row)
+    }
   })
 
 export const prepareUndo = (
@@ -143,11 +178,13 @@ const undoDecision = Effect.fnUntraced(function* (
       before: after,
       after: before
     })),
-    base: paths.map(({ baseAfter, baseBefore, fileId, path }) => ({
+    base: paths.map(({ after, baseAfter, baseBefore, before, fileId, path }) => ({
       fileId,
       path: Buffer.from(path, "hex"),
       before: baseAfter,
-      after: baseBefore
+      after: baseBefore,
+      // A turn has merged what the person edited, also while accepting it.
+      ...(parts.place === "workspace" ? { instead: { before: after, after: before } } : {})
     })),
     files: parts.files.filter((file) => fileIds.has(file.id)).map(undone),
     reverses: decision,
@@ -156,10 +193,13 @@ const undoDecision = Effect.fnUntraced(function* (
 })
 
 /** A decided file in the other direction. */
-const undone = (file: DecidedFile): DecidedFile => ({
-  ...file,
-  additions: file.deletions,
-  deletions: file.additions
+const undone = ({ additions, deletions, hunks, id, numbers, path }: DecidedFile): DecidedFile => ({
+  id,
+  path,
+  hunks,
+  additions: deletions,
+  deletions: additions,
+  numbers
 })
 
 /** Files and lines of the selected parts. */

@@ -71,6 +71,8 @@ export interface RunTimes {
   readonly settle: number
   /** How long work may continue in the background after a turn. */
   readonly background: number
+  /** How long one check may take. */
+  readonly check: number
   readonly cap: number
   /** How long a runtime may say nothing at all, and nothing more. */
   readonly firstEvent: number
@@ -152,6 +154,7 @@ export const edgeDefaults = {
     approval: 1_800_000,
     settle: 10_000,
     background: 1_800_000,
+    check: 600_000,
     cap: 86_400_000,
     firstEvent: 120_000,
     silence: 1_800_000,

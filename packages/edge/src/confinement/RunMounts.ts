@@ -109,6 +109,8 @@ export interface ConfinedFiles {
   readonly repository?: (() => IsolatedFolders | undefined) | undefined
   /** Layer of the run, readable until the scope closes. Fails with a phrase. */
   readonly layer?: Effect.Effect<LayerFiles, string, Scope.Scope> | undefined
+  /** What it writes is thrown away: of the repository, which is not, it reads only. */
+  readonly isThrownAway?: true | undefined
   /** Copies of the protected folders, for a means that mounts them. */
   readonly copies?: ProtectedCopies | undefined
 }
@@ -129,7 +131,7 @@ export interface RunFolders {
 export const mountsOfRun = (
   system: ReadonlyArray<Mount>,
   { configFile, deviceFile, environment, home: edgeFolder, tokenFile }: EdgeConfig,
-  { attachments, copies, folders, mode, repository: repositoryOf, workspace }: ConfinedFiles,
+  { attachments, copies, folders, isThrownAway, mode, repository: repositoryOf, workspace }: ConfinedFiles,
   { args, bridged, env, file, temporary }: SubprocessSpec,
   runFolders: RunFolders,
   layer?: LayerFiles
@@ -142,12 +144,13 @@ export const mountsOfRun = (
   const shown = (path: string) => join(workspace, relative(look, path))
   const protectedOnes = protectedFolders(look).map(shown)
   const separate = repositoryOf?.()
+  const isWriter = canWrite(mode) && isThrownAway !== true
   const repository =
-    layer !== undefined
-      ? layerRepositoryMounts(workspace, layer.repository, canWrite(mode))
-      : separate === undefined
-        ? repositoryMounts(workspace, canWrite(mode))
-        : runRepositoryMounts(workspace, separate, canWrite(mode))
+    separate !== undefined
+      ? runRepositoryMounts(workspace, separate, isWriter)
+      : layer !== undefined
+        ? layerRepositoryMounts(workspace, layer.repository, isWriter)
+        : repositoryMounts(workspace, isWriter)
   const isThere = (path: string) => layer === undefined || existsSync(join(look, relative(workspace, path)))
   const configured = canWrite(mode) ? existingConfiguredFiles(workspace, home).filter(isThere) : []
   // Of a run in a layer, they do not lie in the workspace.

@@ -9,8 +9,10 @@ import {
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
+  rmdirSync,
   rmSync,
   symlinkSync,
   unlinkSync,
@@ -19,7 +21,7 @@ import {
 import { join } from "node:path"
 import { mergeThreeWays } from "../change/ThreeWay.ts"
 import { MAX_CONTENT, readContent, sizesOf, storeContent } from "../change/TreeContents.ts"
-import { attemptFiles, type GitFailed } from "../workspace/Git.ts"
+import { attemptFiles, GitFailed } from "../workspace/Git.ts"
 import {
   FILE_MODE,
   type IndexEntry,
@@ -135,6 +137,55 @@ const putFile = (
   return true
 }
 
+/** Removes a folder that has only empty folders. Throws if it has something else. */
+const removeEmptyFolder = (folder: Buffer): void => {
+  for (const entry of readdirSync(folder, { withFileTypes: true, encoding: "buffer" }))
+    if (entry.isDirectory()) removeEmptyFolder(Buffer.concat([folder, Buffer.from("/"), entry.name]))
+  rmdirSync(folder)
+}
+
+/** As `putFile`, also where empty folders are. */
+const placeFile = (top: string, path: string, file: Parameters<typeof putFile>[2]): boolean => {
+  const place = file === undefined ? undefined : placeOf(top, path, true)
+  if (place !== undefined && lstatSync(place, { throwIfNoEntry: false })?.isDirectory() === true)
+    try {
+      removeEmptyFolder(place)
+    } catch {
+      return false
+    }
+  return putFile(top, path, file)
+}
+
+const replaceFile = (
+  top: string,
+  path: string,
+  file: Parameters<typeof putFile>[2]
+): Effect.Effect<void, GitFailed> =>
+  Effect.filterOrFail(
+    attemptFiles(() => placeFile(top, path, file)),
+    (isWritten) => isWritten,
+    () => new GitFailed({ message: "a file of the base has no place in the layer" })
+  ).pipe(Effect.asVoid)
+
+/** The paths that `wanted` does not have before the others: a file may become a folder, and a folder a file. */
+const removalsFirst = (paths: ReadonlyArray<string>, wanted: TreeState): ReadonlyArray<string> => [
+  ...paths.filter((path) => !wanted.has(path)),
+  ...paths.filter((path) => wanted.has(path))
+]
+
+/** Gives the files of a layer, which has those of `now`, the versions of another state. */
+export const replaceFiles = Effect.fn("LayerMerge.replaceFiles")(function* (
+  { shadow, top }: Pick<EditMerge, "shadow" | "top">,
+  now: TreeState,
+  wanted: TreeState
+): Effect.fn.Return<void, GitFailed> {
+  for (const path of removalsFirst(differingPaths(now, wanted), wanted)) {
+    const entry = wanted.get(path)
+    const file = entry && { mode: entry.mode, content: yield* readContent(shadow, entry.oid) }
+    yield* replaceFile(top, path, file)
+  }
+})
+
 /** What a merge needs. */
 export interface EditMerge {
   readonly shadow: ShadowRepository
@@ -195,7 +246,7 @@ export const mergeEdits = Effect.fn("LayerMerge.mergeEdits")(function* (
   const { base, result, shows, top, workspace } = merge
   const nextResult = new Map(result)
   const conflicts: Array<string> = []
-  for (const path of differingPaths(base, workspace)) {
+  for (const path of removalsFirst(differingPaths(base, workspace), workspace)) {
     const now = workspace.get(path)
     if (isSame(result.get(path), now)) continue
     if (isSame(result.get(path), base.get(path)) && shows(path)) {
@@ -206,7 +257,7 @@ export const mergeEdits = Effect.fn("LayerMerge.mergeEdits")(function* (
     const isWritten =
       merged !== "conflict" &&
       (yield* attemptFiles(() =>
-        putFile(
+        placeFile(
           top,
           path,
           merged.entry && merged.content && { mode: merged.entry.mode, content: merged.content }

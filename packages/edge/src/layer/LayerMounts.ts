@@ -63,8 +63,11 @@ export const filesInNamespace = (path: string | undefined): ReadonlyArray<string
   return files.flatMap((file) => (file === undefined ? [] : [file, realPath(file)]))
 }
 
-/** `write`: what is written goes to the layer. `read`: also while a run writes it. `copy`: a copy instead of an overlay. */
-export type LayerMountKind = "write" | "read" | "copy"
+/**
+ * `write`: what is written goes to the layer. `read`: also while a run writes it. `copy`: a copy instead of an overlay. `above`: what is written goes
+ * to a further layer above another one.
+ */
+export type LayerMountKind = "write" | "read" | "copy" | "above"
 
 /** A layer to mount. */
 export interface LayerMount {
@@ -73,16 +76,22 @@ export interface LayerMount {
   readonly folder: string
   /** Real path of the workspace. */
   readonly root: string
+  /** The upper folder of the layer below. Of `above`. */
+  readonly below?: string
 }
 
 /** Real inode numbers, so that git compares the files with those of the workspace by them. */
 const COMMON = "userxattr,xino=off"
 const OPTIONS = {
   write: `${COMMON},lowerdir=lower,upperdir=upper,workdir=work`,
-  read: `ro,${COMMON},lowerdir=upper:lower`
+  read: `ro,${COMMON},lowerdir=upper:lower`,
+  above: `${COMMON},lowerdir=below:lower,upperdir=upper,workdir=work`,
+  copy: ""
 }
 const OVERLAY =
   'cd "$1" && "$2" --rbind "$3" lower && "$2" -t overlay overlay -o "$4" "$3" || exit 120; cd / && shift 4 && exec "$@"'
+const ABOVE =
+  'cd "$1" && "$2" --rbind "$3" lower && "$2" --bind "$5" below && "$2" -t overlay overlay -o "$4" "$3" || exit 120; cd / && shift 5 && exec "$@"'
 const BIND = 'cd "$1" && "$2" --bind copy "$3" || exit 120; cd / && shift 4 && exec "$@"'
 
 const NAMESPACES = ["--user", "--map-root-user", "--mount", "--", "/bin/sh", "-c"]
@@ -90,18 +99,19 @@ const NAMESPACES = ["--user", "--map-root-user", "--mount", "--", "/bin/sh", "-c
 /** The command with the layer at the path of its workspace. It is root in its namespace: of files, it has the rights of the Edge's user. */
 export const mounted = (
   { mount, unshare }: MountPrograms,
-  { folder, kind, root }: LayerMount,
+  { below, folder, kind, root }: LayerMount,
   { args, file }: IsolatedCommand
 ): IsolatedCommand => ({
   file: unshare,
   args: [
     ...NAMESPACES,
-    kind === "copy" ? BIND : OVERLAY,
+    kind === "copy" ? BIND : kind === "above" ? ABOVE : OVERLAY,
     "sh",
     folder,
     mount,
     root,
-    kind === "copy" ? "" : OPTIONS[kind],
+    OPTIONS[kind],
+    ...(kind === "above" ? [below ?? folder] : []),
     file,
     ...args
   ]

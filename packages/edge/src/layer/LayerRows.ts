@@ -4,7 +4,7 @@
  * Guarantees: a row exists before its layer, so that the next start after a crash can clean up: it removes layers in `making` and `removing`,
  * and leaves `kept` ones.
  */
-import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import type { RunId, TaskGroupId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { LayerMeans, RunLayer } from "@corral/domain/run/Run"
 import { join } from "node:path"
 import { hasLiveState } from "../store/LiveState.ts"
@@ -29,6 +29,8 @@ export interface LayerRow {
   readonly incomplete: ReadonlyArray<string>
   /** Commit at which the repository of the runs started; absent without a repository. */
   readonly commit?: string
+  /** The group of the first run. */
+  readonly group?: TaskGroupId
   readonly createdAt: string
 }
 
@@ -40,6 +42,8 @@ export const layerPlaces = (folder: string) => ({
   work: join(folder, "work"),
   /** Where the workspace is mounted while the layer is. */
   lower: join(folder, "lower"),
+  /** The same for the upper folder of a layer, above which another one is mounted. */
+  below: join(folder, "below"),
   copy: join(folder, "copy"),
   /** Name of the place of a checkout. There is none: the files are in the layer. */
   checkout: join(folder, "tree")

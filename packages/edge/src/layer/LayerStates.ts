@@ -5,10 +5,11 @@
  * base's until it is merged.
  */
 import { ChangesUnknown } from "@corral/domain/errors/Failures"
-import type { RunId } from "@corral/domain/identity/Ids"
+import type { RunId, TaskGroupId } from "@corral/domain/identity/Ids"
+import { makeFolder } from "@corral/service/MakeFolder"
 import { type Duration, Effect } from "effect"
 import { copyFileSync, existsSync, linkSync, lstatSync, rmSync, statSync } from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { type IgnoredFolders, topFolders } from "../change/ChangeSource.ts"
 import type { SnapshotView } from "../workspace/CaptureInProgress.ts"
 import { folderEntries } from "../workspace/UntrustedFiles.ts"
@@ -20,6 +21,7 @@ import {
   differingPaths,
   mergeEdits,
   readState,
+  replaceFiles,
   type TreeState,
   withEntriesOf,
   writeState
@@ -88,6 +90,47 @@ export class LayerStates {
       }
       const { leftOut: incomplete } = yield* this.#take("result", view)
       return { incomplete, base: yield* shadow.treeOf(this.file("result")) }
+    }
+  )
+
+  /** The state that a new layer saw last, as a tree. `name`: it stays as the base of this group. */
+  readonly seenTree = Effect.fnUntraced(
+    { self: this },
+    function* (this: LayerStates, name: TaskGroupId): Effect.fn.Return<string, GitFailed> {
+      const { shadow } = this.#options
+      const index = shadow.fileOf(name, "base")
+      // Git writes what it computes into the index. What was seen stays as it is.
+      yield* attemptFiles(() => {
+        makeFolder(dirname(index))
+        copyFileSync(this.file("seen"), index)
+      })
+      return yield* shadow.treeOf(index)
+    }
+  )
+
+  /** Gives a new layer the files of an earlier state of the workspace. What has changed since is an edit of the person. */
+  readonly startFrom = Effect.fnUntraced(
+    { self: this },
+    function* (
+      this: LayerStates,
+      tree: string,
+      withTop: (use: (top: string) => Effect.Effect<void, GitFailed>) => Effect.Effect<void, GitFailed>
+    ): Effect.fn.Return<Pick<LayerChange, "base">, GitFailed> {
+      const { shadow } = this.#options
+      const index = this.file("base")
+      yield* shadow.run(["read-tree", tree], { index })
+      const [wanted, now] = yield* attemptFiles(
+        () => [readState(index), readState(this.file("result"))] as const
+      )
+      if (differingPaths(now, wanted).length === 0) return {}
+      yield* withTop((top) => replaceFiles({ shadow, top }, now, wanted))
+      yield* attemptFiles(() => {
+        for (const name of ["seen", "result"] as const) {
+          rmSync(this.file(name), { force: true })
+          writeState(this.file(name), wanted)
+        }
+      })
+      return { base: tree }
     }
   )
 

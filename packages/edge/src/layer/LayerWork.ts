@@ -3,15 +3,16 @@
  *
  * Guarantees: a layer is complete before its row says so. Its states are read and written by one caller at a time.
  */
-import type { RunId } from "@corral/domain/identity/Ids"
+import type { RunId, TaskGroupId } from "@corral/domain/identity/Ids"
 import { makeFolder } from "@corral/service/MakeFolder"
-import { Effect, type Scope, Semaphore } from "effect"
+import { Clock, Effect, type Scope, Semaphore } from "effect"
 import { chmodSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { removeFolder } from "../process/TemporaryFolder.ts"
 import type { Store, StoreFailed, Write } from "../store/Store.ts"
 import type { SnapshotView } from "../workspace/CaptureInProgress.ts"
 import { attemptFiles, GitFailed } from "../workspace/Git.ts"
+import { claimGroupBase, findGroupBase, type GroupBase, type RunGroup } from "../workspace/GroupBases.ts"
 import type { GitIsolation } from "../workspace/GitIsolation.ts"
 import type { CapturedState, Snapshots } from "../workspace/Snapshots.ts"
 import type { StateTree } from "../workspace/Snapshots.ts"
@@ -32,6 +33,7 @@ import {
   patchLayer,
   putLayer
 } from "./LayerRows.ts"
+import { openThrownAway, type ThrownAwayFiles } from "./ThrownAway.ts"
 import { LayerStates, viewNameOf } from "./LayerStates.ts"
 
 /** What all layers of an Edge share. */
@@ -53,6 +55,8 @@ type Mark = Readonly<Record<string, string>>
 
 /** For each layer: its states are index files, which git rewrites when it reads them. */
 const locks = new Map<RunId, Semaphore.Semaphore>()
+/** Of a group, one caller at a time takes the base. */
+const baseTurn = Semaphore.makeUnsafe(1)
 
 export class LayerWork {
   readonly row: LayerRow
@@ -90,10 +94,16 @@ export class LayerWork {
   readonly make = Effect.fnUntraced(
     { self: this },
     function* (this: LayerWork, states: LayerStates, mark: Mark) {
-      const { means, root } = this.row
+      const { group, means, root } = this.row
       const { copy, lower, upper, work } = layerPlaces(this.folder)
       const leftOut = yield* states.see
-      const repository = this.repository(mark)
+      const base =
+        group === undefined ? undefined : yield* baseTurn.withPermit(this.#baseOf(group, states, leftOut))
+      const commit = this.row.commit && (base?.commit ?? this.row.commit)
+      const repository = new LayerWork(this.#tools, {
+        ...this.row,
+        ...(commit === undefined ? {} : { commit })
+      }).repository(mark)
       yield* attemptFiles(() => {
         const all = means === "overlayfs" ? [upper, work, lower] : [copy]
         for (const each of [this.folder, ...all]) makeFolder(each, 0o700)
@@ -106,7 +116,48 @@ export class LayerWork {
         means === "overlayfs"
           ? states.begin(leftOut, undefined)
           : Effect.scoped(Effect.flatMap(this.view("read"), (view) => states.begin(leftOut, view)))
-      yield* this.#change({ state: "kept", ...(yield* first) })
+      const start = yield* first
+      const moved =
+        base?.tree === undefined
+          ? {}
+          : yield* states.startFrom(base.tree, (use) =>
+              Effect.scoped(Effect.flatMap(this.view("write"), (view) => use(this.topOf(view))))
+            )
+      const incomplete = [...new Set([...(start.incomplete ?? []), ...(base?.incomplete ?? [])])].toSorted()
+      yield* this.#change({
+        state: "kept",
+        ...start,
+        ...moved,
+        incomplete,
+        ...(commit === undefined ? {} : { commit })
+      })
+    }
+  )
+
+  /** The base of a group: what this layer saw of the workspace, unless another one was first. */
+  readonly #baseOf = Effect.fnUntraced(
+    { self: this },
+    function* (
+      this: LayerWork,
+      id: TaskGroupId,
+      states: LayerStates,
+      incomplete: ReadonlyArray<string>
+    ): Effect.fn.Return<GroupBase, GitFailed> {
+      const { store } = this.#tools
+      const { commit, root } = this.row
+      const group: RunGroup = { id, kind: "layer", root }
+      const found = findGroupBase(store, group)
+      if (found !== undefined) return found
+      const base: GroupBase = {
+        tree: yield* states.seenTree(id),
+        incomplete,
+        ...(commit === undefined ? {} : { commit })
+      }
+      const now = yield* Clock.currentTimeMillis
+      return yield* Effect.mapError(
+        claimGroupBase(store, group, base, now),
+        ({ message }) => new GitFailed({ message })
+      )
     }
   )
 
@@ -190,6 +241,19 @@ export class LayerWork {
       if (runs.length === 1) return { look: root, source: root, repository, around }
       const view = yield* mountLayer(programs, { ...mount, kind: "read" })
       return { look: view.at(root), source: root, repository, around }
+    })
+  }
+
+  /** Files above those of the layer, whose writes are thrown away. They end with the scope. Fails with a phrase. */
+  get thrownAway(): Effect.Effect<ThrownAwayFiles, string, Scope.Scope> {
+    return Effect.suspend(() => {
+      const { means, root } = this.row
+      return openThrownAway(this.#tools, {
+        root,
+        layer: this.folder,
+        isOverlay: means === "overlayfs",
+        repository: this.repository()?.files
+      })
     })
   }
 

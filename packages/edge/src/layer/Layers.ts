@@ -17,7 +17,7 @@ import {
 } from "@corral/domain/errors/Failures"
 import type { LayerSummary } from "@corral/domain/edge-api/Worktrees"
 import type { LayerReadiness } from "@corral/domain/http/Health"
-import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import type { RunId, TaskGroupId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { Run, RunFailure, RunLayer } from "@corral/domain/run/Run"
 import type { WorktreeCommit } from "@corral/domain/run/Worktree"
 import { makeFolder } from "@corral/service/MakeFolder"
@@ -57,6 +57,7 @@ import {
 } from "./LayerRows.ts"
 import { hasFirst, sourceOfLayer } from "./LayerSource.ts"
 import { unknownChanges } from "./LayerStates.ts"
+import { openThrownAway, removeThrownAway, type ThrownAwayFiles } from "./ThrownAway.ts"
 import { type LayerTools, LayerWork } from "./LayerWork.ts"
 
 /** A run that wants a layer. */
@@ -67,6 +68,8 @@ export interface LayerRequest {
   readonly root: string
   /** Whether the operating system confines the run, and hides the workspace's folder from it. */
   readonly enforced: boolean
+  /** The layer begins with the base of this group. */
+  readonly group?: TaskGroupId | undefined
 }
 
 export interface PlannedLayer {
@@ -101,6 +104,13 @@ export class Layers extends Context.Service<
     ) => Effect.Effect<void, RunFailure>
     /** Files of an open layer, for the run's confinement. Readable until the scope closes. Fails with a phrase. */
     readonly files: (owner: RunId) => Effect.Effect<LayerFiles, string, Scope.Scope>
+    /**
+     * Files above those of an ended run, for a command whose writes are thrown away: of a layer by its owner, or of a worktree by its path. They end
+     * with the scope. Fails with a phrase.
+     */
+    readonly thrownAway: (
+      below: { readonly owner: RunId } | { readonly worktree: string }
+    ) => Effect.Effect<ThrownAwayFiles, string, Scope.Scope>
     /** Stores the result of a turn, when no process of the run is alive, and gives the run its diff. */
     readonly settle: (run: RunId, owner: RunId) => Effect.Effect<DiffSummary, ChangesUnknown>
     /** Uses the files as a live or an ended run has them. */
@@ -200,7 +210,7 @@ class EdgeLayers implements Service {
 
   readonly plan = Effect.fn("Layers.plan")(
     { self: this },
-    function* ({ enforced, id, root, workspace }: LayerRequest) {
+    function* ({ enforced, group, id, root, workspace }: LayerRequest) {
       const { checks, home, program } = this.tools
       yield* this.requireSpace
       if (this.hasEdgePrograms(root)) return yield* notIsolated(EDGE_PROGRAMS)
@@ -221,6 +231,7 @@ class EdgeLayers implements Service {
         runs: [id],
         incomplete: [],
         ...(commit === undefined ? {} : { commit }),
+        ...(group === undefined ? {} : { group }),
         createdAt: new Date(this.clock.currentTimeMillisUnsafe()).toISOString()
       })
     }
@@ -271,6 +282,16 @@ class EdgeLayers implements Service {
 
   readonly files = (owner: RunId): Effect.Effect<LayerFiles, string, Scope.Scope> =>
     Effect.suspend(() => this.find(owner)?.files ?? Effect.fail("its layer is missing"))
+
+  readonly thrownAway: Service["thrownAway"] = (below) =>
+    Effect.suspend(() => {
+      if ("worktree" in below) {
+        const { worktree: root } = below
+        return openThrownAway(this.tools, { root, layer: undefined, isOverlay: false, repository: undefined })
+      }
+      const work = this.find(below.owner)
+      return work?.row.state === "kept" ? work.thrownAway : Effect.fail("its layer was removed")
+    })
 
   readonly settle = Effect.fn("Layers.settle")({ self: this }, function* (run: RunId, owner: RunId) {
     const work = this.find(owner)
@@ -357,7 +378,7 @@ class EdgeLayers implements Service {
         },
         { discard: true }
       )
-    )
+    ).pipe(Effect.andThen(removeThrownAway(this.tools.home)))
 
   readonly has = (owner: RunId): boolean => (this.find(owner)?.row.state ?? "removed") !== "removed"
 

@@ -39,6 +39,7 @@ import { attachmentNote, Attachments, type TurnAttachments } from "../attachment
 import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { Previews } from "../preview/Previews.ts"
 import { Changes } from "../change/Changes.ts"
+import { Checks } from "../check/Checks.ts"
 import { Presets } from "../runtime/Presets.ts"
 import { diffOfRun } from "../layer/LayerReads.ts"
 import { Layers } from "../layer/Layers.ts"
@@ -49,6 +50,7 @@ import { FileSearch } from "../workspace/FileSearch.ts"
 import { Snapshots } from "../workspace/Snapshots.ts"
 import { listFolder, previewFile } from "../workspace/WorkspaceFiles.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
+import { findRow } from "../workspace/WorktreeRows.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
 import { HubAttachments } from "./HubAttachments.ts"
 import { executeOnChanges } from "./HubChanges.ts"
@@ -142,6 +144,7 @@ const services = Effect.all({
   files: FileSearch,
   attachments: Attachments,
   changes: Changes,
+  checks: Checks,
   hubAttachments: HubAttachments,
   idempotency: EdgeIdempotency,
   presets: Presets,
@@ -205,6 +208,8 @@ const executeCommand = (
     case "DecideChanges":
     case "UndoChanges":
       return onOwnRun(command.name, command.payload.runId, executeOnChanges(services, command))
+    case "DiscardChanges":
+      return onOwnRun(command.name, command.payload.runId, discardChanges(services, command.payload.runId))
     case "ListArtifacts": {
       const { runId } = command.payload
       const list = Effect.suspend(() => requireFew(artifacts.page(runId, undefined, MAX_ITEMS + 1)))
@@ -351,6 +356,23 @@ const changePreset = Effect.fnUntraced(function* (
     )
   )
   return body
+})
+
+/** Removes what the run and those before it have written, and no person has decided. */
+const discardChanges = Effect.fnUntraced(function* (
+  { checks, layers, runs, store, worktrees }: Services,
+  runId: RunId
+): Effect.fn.Return<CommandSuccess<"DiscardChanges">, NotFound | Conflict> {
+  const run = yield* runs.get(runId)
+  const owner = run.layer?.owner ?? run.worktree
+  if (owner === undefined) return { removed: false }
+  const place = run.layer === undefined ? worktrees : layers
+  const removed =
+    run.layer === undefined ? (findRow(store, owner)?.state ?? "removed") !== "removed" : layers.has(owner)
+  if (!removed) return { removed }
+  yield* checks.stop(run)
+  yield* place.remove(owner, true)
+  return { removed }
 })
 
 /** A remote user can't allow anything here for longer than a session: only the device's owner sets a lasting grant. */

@@ -70,10 +70,19 @@ const decideChanges = Effect.fnUntraced(function* (
   const write = (keep: ResultRows<DecidedChanges>): Effect.Effect<DecidedChanges, Failure> => {
     if (command.name === "UndoChanges") return changes.undo(runId, command.payload.request, decider, keep)
     const { kind, request } = command.payload
-    const { comment: _, ...accepted } = request
+    const { comment, comments, edits, parts } = request
     return kind === "accept"
-      ? changes.accept(runId, accepted, decider, keep)
-      : changes.reject(runId, request, decider, keep)
+      ? changes.accept(runId, { parts, ...(edits === undefined ? {} : { edits }) }, decider, keep)
+      : changes.reject(
+          runId,
+          {
+            parts,
+            ...(comment === undefined ? {} : { comment }),
+            ...(comments === undefined ? {} : { comments })
+          },
+          decider,
+          keep
+        )
   }
   const request = { scope: "hub", key: commandId, request: payload }
   const { body } = yield* Effect.mapError(idempotency.once(request, write), boundedConflict)
@@ -100,15 +109,16 @@ export const executeOnChanges = (
   }
 }
 
-/** Characters of the files of a set's decisions that are sent. */
+/** Characters of the files and the rejected parts of a set's decisions that are sent. */
 const MAX_DECIDED_CHARACTERS = 524_288
 
-/** The set with the files of its newest decisions, up to a size. */
+/** The set with the files and the rejected parts of its newest decisions, up to a size. */
 const boundedSet = (set: ChangeSet): ChangeSet => {
   let left = MAX_DECIDED_CHARACTERS
   const decisions = set.decisions.map((decision) => {
-    left -= JSON.stringify(decision.files).length
-    return left >= 0 ? decision : { ...decision, files: [] }
+    const { files, rejected, ...rest } = decision
+    left -= JSON.stringify([files, rejected ?? []]).length
+    return left >= 0 ? decision : { ...rest, files: [] }
   })
   return { ...set, decisions }
 }

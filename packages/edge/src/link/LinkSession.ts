@@ -4,6 +4,7 @@
  */
 import {
   ATTACHMENTS_FEATURE,
+  CANDIDATES_FEATURE,
   type CommandId,
   type CommandOutcome,
   INPUTS_FEATURE,
@@ -146,7 +147,8 @@ export const makeLinkSession = Effect.fnUntraced(function* (times: LinkTimes) {
       ...Object.keys(edgeCommands),
       ATTACHMENTS_FEATURE,
       INPUTS_FEATURE,
-      LAYERS_FEATURE
+      LAYERS_FEATURE,
+      CANDIDATES_FEATURE
     ])
   })
 

@@ -200,6 +200,23 @@ const steps: ReadonlyArray<string> = [
     state TEXT NOT NULL,
     layer TEXT NOT NULL
   ) STRICT;
+  `,
+  // Candidates: what the runs of a group begin with, and the checks after their turns.
+  `
+  CREATE TABLE group_bases (
+    group_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    root TEXT NOT NULL,
+    base TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (group_id, kind, root)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE run_checks (
+    run_id TEXT PRIMARY KEY NOT NULL,
+    state TEXT NOT NULL,
+    checks TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX run_checks_open ON run_checks (run_id) WHERE state != 'ended';
   `
 ]
 

@@ -14,7 +14,7 @@
 import { UnknownChanges } from "@corral/domain/changes/UnknownChanges"
 import type { Diff } from "@corral/domain/edge-api/Diff"
 import { ChangesUnknown } from "@corral/domain/errors/Failures"
-import type { ChangeSetId, RunId } from "@corral/domain/identity/Ids"
+import type { ChangeSetId, RunId, TaskGroupId } from "@corral/domain/identity/Ids"
 import { makeFolder } from "@corral/service/MakeFolder"
 import { Context, type Duration, Effect, Exit, Fiber, Layer, Option, Schema, type Scope } from "effect"
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
@@ -193,8 +193,8 @@ export class Snapshots extends Context.Service<
       root: string,
       state: CapturedState
     ) => Effect.Effect<DiffSummary, ChangesUnknown>
-    /** Removes the states of a run or a change set. The contents stay as long as other states need the repository. */
-    readonly forget: (id: RunId | ChangeSetId) => Effect.Effect<void>
+    /** Removes the states of a run, a change set or the base of a group. The contents stay as long as other states need the repository. */
+    readonly forget: (id: RunId | ChangeSetId | TaskGroupId) => Effect.Effect<void>
     /** The shadow repository of a folder. */
     readonly repository: (root: string) => Effect.Effect<ShadowRepository, ChangesUnknown>
     /** Takes the state of a folder now. It stays until `id` is forgotten. */
@@ -263,7 +263,7 @@ class ShadowSnapshots implements Service {
   }
 
   /** A file whose time is the run's start by the file system's clock. */
-  private startFile(runId: RunId | ChangeSetId): string {
+  private startFile(runId: RunId | ChangeSetId | TaskGroupId): string {
     return join(this.folder, `${runId}.start`)
   }
 
@@ -417,16 +417,16 @@ class ShadowSnapshots implements Service {
     }
   )
 
-  readonly forget = (runId: RunId | ChangeSetId): Effect.Effect<void> =>
+  readonly forget = (id: RunId | ChangeSetId | TaskGroupId): Effect.Effect<void> =>
     Effect.sync(() => {
       const { folder } = this
-      rmSync(this.startFile(runId), { force: true })
+      rmSync(this.startFile(id), { force: true })
       for (const name of existsSync(folder) ? readdirSync(folder) : []) {
         const runs = join(folder, name, "runs")
         const files = existsSync(runs) ? readdirSync(runs) : undefined
-        for (const file of files ?? []) if (file.startsWith(`${runId}.`)) rmSync(join(runs, file))
+        for (const file of files ?? []) if (file.startsWith(`${id}.`)) rmSync(join(runs, file))
         // Without references the repository is of no use: the next run of that workspace creates it again.
-        if (files?.every((file) => file.startsWith(`${runId}.`)) === true)
+        if (files?.every((file) => file.startsWith(`${id}.`)) === true)
           rmSync(join(folder, name), { recursive: true, force: true })
       }
     })

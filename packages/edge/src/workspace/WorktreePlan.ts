@@ -80,6 +80,8 @@ export interface PlanOptions {
   readonly home: string
   /** Absolute path of git. */
   readonly program: string | undefined
+  /** The starting commit. Default: the one that is checked out. */
+  readonly commit?: string | undefined
 }
 
 /** Why there is no worktree of a repository that a live run has made. */
@@ -91,6 +93,7 @@ export const notIsolated = (message: string) =>
   Effect.fail(new SchemaValidationFailed({ details: { issues: [{ path: "isolation", message }] } }))
 
 export const planWorktree = Effect.fn("WorktreePlan.plan")(function* ({
+  commit = "HEAD",
   home,
   owner,
   program,
@@ -122,7 +125,7 @@ export const planWorktree = Effect.fn("WorktreePlan.plan")(function* ({
     runRepository: store,
     isolation: (command) => command
   })
-  const head = git.ask(["rev-parse", "--verify", "-q", "HEAD^{commit}"])
+  const head = git.ask(["rev-parse", "--verify", "-q", `${commit}^{commit}`])
   const base = yield* Effect.orElseSucceed(head, () => "")
   if (!/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/.test(base))
     return yield* notIsolated("The workspace has no commit that could be checked out.")

@@ -7,8 +7,8 @@
  *
  * Does not: keep ignored files. They are removed with the worktree.
  */
-import { Conflict, NotFound, SchemaValidationFailed } from "@corral/domain/errors/Failures"
-import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { Conflict, NotFound, Overloaded, SchemaValidationFailed } from "@corral/domain/errors/Failures"
+import type { RunId, TaskGroupId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { ExaminedWorktree, Worktree, WorktreeCommit, WorktreeStart } from "@corral/domain/run/Worktree"
 import { makeFolder } from "@corral/service/MakeFolder"
@@ -20,6 +20,7 @@ import { findProgram } from "../process/ChildEnvironment.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
 import { forgetEdgeRefs } from "./EdgeRefs.ts"
 import { GitFailed } from "./Git.ts"
+import { claimGroupBase, findGroupBase, type RunGroup } from "./GroupBases.ts"
 import { GitIsolation, type IsolatedFolders } from "./GitIsolation.ts"
 import { objectFoldersOf, readWorkspaceRepository } from "./WorkspaceRepository.ts"
 import {
@@ -43,12 +44,13 @@ export class Worktrees extends Context.Service<
   {
     /** Real path of the run's worktree, whether it exists yet or not. */
     readonly pathOf: (owner: RunId) => string
-    /** Plans a worktree from the workspace's current commit; creates nothing. `root` is the workspace's real path. */
+    /** Plans a worktree from the workspace's current commit, or that of a group; creates nothing. `root` is the workspace's real path. */
     readonly plan: (
       owner: RunId,
       workspace: WorkspaceId,
-      root: string
-    ) => Effect.Effect<PlannedWorktree, SchemaValidationFailed>
+      root: string,
+      group?: TaskGroupId
+    ) => Effect.Effect<PlannedWorktree, SchemaValidationFailed | Overloaded>
     /** Reserves a worktree for a run that resumes in it. Until the scope closes, no one removes it and no other run enters it. */
     readonly enter: (owner: RunId) => Effect.Effect<WorktreeStart, SchemaValidationFailed, Scope.Scope>
     /** Creates a planned worktree, or prepares an existing one for a run that continues in it. `mark`: environment of the git processes. */
@@ -136,14 +138,33 @@ class GitWorktrees implements Service {
     return join(this.home, "worktrees", owner)
   }
 
-  readonly plan = (
-    owner: RunId,
-    workspace: WorkspaceId,
-    root: string
-  ): Effect.Effect<PlannedWorktree, SchemaValidationFailed> => {
-    const { home, program } = this
-    return planWorktree({ owner, workspace, root, home, program })
-  }
+  readonly plan = Effect.fn("Worktrees.plan")(
+    { self: this },
+    function* (
+      owner: RunId,
+      workspace: WorkspaceId,
+      root: string,
+      id?: TaskGroupId
+    ): Effect.fn.Return<PlannedWorktree, SchemaValidationFailed | Overloaded> {
+      const { clock, home, program, store } = this
+      const planFrom = (commit?: string) => planWorktree({ owner, workspace, root, home, program, commit })
+      if (id === undefined) return yield* planFrom()
+      const group: RunGroup = { id, kind: "worktree", root }
+      const found = findGroupBase(store, group)
+      const planned = yield* planFrom(found?.commit)
+      if (found !== undefined) return planned
+      const { base } = planned.start
+      const { commit } = yield* claimGroupBase(
+        store,
+        group,
+        { commit: base },
+        clock.currentTimeMillisUnsafe()
+      ).pipe(
+        Effect.mapError(() => new Overloaded({ message: "The Edge can't write now: its disk may be full." }))
+      )
+      return commit === base ? planned : yield* planFrom(commit)
+    }
+  )
 
   readonly repositoryOf = (owner: RunId): IsolatedFolders | undefined => {
     const row = findRow(this.store, owner)

@@ -132,41 +132,48 @@ export const workInLayer = Effect.fnUntraced(function* ({ root, run, view }: Cha
   writeTree(view, result)
 })
 
-const layerSources = ({ root, view }: ChangePlace) =>
+const layerSources = (places: ReadonlyArray<ChangePlace>) =>
   Layer.effect(
     LayerSources,
     Effect.gen(function* () {
       const snapshots = yield* Snapshots
       const store = yield* Store
-      return {
-        sourceOf: (run: Run) =>
-          Effect.map(snapshots.repository(view), (shadow): ChangeSource => {
-            const setId = changeSetIdOf(run.id)
-            const now = findRun(store, run.id) ?? run
-            return {
-              setId,
-              owner: run.id,
-              isolation: "worktree",
-              workspace,
-              root,
-              runs: [now],
-              direct: false,
-              shadow,
-              base: Effect.fail(new ChangesUnknown({ details: { reason: "no_start" } })),
-              result: snapshots.take(setId, view),
-              ignored: Effect.succeed([]),
-              commits: Effect.succeed([]),
-              reserve: requireEnded([now]),
-              withFiles: (use) => use(view),
-              withView: (use) => use(view)
-            }
-          })
+      const sourceOf = (run: Run) => {
+        const found = places.find((each) => each.run.id === run.id)
+        if (found === undefined) return Effect.undefined
+        const { root, view } = found
+        return Effect.map(snapshots.repository(view), (shadow): ChangeSource => {
+          const setId = changeSetIdOf(run.id)
+          const now = findRun(store, run.id) ?? run
+          return {
+            setId,
+            owner: run.id,
+            isolation: "worktree",
+            workspace,
+            root,
+            runs: [now],
+            direct: false,
+            shadow,
+            base: Effect.fail(new ChangesUnknown({ details: { reason: "no_start" } })),
+            result: snapshots.take(setId, view),
+            ignored: Effect.succeed([]),
+            commits: Effect.succeed([]),
+            reserve: requireEnded([now]),
+            withFiles: (use) => use(view),
+            withView: (use) => use(view)
+          }
+        })
       }
+      return { sourceOf }
     })
   )
 
-/** Services of an Edge at the place. Built again, they are those of the next Edge. */
-export const changeServices = (place: ChangePlace, operations?: FileOperations) => {
+/** Services of an Edge at the place, and at others of the same workspace. Built again, they are those of the next Edge. */
+export const changeServices = (
+  place: ChangePlace,
+  operations?: FileOperations,
+  others: ReadonlyArray<ChangePlace> = []
+) => {
   const services = [
     Snapshots.layer,
     Workspaces.layer,
@@ -178,7 +185,7 @@ export const changeServices = (place: ChangePlace, operations?: FileOperations) 
   })
   return Changes.layer.pipe(
     Layer.provide(ChangeSources.layer),
-    Layer.provide(layerSources(place)),
+    Layer.provide(layerSources([place, ...others])),
     Layer.provideMerge(Layer.mergeAll(...services)),
     Layer.provide(EdgeEventLog.layer),
     Layer.provideMerge(Store.layer(join(place.home, "edge.db"))),

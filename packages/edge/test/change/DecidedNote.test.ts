@@ -1,14 +1,14 @@
 /** What an agent hears of decisions: each name on its line, the newest decisions, and not more than the bounds. */
-import type { EarlierDecision } from "@corral/domain/changes/EarlierDecision"
+import type { EarlierDecision, RejectedPart } from "@corral/domain/changes/EarlierDecision"
 import type { ChangeDecision } from "@corral/domain/edge-api/ChangeSet"
-import type { ChangedFileId, ChangeDecisionId } from "@corral/domain/identity/Ids"
+import type { ChangedFileId, ChangeDecisionId, ChangeHunkId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
 import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"
 import * as fc from "fast-check"
 import { changeSetIdOf } from "../../src/change/ChangeIds.ts"
 import { insertDecision } from "../../src/change/ChangeRows.ts"
-import { decidedNote, decisionsSince } from "../../src/change/DecidedNote.ts"
+import { decidedNote, decisionsSince, loggedDecisions } from "../../src/change/DecidedNote.ts"
 import { Store } from "../../src/store/Store.ts"
 import { newRunId, runOf } from "../Samples.ts"
 
@@ -38,6 +38,47 @@ describe("decidedNote", () => {
       String.raw`- "say \"x\""`,
       String.raw`- "a\u202eb"`
     ])
+  })
+})
+
+describe("the rejected parts of a note", () => {
+  const part = (more: Partial<RejectedPart>): RejectedPart => ({
+    fileId: "f" as ChangedFileId,
+    hunkId: "h" as ChangeHunkId,
+    path: "a.txt",
+    oldStart: 3,
+    ...more
+  })
+  const linesOf = (...rejected: ReadonlyArray<RejectedPart>) =>
+    decidedNote([{ ...rejection(["a.txt"]), rejected }])
+      .split("\n")
+      .slice(3)
+
+  it("have their lines, the comment and the suggestion", () => {
+    assert.deepStrictEqual(linesOf(part({ lines: ["-a", "+b"], text: "No.", suggestion: ["c"] })), [
+      "Rejected in a.txt, from line 3:",
+      "    -a",
+      "    +b",
+      "Comment: No.",
+      "Suggestion, instead of the changed lines:",
+      "    c"
+    ])
+    assert.deepStrictEqual(linesOf(part({ suggestion: [] })).at(-1), "Suggestion: leave these lines out.")
+    const { hunkId: _, oldStart: __, ...file } = part({ text: "No." })
+    assert.deepStrictEqual(linesOf(file), ["About a.txt:", "Comment: No."])
+  })
+
+  it("are bounded in the log, those with comments before others", () => {
+    const long = part({ lines: ["+".padEnd(11_000, "x")] })
+    const [logged] = loggedDecisions([
+      { ...rejection(["a.txt"]), rejected: [long, { ...long }, part({ text: "No." })] }
+    ])
+    assert.deepStrictEqual(logged?.rejected, [long, part({ text: "No." })])
+    const many = Array.from({ length: 20 }, () => ({ ...rejection(["a.txt"]), rejected: [{ ...long }] }))
+    assert.deepStrictEqual(
+      loggedDecisions(many).flatMap(({ rejected }, at) => (rejected === undefined ? [] : [at])),
+      [19]
+    )
   })
 })
 

@@ -1,6 +1,6 @@
 /** Change sets of a linked Edge: what it pushes, what the Hub reads, and decisions that happen once. */
 import type { ChangeSet, DecidedChanges } from "@corral/domain/edge-api/ChangeSet"
-import type { ChangedFileId, ChangeSetId, RunId } from "@corral/domain/identity/Ids"
+import type { ChangedFileId, ChangeSetId, RunId, TaskGroupId } from "@corral/domain/identity/Ids"
 import {
   type CommandName,
   type CommandOutcome,
@@ -200,6 +200,77 @@ describe("change sets of an Edge that is linked to a Hub", { timeout: 90_000 }, 
     assert.strictEqual(new Set(hunks).size, 200)
     assert.lengthOf(hunks, 200)
     assert.isAbove(pages, 1)
+  })
+
+  it("are accepted as a person edited them, and rejected with comments", async () => {
+    const { edge, peer } = await joined()
+    const runId = await writtenRun(peer)
+    const contentOf = async (path: string) => {
+      const fileId = await fileOf(peer, runId, path)
+      return doneWith("ReadChangedFile", await peer.ask("ReadChangedFile", { runId, fileId, limit: 10 }))
+    }
+    const hunkId = (await contentOf("a.txt")).items[0]?.id ?? assert.fail("a.txt has a hunk")
+    const accepted = await peer.ask("DecideChanges", {
+      runId,
+      kind: "accept",
+      request: { parts: { hunks: [hunkId] }, edits: [{ hunkId, lines: ["work", "as edited"] }] },
+      ...author
+    })
+    assert.deepInclude(doneWith("DecideChanges", accepted).decision, { edited: 1 })
+    assert.strictEqual(readFileSync(join(edge.workspace, "a.txt"), "utf8"), "work\nas edited\n")
+    const fileId = await fileOf(peer, runId, "new.txt")
+    const rejected = await peer.ask("DecideChanges", {
+      runId,
+      kind: "reject",
+      request: { parts: { files: [fileId] }, comments: [{ fileId, text: "No new files." }] },
+      ...author
+    })
+    const { decision } = doneWith("DecideChanges", rejected)
+    assert.deepStrictEqual(
+      decision.rejected?.map(({ lines, path, text }) => [path, lines, text]),
+      [
+        ["new.txt", ["+new"], undefined],
+        ["new.txt", undefined, "No new files."]
+      ]
+    )
+    const pushed = await pushedSet(peer, runId, ({ decisions }) => decisions.length === 2)
+    assert.deepStrictEqual(pushed.decisions[0], decision)
+  })
+
+  it("are pushed with the results of their checks", async () => {
+    const { peer } = await joined()
+    const checks = [{ name: "test", command: "true" }]
+    const groupId = "tgr_00000000000000000000000000" as TaskGroupId
+    const started = await peer.start("/write a.txt work", {
+      isolation: "worktree",
+      mode: "auto_edit",
+      checks,
+      groupId
+    })
+    if (started._tag === "Refused") assert.fail(JSON.stringify(started.error))
+    const { id } = Schema.decodeUnknownSync(Run)(started.value)
+    const set = await pushedSet(peer, id, (each) => each.checks?.endedAt !== undefined)
+    assert.strictEqual(set.groupId, groupId)
+    assert.deepStrictEqual(
+      set.checks?.results.map(({ name, state }) => [name, state]),
+      [["test", "unavailable"]]
+    )
+  })
+
+  it("are removed at the Hub's request, but not under a live run", async () => {
+    const { edge, peer } = await joined()
+    const runId = await writtenRun(peer)
+    const discard = async (id: RunId) => peer.ask("DiscardChanges", { runId: id, by: author.by })
+    const next = await peer.start("/wait", { resume: runId, mode: "auto_edit" })
+    if (next._tag === "Refused") assert.fail(JSON.stringify(next.error))
+    const { id } = Schema.decodeUnknownSync(Run)(next.value)
+    assert.strictEqual(codeOfOutcome(await discard(id)), "conflict")
+    await edge.client.cancel(id)
+    await peer.until("the end", () => isTerminalType(peer.log(id).at(-1)?.type ?? ""), 25_000)
+    assert.isTrue(doneWith("DiscardChanges", await discard(runId)).removed)
+    assert.isFalse(existsSync(join(edge.home, "worktrees", runId)))
+    assert.isFalse(doneWith("DiscardChanges", await discard(runId)).removed)
+    assert.strictEqual(codeOfOutcome(await peer.ask("ReadChanges", { runId, limit: 1 })), "not_found")
   })
 
   it("of runs that are not this Hub's are neither read nor decided", async () => {

@@ -1,5 +1,5 @@
 /** A layer with a confined shell in it, as a run has one, beside the workspace of its owner. */
-import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import type { RunId, TaskGroupId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { Run, RunLayer, RunStatus } from "@corral/domain/run/Run"
 import { Effect, Layer } from "effect"
 import { spawnSync } from "node:child_process"
@@ -86,11 +86,11 @@ export const putRun = (id: RunId, layer: RunLayer, state: RunStatus = "completed
 }
 
 /** A new layer, as the start of a run makes it. */
-export const openLayer = Effect.fnUntraced(function* (root: string, enforced = true) {
+export const openLayer = Effect.fnUntraced(function* (root: string, enforced = true, group?: TaskGroupId) {
   const layers = yield* Layers
   const store = yield* Store
   const id = newRunId()
-  const { layer, row } = yield* layers.plan({ id, workspace, root, enforced })
+  const { layer, row } = yield* layers.plan({ id, workspace, root, enforced, group })
   yield* store.commit([row, putRun(id, layer)])
   const run = { id, layer }
   yield* layers.open(run, {}, () => undefined)

@@ -88,8 +88,10 @@ interface StageParts {
   readonly user: number | undefined
 }
 
-/** Which run a prompt continues, with which model, or where a new conversation works. */
-type Next = Pick<CreateRun, "resume" | "model" | "isolation">
+/** Which run a prompt continues, with which model, or where a new conversation works. `agentId`: another agent than that of the stage. */
+type Next = Pick<CreateRun, "resume" | "model" | "isolation" | "groupId" | "checks"> & {
+  readonly agentId?: string
+}
 
 /** What a person decides on an action. */
 type Decide = (request: ApprovalRequest) => Decision

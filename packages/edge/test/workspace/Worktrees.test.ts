@@ -384,6 +384,7 @@ describe("Worktrees", () => {
       const issue = (root: string) =>
         Effect.gen(function* () {
           const failure = yield* Effect.flip((yield* Worktrees).plan(newRunId(), workspace, root))
+          if (failure._tag !== "SchemaValidationFailed") return assert.fail(failure.message)
           assert.strictEqual(failure.details?.issues[0]?.path, "isolation")
           assert.notInclude(JSON.stringify(failure), root)
           return failure.details?.issues[0]?.message ?? ""

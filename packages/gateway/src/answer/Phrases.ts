@@ -43,6 +43,7 @@ export const help = words(
     "use – where agents work; use 2: the second location, from now on",
     "status – work in progress here",
     "list – your latest tasks",
+    "compare – how far several agents are with the same task, and where to compare them",
     "cancel – stop one message or run; cancel 2: the second of several",
     "approve, deny – answer an agent's request; approve 2: the second of several",
     "bind, unbind – link this account to your user, or unlink it",
@@ -60,6 +61,7 @@ export const help = words(
     "位置 – 智能体在哪里工作；位置 2：以后用第二个",
     "状态 – 这里正在进行的工作",
     "列表 – 你最近的任务",
+    "对比 – 多个智能体处理同一任务的进展，以及对比页面",
     "取消 – 结束一条消息或一次运行；取消 2：第二个",
     "批准、拒绝 – 决定智能体的请求；批准 2：第二个",
     "绑定、解绑 – 把此账号与你关联，或解除",
@@ -176,6 +178,27 @@ export const notIdle = words(
   "The agent is still in its turn, or the run has ended.",
   "智能体仍在处理中，或者运行已经结束。"
 )
+
+export const changesNeedLook = words(
+  "These changes need a look: they are others now, or the workspace has changed at the same place. Open them in Corral.",
+  "这些更改需要查看：它们已有变化，或工作区的同一位置已被修改。请在 Corral 中打开。"
+)
+export const nothingToCompare = words(
+  "No task here was given to several agents. Start one in Corral.",
+  "这里没有交给多个智能体的任务。可在 Corral 中发起。"
+)
+export const compareTitle = (agents: number): LocalizedText =>
+  words(`${agents} agents on one task`, `${agents} 个智能体处理同一任务`)
+export const comparePage = words("Compare in Corral", "在 Corral 中对比")
+export const candidateStates = (done: number, all: number): LocalizedText =>
+  words(`${done} of ${all} done`, `已完成 ${done} / ${all}`)
+export const checksPassed = (passed: number, checked: number): LocalizedText =>
+  words(`Checks pass for ${passed} of ${checked}`, `${passed} / ${checked} 个通过检查`)
+export const filesToDecide = (files: number): LocalizedText =>
+  words(
+    files === 1 ? "1 changed file to decide" : `${files} changed files to decide`,
+    `${files} 个文件的更改待决定`
+  )
 
 export const nothingHere = words("Nothing is in progress here.", "这里没有正在进行的工作。")
 export const noTasks = words("You have no tasks yet.", "你还没有任务。")

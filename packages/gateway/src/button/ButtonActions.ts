@@ -1,6 +1,6 @@
 /**
  * Actions of the buttons on cards. A button carries only an opaque id; its action, its audience and its message are stored here. An action is a
- * decision, an answer, a cancellation, a location, or whether messages wait for a machine.
+ * decision, an answer, a cancellation, an acceptance of changes, a location, or whether messages wait for a machine.
  *
  * Guarantees: ids cannot be guessed, and a card that is drawn again has the same ids. An id is derived from the action and a key that only
  * Gateways have.
@@ -64,6 +64,8 @@ export const ButtonMeaning = Schema.Union([
   }),
   /** End of the background work of a run. */
   Schema.TaggedStruct("Finish", { runId: RunId, follow: Schema.String }),
+  /** Acceptance of all changes of a run, in the version whose counts the card shows. */
+  Schema.TaggedStruct("Accept", { runId: RunId, version: Schema.String, follow: Schema.String }),
   Schema.TaggedStruct("Use", { talk: Schema.String, base: Schema.String, place: WorkLocation }),
   Schema.TaggedStruct("Queue", { talk: Schema.String, base: Schema.String, agreed: Schema.Boolean })
 ])
@@ -86,6 +88,8 @@ export const subjectOf = (meaning: ButtonMeaning): string => {
       return `${meaning.talk} ${meaning.message}`
     case "Finish":
       return meaning.follow
+    case "Accept":
+      return `${meaning.follow} accept`
     case "Use":
       return meaning.talk
     case "Queue":

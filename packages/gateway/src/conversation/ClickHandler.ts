@@ -9,13 +9,15 @@ import type { TaskId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { type ButtonAction, ButtonActions, type ButtonMeaning, subjectOf } from "../button/ButtonActions.ts"
+import { acceptFromCard } from "../following/AcceptedChanges.ts"
+import type { Follows } from "../following/Follows.ts"
 import { ApprovalCardStore } from "../following/RequestCardStore.ts"
 import { answerOfClick, answerOfText, textQuestion } from "../following/QuestionForm.ts"
 import { HandlerFailed } from "../handling/Handler.ts"
 import { PendingAnswers } from "../handling/PendingAnswers.ts"
 import { Hub, type HubFailed, HubRefused } from "../hub/Hub.ts"
 import type { FormValues } from "../platform/Card.ts"
-import type { MessageRef, NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import type { MessageRef, NotSent, Platforms, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { AnswerOffer } from "./AnswerOffer.ts"
 import { Answers, Decisions } from "./Answers.ts"
 import { ChatMessages } from "./ChatMessages.ts"
@@ -34,9 +36,11 @@ type Services =
   | ButtonActions
   | ChatMessages
   | Decisions
+  | Follows
   | Hub
   | OfflineQuestion
   | PendingAnswers
+  | Platforms
   | WorkLocations
 
 type Meaning<Tag extends ButtonMeaning["_tag"]> = Extract<ButtonMeaning, { readonly _tag: Tag }>
@@ -96,6 +100,12 @@ const handleClick = Effect.fn("ClickHandler.handle")(function* (
     }
     case "Finish":
       return yield* finish(responder, meaning)
+    case "Accept": {
+      if (isExpired) return yield* replyPrivately(phrases.cardExpired)
+      yield* answerSent
+      const problem = yield* acceptFromCard(responder, meaning)
+      return problem === undefined ? undefined : yield* replyPrivately(problem)
+    }
     case "Cancel":
       return yield* cancel(responder, meaning.taskId, isExpired)
     case "Stop":

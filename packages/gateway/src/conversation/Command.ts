@@ -28,6 +28,7 @@ export type Command =
         | "Help"
         | "Stop"
         | "Continue"
+        | "Compare"
         | "Nothing"
         | "Unknown"
     }
@@ -45,6 +46,8 @@ const words: Readonly<Record<string, Command["_tag"] | "Allow" | "Deny">> = {
   stop: "Stop",
   取消: "Cancel",
   停止: "Stop",
+  compare: "Compare",
+  对比: "Compare",
   continue: "Continue",
   继续: "Continue",
   approve: "Allow",

@@ -108,6 +108,8 @@ const handleMessage = Effect.fn("ConversationHandler.handleMessage")(function* (
       return yield* responder.reply(linkPhrases.numberNotNeeded(user.name))
     case "Status":
       return yield* commands.status(key, responder)
+    case "Compare":
+      return yield* sessions.compare(key, responder)
     case "List":
       return yield* commands.list(responder, chatType === "direct")
     case "Cancel":

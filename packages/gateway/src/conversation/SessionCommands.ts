@@ -1,11 +1,14 @@
 /** Chat commands for the session of a chat or thread: its agent and the limits of its turns, its location, a new session, and an end of all its work. */
 import { findAgent } from "@corral/domain/offer/Offer"
+import type { GroupCandidate } from "@corral/domain/hub-api/TaskGroups"
 import type { Session } from "@corral/domain/session/Session"
+import { isTaskOver } from "@corral/domain/task/Task"
 import { parseLimits, typedLimits } from "@corral/domain/run/LimitText"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { followedOf, Follows } from "../following/Follows.ts"
 import { Hub, type HubFailed, HubRefused } from "../hub/Hub.ts"
+import type { Card } from "../platform/Card.ts"
 import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { ChatMessages } from "./ChatMessages.ts"
 import {
@@ -35,6 +38,8 @@ export class SessionCommands extends Context.Service<
     readonly use: (key: ConversationKey, responder: Responder, which: number | undefined) => Handled
     /** Lists the agents, or chooses one: an agent of the session, which is added if it is missing. */
     readonly agent: (key: ConversationKey, responder: Responder, name: string | undefined) => Handled
+    /** Says how far the candidates of the session's newest group are, and where to compare them. Counts only. */
+    readonly compare: (key: ConversationKey, responder: Responder) => Handled
     /** Shows the limits of the turns of the agent that receives messages here, or sets them. */
     readonly limit: (key: ConversationKey, responder: Responder, text: string) => Handled
   }
@@ -48,6 +53,7 @@ export class SessionCommands extends Context.Service<
         proceed: (key, responder) => provide(continueAll(key, responder)),
         use: (key, responder, which) => provide(chooseLocation(key, responder, which)),
         agent: (key, responder, name) => provide(chooseAgent(key, responder, name)),
+        compare: (key, responder) => provide(compareCandidates(key, responder)),
         limit: (key, responder, text) => provide(setLimits(key, responder, text))
       })
     })
@@ -179,6 +185,51 @@ const setLimits = Effect.fn("SessionCommands.limit")(function* (
       )
     )
 })
+
+const compareCandidates = Effect.fn("SessionCommands.compare")(function* (
+  key: ConversationKey,
+  responder: Responder
+) {
+  const { session: current } = yield* (yield* ChatSessions).get(threadKeyOf(key))
+  const session = current && (yield* readSession(responder, current.id))
+  const groupId = session?.agents.findLast((agent) => agent.groupId !== undefined)?.groupId
+  if (groupId === undefined) return yield* responder.reply(phrases.nothingToCompare)
+  const hub = yield* Hub
+  const { candidates } = yield* hub.as(responder.account, ({ taskGroups }) =>
+    taskGroups.get({ params: { id: groupId } })
+  )
+  yield* responder.replyWithCard(
+    comparisonCard(candidates, hub.page(`/compare/${groupId}`), responder.language),
+    "compare"
+  )
+})
+
+/** Counts of a group, and the link to its comparison. */
+const comparisonCard = (
+  candidates: ReadonlyArray<GroupCandidate>,
+  url: string,
+  language: Responder["language"]
+): Card => {
+  const done = candidates.filter(({ run, task }) =>
+    run === undefined ? isTaskOver(task.state) : run.endedAt !== undefined
+  )
+  const checked = candidates.filter(({ changes }) => changes?.checks?.endedAt !== undefined)
+  const passed = checked.filter(({ changes }) =>
+    changes?.checks?.results.every(({ state }) => state === "passed")
+  )
+  const files = candidates.reduce((sum, { changes }) => sum + (changes?.fileCount ?? 0), 0)
+  return {
+    language,
+    title: phrases.compareTitle(candidates.length),
+    tone: done.length < candidates.length ? "running" : "neutral",
+    lines: [
+      phrases.candidateStates(done.length, candidates.length),
+      ...(checked.length === 0 ? [] : [phrases.checksPassed(passed.length, checked.length)]),
+      ...(files === 0 ? [] : [phrases.filesToDecide(files)])
+    ],
+    buttons: [{ _tag: "Link", label: phrases.comparePage, url }]
+  }
+}
 
 const chooseAgent = Effect.fn("SessionCommands.agent")(function* (
   key: ConversationKey,

@@ -22,6 +22,7 @@ import { answerText } from "./AnswerText.ts"
 import { ApprovalCards } from "./ApprovalCards.ts"
 import { awaitRun, returnsToTurn } from "./AwaitedRun.ts"
 import { type Follow, followedOf, type FollowId, Follows } from "./Follows.ts"
+import { readAcceptable } from "./AcceptedChanges.ts"
 import { InputCards } from "./InputCards.ts"
 import { newCard } from "./NewCard.ts"
 import { phaseTitle, runCard } from "./RunCard.ts"
@@ -140,6 +141,21 @@ const offerFinish = Effect.fnUntraced(function* ({ current: { account, id } }: F
   })
 })
 
+/** The button that accepts the changes of the run. */
+const offerAccept = Effect.fnUntraced(function* (
+  { current: { account, id, progress } }: FollowState,
+  runId: RunId
+) {
+  const version = progress.acceptable?.version
+  if (version === undefined) return undefined
+  const clock = yield* Clock.Clock
+  return yield* (yield* ButtonActions).offer({
+    bot: account,
+    meaning: { _tag: "Accept", runId, version, follow: id },
+    expiresAt: clock.currentTimeMillisUnsafe() + CARD_LIFETIME_MS
+  })
+})
+
 const sendOrUpdate = Effect.fnUntraced(function* (state: FollowState, cancel: string) {
   const actions = yield* ButtonActions
   const hub = yield* Hub
@@ -161,7 +177,9 @@ const sendOrUpdate = Effect.fnUntraced(function* (state: FollowState, cancel: st
   const page = sessionId === undefined ? `/tasks/${id}` : `/sessions/${sessionId}`
   const url = hub.page(runId === undefined ? page : `/runs/${runId}`)
   const finish = runId === undefined || progress.idle !== true ? undefined : yield* offerFinish(state, runId)
-  const card = runCard({ language, place, progress, cancel, finish, url })
+  const accept = runId === undefined ? undefined : yield* offerAccept(state, runId)
+  const card = runCard({ language, place, progress, accept, cancel, finish, url })
+  const offered = [cancel, finish, accept].filter((action) => action !== undefined)
   if (messageId === undefined) {
     if (!cardTried) {
       state.update({ cardTried: true })
@@ -171,7 +189,7 @@ const sendOrUpdate = Effect.fnUntraced(function* (state: FollowState, cancel: st
     const { isShown, message } = yield* newCard(
       platform,
       { where, card, key: id, repeated: cardTried },
-      (sent) => actions.attach(finish === undefined ? [cancel] : [cancel, finish], sent)
+      (sent) => actions.attach(offered, sent)
     )
     state.update({ messageId: message.messageId })
     yield* saveFollow(state)
@@ -179,7 +197,7 @@ const sendOrUpdate = Effect.fnUntraced(function* (state: FollowState, cancel: st
   }
   const shownOn = state.current.messageId
   if (shownOn !== undefined) {
-    if (finish !== undefined) yield* actions.attach([finish], { chatId, messageId: shownOn })
+    yield* actions.attach(offered, { chatId, messageId: shownOn })
     yield* platform.update({ chatId, messageId: shownOn }, card)
   }
   yield* saveFollow(state)
@@ -232,7 +250,9 @@ const addUndecided = Effect.fn("MessageFollower.addUndecided")(
       if (changes !== undefined && changes.runId >= runId) {
         const { direct, fileCount, state: set } = changes
         const undecided = set === "open" && direct !== true ? fileCount : 0
-        if (undecided > 0) state.setProgress({ ...state.current.progress, undecided })
+        if (undecided === 0) return
+        const acceptable = yield* readAcceptable(account, runId)
+        state.setProgress({ ...state.current.progress, undecided, ...(acceptable && { acceptable }) })
         return
       }
       yield* Effect.sleep(ORDER_PAUSE)

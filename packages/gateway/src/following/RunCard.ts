@@ -108,6 +108,24 @@ const undecidedLine = ({ undecided = 0 }: TaskProgress): LocalizedText | undefin
         zh: `${undecided} 个文件的更改等待在 Corral 中决定`
       }
 
+const acceptedLine = ({ accepted = 0 }: TaskProgress): LocalizedText | undefined =>
+  accepted === 0
+    ? undefined
+    : {
+        en: `${counted(accepted, "changed file", "changed files")} accepted`,
+        zh: `已接受 ${accepted} 个文件的更改`
+      }
+
+/** Counts only: a chat shows no path and no line. */
+const acceptLabel = ({
+  additions,
+  deletions,
+  files
+}: NonNullable<TaskProgress["acceptable"]>): LocalizedText => ({
+  en: `Accept ${counted(files, "file", "files")} (+${additions} −${deletions})`,
+  zh: `接受 ${files} 个文件（+${additions} −${deletions}）`
+})
+
 const duration = ({ endedAt, startedAt }: TaskProgress): LocalizedText | undefined => {
   if (startedAt === undefined || endedAt === undefined) return undefined
   const seconds = Math.max(0, Math.round((Date.parse(endedAt) - Date.parse(startedAt)) / 1_000))
@@ -126,11 +144,13 @@ export interface RunCardInput {
   readonly cancel?: string | undefined
   /** Id of the action that ends the work in the background. */
   readonly finish?: string | undefined
+  /** Id of the action that accepts all of its changes. */
+  readonly accept?: string | undefined
   /** Page of the task at the Hub. */
   readonly url: string
 }
 
-export const runCard = ({ cancel, finish, language, place, progress, url }: RunCardInput): Card => {
+export const runCard = ({ accept, cancel, finish, language, place, progress, url }: RunCardInput): Card => {
   const [title, tone] = titleOf(progress)
   const cause = progress.phase === "failed" ? causeOf(progress) : undefined
   const memory = progress.transcript === true ? withoutMemory : undefined
@@ -138,6 +158,7 @@ export const runCard = ({ cancel, finish, language, place, progress, url }: RunC
     { en: place, zh: place },
     activity(progress),
     undecidedLine(progress),
+    acceptedLine(progress),
     backgroundLine(progress),
     duration(progress),
     cause,
@@ -146,6 +167,13 @@ export const runCard = ({ cancel, finish, language, place, progress, url }: RunC
   const buttons: Array<CardButton> = [
     { _tag: "Link", label: { en: "Open in Corral", zh: "在 Corral 中打开" }, url }
   ]
+  if (accept !== undefined && progress.acceptable !== undefined)
+    buttons.push({
+      _tag: "Action",
+      label: acceptLabel(progress.acceptable),
+      actionId: accept,
+      style: "primary"
+    })
   if (finish !== undefined && isInBackground(progress))
     buttons.push({
       _tag: "Action",

@@ -52,6 +52,17 @@ export const TaskProgress = Schema.Struct({
   ),
   /** Number of files with changes that no one has decided about, at the end of the run. */
   undecided: Schema.optional(Schema.Number),
+  /** Changes of low risk, which can be accepted in the chat: their version, and their counts. */
+  acceptable: Schema.optional(
+    Schema.Struct({
+      version: Schema.String,
+      files: Schema.Number,
+      additions: Schema.Number,
+      deletions: Schema.Number
+    })
+  ),
+  /** Number of files whose changes were accepted in the chat. */
+  accepted: Schema.optional(Schema.Number),
   /** Whether the changes of the run could not be determined. */
   changesUnknown: Schema.optional(Schema.Boolean),
   /** Whether the run is paused. */

@@ -12,6 +12,7 @@ import { CHAT_ACCOUNT_HEADER, type ChatAccount, encodeChatAccount } from "@corra
 import { type ErrorCode, isErrorCode } from "@corral/domain/errors/ErrorTable"
 import { HubApprovals } from "@corral/domain/hub-api/Approvals"
 import { HubAuth } from "@corral/domain/hub-api/Auth"
+import { HubChanges } from "@corral/domain/hub-api/Changes"
 import { HubIntegrations } from "@corral/domain/hub-api/Chat"
 import { HubDevices } from "@corral/domain/hub-api/Devices"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
@@ -19,6 +20,7 @@ import { HubInputs } from "@corral/domain/hub-api/Inputs"
 import { HubProjects } from "@corral/domain/hub-api/Projects"
 import { HubRuns } from "@corral/domain/hub-api/Runs"
 import { HubSessions } from "@corral/domain/hub-api/Sessions"
+import { HubTaskGroups } from "@corral/domain/hub-api/TaskGroups"
 import { HubTasks } from "@corral/domain/hub-api/Tasks"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { SequencedEvent } from "@corral/domain/run/EventSequence"
@@ -52,7 +54,9 @@ class UsedApi extends HttpApi.make("hub")
     HubTasks,
     HubRuns,
     HubApprovals,
-    HubInputs
+    HubInputs,
+    HubChanges,
+    HubTaskGroups
   )
   .annotateMerge(HubApi.annotations) {}
 

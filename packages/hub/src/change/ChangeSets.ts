@@ -6,7 +6,7 @@
  * Does not decide: the Edge does, and what a set contains now is read there.
  */
 import { ChangeDecision, ChangeSet, type ChangeSetState } from "@corral/domain/edge-api/ChangeSet"
-import type { HubChangeSet } from "@corral/domain/hub-api/HubRun"
+import { ChangeSetSummary, type HubChangeSet } from "@corral/domain/hub-api/HubRun"
 import { ChangeSetId, DeviceId, ProjectId, RunId, SessionId, type UserId } from "@corral/domain/identity/Ids"
 import type { ChangesAck, PushedChanges } from "@corral/domain/link/EdgeLink"
 import { Context, Effect, Layer, Option, Schema, Struct } from "effect"
@@ -27,6 +27,11 @@ const changeSetRows = storedRows(
     change_set: jsonColumn(StoredSet),
     decisions: Schema.Array(jsonColumn(ChangeDecision))
   })
+)
+const storedSetRows = storedRows("change_sets", Schema.Struct({ change_set: jsonColumn(StoredSet) }))
+const summaryRows = storedRows(
+  "change_sets",
+  Schema.Struct({ run_id: RunId, change_set: jsonColumn(ChangeSetSummary) })
 )
 const placeRows = storedRows("change_sets", Schema.Struct({ run_id: RunId }))
 const setOfRunRows = storedRows("change_set_runs", Schema.Struct({ set_id: ChangeSetId }))
@@ -85,6 +90,12 @@ export class ChangeSets extends Context.Service<
     ) => Effect.Effect<RunId | undefined, SqlError.SqlError>
     /** The set that the run works in; `undefined` before its Edge has reported it. */
     readonly findSet: (runId: RunId) => Effect.Effect<ChangeSetId | undefined, SqlError.SqlError>
+    /** The sets of these runs, by run, as their Edges last reported them. */
+    readonly summaries: (
+      runIds: ReadonlyArray<RunId>
+    ) => Effect.Effect<ReadonlyMap<RunId, ChangeSetSummary>, SqlError.SqlError>
+    /** Nothing of the set is undecided: its target has removed it. Call it in a transaction. */
+    readonly markRemoved: (id: ChangeSetId) => Effect.Effect<void, SqlError.SqlError>
     /** Stores the sets in the caller's transaction. Returns one acknowledgement per set, with the run of a set that is not the target's. */
     readonly push: (
       targetId: DeviceId,
@@ -126,6 +137,25 @@ export class ChangeSets extends Context.Service<
             sql`SELECT set_id FROM change_set_runs WHERE run_id = ${runId}`
           )
           return row?.set_id
+        }),
+
+        summaries: Effect.fnUntraced(function* (runIds) {
+          const rows = yield* summaryRows.all(sql`
+            SELECT c.run_id, s.change_set FROM change_set_runs c JOIN change_sets s ON s.id = c.set_id
+            WHERE c.run_id = ANY(${runIds}::text[])`)
+          return new Map(rows.map(({ change_set, run_id }) => [run_id, change_set]))
+        }),
+
+        markRemoved: Effect.fn("ChangeSets.markRemoved")(function* (id) {
+          const row = yield* storedSetRows.first(
+            sql`SELECT change_set FROM change_sets WHERE id = ${id} FOR NO KEY UPDATE`
+          )
+          if (row === undefined) return
+          const counts = { fileCount: 0, additions: 0, deletions: 0, apart: 0, conflicts: 0, ignored: [] }
+          const set = JSON.stringify({ ...row.change_set, ...counts, state: "decided", live: false })
+          yield* sql`
+            UPDATE change_sets SET state = 'decided', waits = false, file_count = 0, change_set = ${set} WHERE id = ${id}`
+          yield* notify(sql, "changes", id)
         }),
 
         push: Effect.fn("ChangeSets.push")(function* (targetId, sets) {

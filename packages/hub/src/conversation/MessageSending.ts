@@ -121,6 +121,7 @@ export class MessageSending {
       )
       if (to !== undefined && agent === undefined)
         return yield* validationFailure("to", "Expected an agent of the session")
+      if (agent !== undefined && agent.closed_at !== null) return yield* closedAgent()
       return agent
     }
   )
@@ -206,6 +207,7 @@ export class MessageSending {
     ) {
       const { agent_id: agentId, isolation, target_id: targetId, workspace } = agent
       const { projectId } = proof
+      if (agent.closed_at !== null) return yield* closedAgent()
       const { attachments, limits, mode, model, onOffline, text } = turn
       const role = roleRefusal("task.create", proof.role)
       if (role !== undefined) return yield* role
@@ -245,6 +247,12 @@ export class MessageSending {
     }
   )
 }
+
+const closedAgent = () =>
+  new Conflict({
+    message: "This agent is closed: another candidate was continued. Its changes can still be decided.",
+    details: { reason: "closed" }
+  })
 
 /** The principal of a proof that a sign-in made is a user. */
 export const authorOf = ({ principal }: Proof<"session.write">): UserId => principal as UserId

@@ -113,7 +113,7 @@ const deliver = Effect.fnUntraced(function* (services: DeliveryServices, due: Du
   const { agentId, sessionId } = due
   const findAgent = findSessionAgent(sql, sessionId, agentId)
   const chosen = yield* findAgent
-  if (chosen === undefined) return yield* withdraw(services, due, agentId)
+  if (chosen === undefined || chosen.closed_at !== null) return yield* withdraw(services, due, agentId)
   yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(${`place ${sharedPlaceOf(chosen) ?? chosen.id}`}, 0))`
   yield* sql`
     SELECT 1 FROM projects WHERE id = (SELECT project_id FROM sessions WHERE id = ${sessionId}) FOR KEY SHARE`
@@ -123,7 +123,7 @@ const deliver = Effect.fnUntraced(function* (services: DeliveryServices, due: Du
   // Returned from a run that ended after the session was archived.
   if (session?.state !== "active") return yield* withdraw(services, due)
   const agent = yield* findAgent
-  if (agent === undefined || (yield* isBusy(sql, agent))) return idle
+  if (agent === undefined || agent.closed_at !== null || (yield* isBusy(sql, agent))) return idle
   const message = yield* userMessageRows.first(sql`
     SELECT ${sql.literal(MESSAGE_COLUMNS)} FROM messages
     WHERE session_id = ${sessionId} AND recipient = ${agentId} AND delivery = 'pending' AND send_when = 'next'
@@ -155,6 +155,7 @@ const start = Effect.fnUntraced(function* (
       place: sharedPlaceOf(agent),
       messageId,
       requesters: [...new Set([...message.contributors, ...route.prompt.authors])],
+      isCandidate: agent.group_id !== null,
       attachments: attachmentsOfRun(message.attachments, route.prompt.attachments)
     })
   )
@@ -295,6 +296,6 @@ const findTurnRoute = Effect.fnUntraced(function* (
   const route: TurnRoute =
     earlier.length === 0 && !isAgain
       ? { context: "new", prompt }
-      : { context: "transcript", prompt: yield* withTranscript(sql, session_id, id, text) }
+      : { context: "transcript", prompt: yield* withTranscript(sql, agent, id, text) }
   return route
 })

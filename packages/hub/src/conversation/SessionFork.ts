@@ -137,9 +137,9 @@ const copyMessages = (
   agents: NewIds
 ) => sql`
   INSERT INTO messages (id, session_id, user_id, agent_instance_id, text, run_id, recipient, mode, model, budget, timeout_ms, delivery, error, outcome,
-    turn, outstanding, contributors, attachments, version, created_at, edited_at)
+    turn, outstanding, group_id, contributors, attachments, version, created_at, edited_at)
   SELECT copied.new_id, ${to}, m.user_id, COALESCE(author.new_id, m.agent_instance_id), m.text, m.run_id,
-    COALESCE(recipient.new_id, m.recipient), m.mode, m.model, m.budget, m.timeout_ms, m.delivery, m.error, m.outcome, m.turn, m.outstanding, m.contributors,
+    COALESCE(recipient.new_id, m.recipient), m.mode, m.model, m.budget, m.timeout_ms, m.delivery, m.error, m.outcome, m.turn, m.outstanding, m.group_id, m.contributors,
     m.attachments, copied.n, m.created_at, m.edited_at
   FROM ${idPairs(sql, messages)} AS copied (old_id, new_id, n)
   JOIN messages m ON m.session_id = ${from} AND m.id = copied.old_id

@@ -4,13 +4,14 @@
  *
  * Guarantees: each line of the transcript begins with `| `, so no message can end it or add to it.
  */
-import { AgentInstanceId, type MessageId, type SessionId, UserId } from "@corral/domain/identity/Ids"
+import { AgentInstanceId, type MessageId, UserId } from "@corral/domain/identity/Ids"
 import { MAX_PROMPT_BYTES } from "@corral/domain/run/Run"
 import type { Attachment } from "@corral/domain/session/Attachment"
 import { transcribedPrompt } from "@corral/domain/session/TranscribedPrompt"
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { attachmentsColumn } from "../session/MessageStore.ts"
+import type { SessionAgentRow } from "../session/SessionAgentStore.ts"
 import { storedRows } from "../store/StoredRows.ts"
 
 /** Largest transcript, in bytes. */
@@ -40,17 +41,21 @@ export interface TranscribedPrompt {
   readonly attachments: ReadonlyArray<Attachment>
 }
 
-/** The message after the conversation before it. */
+/** The message after the conversation before it. What other candidates of the agent's group received and wrote is left out. */
 export const withTranscript = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  sessionId: SessionId,
+  { group_id, id, session_id }: Pick<SessionAgentRow, "group_id" | "id" | "session_id">,
   before: MessageId,
   message: string
 ) {
   const newestFirst = yield* turnRows.all(sql`
     SELECT m.user_id, m.agent_instance_id, a.label, m.contributors, left(m.text, ${MAX_TRANSCRIPT_BYTES}) AS text, m.attachments
     FROM messages m LEFT JOIN session_agents a ON a.session_id = m.session_id AND a.id = m.agent_instance_id
-    WHERE m.session_id = ${sessionId} AND m.id < ${before} AND (m.delivery = 'delivered' OR m.agent_instance_id IS NOT NULL)
+    WHERE m.session_id = ${session_id} AND m.id < ${before} AND (m.delivery = 'delivered' OR m.agent_instance_id IS NOT NULL)
+      AND NOT EXISTS (
+        SELECT 1 FROM session_agents c WHERE c.session_id = m.session_id AND c.id = COALESCE(m.agent_instance_id, m.recipient)
+          AND c.group_id IS NOT NULL AND c.id <> ${id} AND (c.group_id = ${group_id} OR c.closed_at IS NOT NULL)
+      )
     ORDER BY m.id DESC LIMIT ${MAX_MESSAGES}`)
   return transcribe(newestFirst, message)
 })

@@ -1,7 +1,12 @@
 /** Route of one command to the Edge of its target: sends it and turns the answer into a value or a failure. */
 import { type Conflict, type Overloaded, TargetOffline } from "@corral/domain/errors/Failures"
 import type { DeviceId } from "@corral/domain/identity/Ids"
-import { type CommandName, type CommandSuccess, edgeCommands } from "@corral/domain/link/EdgeCommand"
+import {
+  type CANDIDATES_FEATURE,
+  type CommandName,
+  type CommandSuccess,
+  edgeCommands
+} from "@corral/domain/link/EdgeCommand"
 import type { RunFailure } from "@corral/domain/run/Run"
 import { Effect, Option, Schema } from "effect"
 import type { SqlError } from "effect/sql"
@@ -55,9 +60,14 @@ export class CommandRoute {
     }).pipe(Effect.withSpan(`EdgeRouter.${request.name}`))
   }
 
-  /** Fails with `refusal` where the target does not offer the command. An Edge takes an unknown command for a protocol error and ends the link. */
+  /** Fails with `refusal` where the target does not offer the command, or the feature. An Edge takes an unknown command for a protocol error and ends the link. */
   readonly requireCommand = Effect.fnUntraced(
-    function* (this: CommandRoute, targetId: DeviceId, name: CommandName, refusal: Conflict) {
+    function* (
+      this: CommandRoute,
+      targetId: DeviceId,
+      name: CommandName | typeof CANDIDATES_FEATURE,
+      refusal: Conflict
+    ) {
       const offer = yield* this.targets.currentOffer(targetId)
       if (offer === undefined) return yield* this.failOffline(targetId, false)
       if (!offer.commands.includes(name)) return yield* refusal

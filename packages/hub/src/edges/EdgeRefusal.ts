@@ -186,6 +186,13 @@ export const toAnswerRefusal = (error: RunFailure): AnswerRefusal | Overloaded |
   return code === "input_expired" ? new InputExpired(options) : new InputAlreadyResolved(options)
 }
 
+/** A run that the Edge no longer has leaves nothing to remove. */
+export const toDiscardRefusal = mapCodes<Conflict | NotFound | Overloaded>(
+  ["conflict", Conflict],
+  ["not_found", NotFound],
+  ["overloaded", Overloaded]
+)
+
 /** A run that the Edge no longer has ended long ago. */
 export const toFinishRefusal = (error: RunFailure): Conflict | Overloaded | undefined =>
   error.code === "not_found" ? finishRefusal("ended") : pauseCodes(error)

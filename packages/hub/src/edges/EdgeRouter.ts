@@ -23,6 +23,7 @@ import {
 import type { DeviceId } from "@corral/domain/identity/Ids"
 import type { InputRequest } from "@corral/domain/input/InputRequest"
 import {
+  CANDIDATES_FEATURE,
   type CommandName,
   type CommandPayload,
   type CommandSuccess,
@@ -36,7 +37,7 @@ import { finishRefusal, pauseRefusal } from "@corral/domain/run/RunRefusals"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { findBudgetRefusal } from "../device/DeviceRow.ts"
-import { findOfferRefusal, type OfferRefusal } from "../run/OfferRefusal.ts"
+import { candidatesUnsupported, findOfferRefusal, type OfferRefusal } from "../run/OfferRefusal.ts"
 import {
   changesCommandId,
   type CommandRequest,
@@ -55,6 +56,7 @@ import {
   toChangesReadRefusal,
   toDiffRefusal,
   toCancelRefusal,
+  toDiscardRefusal,
   type DecisionRefusal,
   toDecisionRefusal,
   toFinishRefusal,
@@ -135,6 +137,11 @@ export class EdgeRouter extends Context.Service<
       command: CommandPayload<"DecideChanges">,
       key?: string
     ) => Routed<DecidedChanges, ChangesDecisionRefusal>
+    /** Removes what is undecided in the layer of an ended run. Fails with `conflict` where the Edge is too old for that, or a run of it is live. */
+    readonly discardChanges: (
+      targetId: DeviceId,
+      command: CommandPayload<"DiscardChanges">
+    ) => Routed<CommandSuccess<"DiscardChanges">, Conflict | NotFound>
     /** Undoes changes once per key. Fails with `conflict` where the Edge is too old for that. */
     readonly undoChanges: (
       targetId: DeviceId,
@@ -239,6 +246,7 @@ export class EdgeRouter extends Context.Service<
         readChangedFile: readChangedFile(route),
         decideChanges: decideChanges(route),
         undoChanges: undoChanges(route),
+        discardChanges: discardChanges(route),
         listArtifacts: (targetId, command) =>
           route.send(readRequest(targetId, "ListArtifacts", command), toRunReadRefusal),
         readArtifact: (targetId, command) =>
@@ -329,6 +337,10 @@ const readChangedFile = (route: CommandRoute): EdgeRouter["Service"]["readChange
 const decideChanges = (route: CommandRoute): EdgeRouter["Service"]["decideChanges"] =>
   Effect.fn("EdgeRouter.decideChanges")(function* (targetId, command, key) {
     yield* route.requireCommand(targetId, "DecideChanges", changesUnsupported())
+    const { comments, edits } = command.request
+    // An older Edge would ignore them.
+    if (comments !== undefined || edits !== undefined)
+      yield* route.requireCommand(targetId, CANDIDATES_FEATURE, candidatesUnsupported())
     const request = {
       ...writeRequest(targetId, "DecideChanges", command),
       ...(key === undefined ? {} : { id: changesCommandId(key) })
@@ -348,6 +360,12 @@ const undoChanges = (route: CommandRoute): EdgeRouter["Service"]["undoChanges"] 
       ...(key === undefined ? {} : { id: changesCommandId(key) })
     }
     return yield* route.send(request, toChangesDecisionRefusal, ({ decision }) => decision.kind === "undo")
+  })
+
+const discardChanges = (route: CommandRoute): EdgeRouter["Service"]["discardChanges"] =>
+  Effect.fn("EdgeRouter.discardChanges")(function* (targetId, command) {
+    yield* route.requireCommand(targetId, "DiscardChanges", candidatesUnsupported())
+    return yield* route.send(writeRequest(targetId, "DiscardChanges", command), toDiscardRefusal)
   })
 
 const changesUnsupported = (): Conflict =>

@@ -1,5 +1,5 @@
 /** `/client/runs/{id}/changes` and `/client/sessions/{id}/changes`: change sets, and decisions about them. The Edge determines which was first. */
-import { type ChangeSelection, DecidedChanges, type UndoChanges } from "@corral/domain/edge-api/ChangeSet"
+import { DecidedChanges, type UndoChanges } from "@corral/domain/edge-api/ChangeSet"
 import type { AuditAction } from "@corral/domain/access/AuditAction"
 import type { DecisionOrigin } from "@corral/domain/approval/Approval"
 import { PermissionDenied } from "@corral/domain/errors/Failures"
@@ -8,6 +8,7 @@ import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import type { ChangeSetId, DeviceId, RunId, SessionId, UserId } from "@corral/domain/identity/Ids"
+import type { CommandPayload } from "@corral/domain/link/EdgeCommand"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { markReplayed } from "@corral/service/http/IdempotentRequest"
 import { Effect } from "effect"
@@ -113,7 +114,7 @@ type DecisionHeaders = HubRequest<"changeSets", "accept">["headers"]
 type DecisionBody =
   | {
       readonly kind: "accept" | "reject"
-      readonly request: { readonly parts: ChangeSelection; readonly comment?: string }
+      readonly request: CommandPayload<"DecideChanges">["request"]
     }
   | { readonly kind: "undo"; readonly request: UndoChanges }
 

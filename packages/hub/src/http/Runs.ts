@@ -176,7 +176,7 @@ const mirrorHandlers = Effect.gen(function* () {
 })
 
 /** Sends a command to an Edge, and records its outcome in the audit log. */
-const performCommand = Effect.gen(function* () {
+export const performCommand = Effect.gen(function* () {
   const audit = yield* Audit
   const complete = yield* completingCommands
   return <A, E, R>(action: AuditedAction, command: Effect.Effect<A, E, R>) =>

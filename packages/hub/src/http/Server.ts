@@ -66,6 +66,7 @@ import { PublicUrl, storeRefusal } from "./Handlers.ts"
 import { runEndpoints } from "./Runs.ts"
 import { searchEndpoints } from "./Search.ts"
 import { signInEndpoints } from "./SignIn.ts"
+import { taskGroupEndpoints } from "./TaskGroups.ts"
 import { taskEndpoints } from "./Tasks.ts"
 import { uploadEndpoints } from "./Uploads.ts"
 
@@ -198,6 +199,7 @@ const hubApiRoutes = HttpApiBuilder.layer(HubApi).pipe(
     presetEndpoints,
     fileEndpoints,
     taskEndpoints,
+    taskGroupEndpoints,
     runEndpoints,
     approvalEndpoints,
     inputEndpoints,

@@ -2,7 +2,8 @@
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import type { Proof } from "@corral/domain/access/Authorization"
 import { PermissionDenied, RunNotCancellable } from "@corral/domain/errors/Failures"
-import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
+import { CurrentRequestId } from "@corral/domain/http/RequestContext"
+import { CurrentPrincipal, type Principal } from "@corral/domain/hub-api/SessionAuthority"
 import type { TaskId } from "@corral/domain/identity/Ids"
 import { isTaskOver, Task } from "@corral/domain/task/Task"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
@@ -10,11 +11,13 @@ import { markReplayed } from "@corral/service/http/IdempotentRequest"
 import { Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
+import type { ProjectProof } from "../authority/ProjectProof.ts"
 import { HubAuthority, requireChatMode } from "../authority/HubAuthority.ts"
 import { HubIdempotency } from "../HubIdempotency.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
 import { Dispatcher } from "../task/Dispatcher.ts"
+import { type CreateGroup, hasCandidates } from "../task/GroupCreation.ts"
 import { Tasks } from "../task/Tasks.ts"
 import { completingCommands, type HubRequest, requireRoute, withErrorObjects } from "./Handlers.ts"
 
@@ -33,6 +36,29 @@ const createHandler = Effect.gen(function* () {
   const targets = yield* Targets
   const tasks = yield* Tasks
 
+  /** The records of the first task and of the others are those of single tasks. */
+  const createGroup = Effect.fnUntraced(function* (
+    principal: Principal,
+    proof: ProjectProof<"task.create">,
+    id: TaskId,
+    group: CreateGroup
+  ) {
+    const { projectId } = group
+    for (const { mode = group.mode } of group.candidates) yield* requireChatMode(principal, mode)
+    const { isNewSession, sessionId, tasks: created } = yield* tasks.createGroup(proof, id, group)
+    const record = {
+      actor: principal.userId,
+      projectId,
+      requestId: yield* CurrentRequestId,
+      outcome: "allowed",
+      code: null
+    } as const
+    if (isNewSession) yield* audit.record({ ...record, action: "session.write", resource: sessionId })
+    const [first, ...others] = created
+    for (const other of others) yield* audit.record({ ...record, action: "task.create", resource: other.id })
+    return first
+  })
+
   return {
     create: Effect.fnUntraced(function* ({ headers, payload }: HubRequest<"tasks", "create">) {
       const principal = yield* CurrentPrincipal
@@ -50,7 +76,9 @@ const createHandler = Effect.gen(function* () {
         request,
         audit.perform(
           auditedAction,
-          Effect.andThen(requireChatMode(principal, payload.mode), tasks.create(proof, id, payload))
+          hasCandidates(payload)
+            ? createGroup(principal, proof, id, payload)
+            : Effect.andThen(requireChatMode(principal, payload.mode), tasks.create(proof, id, payload))
         )
       )
       // A task with a run is on its way. A target that came online meanwhile has looked for tasks before this one was visible.

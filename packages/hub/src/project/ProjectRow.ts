@@ -12,10 +12,11 @@ import {
   ProjectVisibility,
   type RunDefaults
 } from "@corral/domain/project/Project"
+import { Checks } from "@corral/domain/run/Check"
 import { Isolation } from "@corral/domain/run/Run"
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { storedRows, Timestamp } from "../store/StoredRows.ts"
+import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
 
 /** Holds until the transaction ends. A deleted project is refused like one that never existed. */
 export const lockProject = (
@@ -32,6 +33,17 @@ const runDefaultColumns = {
   input_ttl_ms: Schema.NullOr(Schema.Int),
   isolation: Schema.NullOr(Isolation)
 }
+const checksColumn = Schema.NullOr(jsonColumn(Checks))
+
+const checksRows = storedRows("projects", Schema.Struct({ checks: checksColumn }))
+
+/** Checks of the project; `undefined` if there are none. */
+export const findChecks = (sql: SqlClient.SqlClient, projectId: string) =>
+  Effect.map(
+    checksRows.first(sql`SELECT checks FROM projects WHERE id = ${projectId}`),
+    (row) => row?.checks ?? undefined
+  )
+
 const RunDefaultsRow = Schema.Struct(runDefaultColumns)
 const runDefaultsRows = storedRows("projects", RunDefaultsRow)
 
@@ -65,6 +77,7 @@ const ProjectRow = Schema.Struct({
   own_requests: Schema.Boolean,
   chat_answers: ChatAnswers,
   ...runDefaultColumns,
+  checks: checksColumn,
   created_at: Timestamp,
   updated_at: Timestamp,
   /** Null for a reader who is not a member. */
@@ -82,6 +95,7 @@ export const projectOf = ({
   approvers,
   background_ms,
   chat_answers,
+  checks,
   created_at,
   description,
   id,
@@ -100,6 +114,7 @@ export const projectOf = ({
   approvals: { approvers, ownRequests: own_requests },
   chats: { answers: chat_answers },
   runs: runDefaultsOf({ background_ms, input_ttl_ms, isolation }),
+  ...(checks === null ? {} : { checks }),
   // Users who are not members can read internal projects.
   role: role ?? "viewer",
   createdAt: created_at.toISOString(),

@@ -18,6 +18,7 @@ import {
   defaultApprovals,
   defaultChats
 } from "@corral/domain/project/Project"
+import type { Check } from "@corral/domain/run/Check"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -98,7 +99,7 @@ export class Projects extends Context.Service<
 
         update: Effect.fn("Projects.update")(function* (
           proof,
-          { approvals, chats, description, name, runs = {}, visibility }
+          { approvals, chats, checks, description, name, runs = {}, visibility }
         ) {
           yield* sql`
             UPDATE projects SET
@@ -111,6 +112,7 @@ export class Projects extends Context.Service<
               background_ms = ${changed(sql, "background_ms", "int", runs.backgroundMs)},
               input_ttl_ms = ${changed(sql, "input_ttl_ms", "int", runs.inputTtlMs)},
               isolation = ${changed(sql, "isolation", "text", runs.isolation)},
+              checks = ${changed(sql, "checks", "text", checks && storedChecks(checks))},
               updated_at = GREATEST(updated_at, ${now()})
             WHERE id = ${proof.subject}`
           yield* notifyChanged(proof.subject)
@@ -147,6 +149,10 @@ const changed = (
   value: number | string | null | undefined
 ) => (value === undefined ? sql.literal(column) : sql`${value}::${sql.literal(type)}`)
 
+/** Without checks, the column is NULL. */
+const storedChecks = (checks: ReadonlyArray<Check>): string | null =>
+  checks.length === 0 ? null : JSON.stringify(checks)
+
 const createOf = (sql: SqlClient.SqlClient, now: () => Date) =>
   Effect.fn("Projects.create")(function* (
     owner: UserId,
@@ -165,6 +171,7 @@ const createOf = (sql: SqlClient.SqlClient, now: () => Date) =>
       background_ms: null,
       input_ttl_ms: null,
       isolation: null,
+      checks: null,
       created_at: at,
       updated_at: at
     }

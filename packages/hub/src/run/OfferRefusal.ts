@@ -12,7 +12,7 @@ import {
   SchemaValidationFailed,
   WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
-import { LAYERS_FEATURE } from "@corral/domain/link/EdgeCommand"
+import { CANDIDATES_FEATURE, LAYERS_FEATURE } from "@corral/domain/link/EdgeCommand"
 import { findAgent, modesIn, needsIsolation } from "@corral/domain/offer/Offer"
 import type { CreateRun, RunMode } from "@corral/domain/run/Run"
 import { runtimeRemedyOf } from "@corral/domain/run/RuntimeRemedy"
@@ -43,6 +43,14 @@ const unavailable = (label: string, reason: string | undefined): string => {
   }
 }
 
+/** The Edge has no groups of runs, no checks, and no comments and edits in decisions. */
+export const candidatesUnsupported = () =>
+  new Conflict({
+    message:
+      "The Edge of this device is too old for several candidates, and for comments on changes. Update it.",
+    details: { reason: "edge_outdated" }
+  })
+
 type Offer = Pick<Target, "agents" | "workspaces">
 
 /** Modes in which the agent runs in the workspace; `undefined` if one of them is not offered. */
@@ -59,7 +67,7 @@ export const offeredModes = (
 /** Why the task can't run there; `undefined` where it can. An agent of an offline target need not be available now. */
 export const findOfferRefusal = (
   { agents, commands = [], workspaces }: Offer & { readonly commands?: ReadonlyArray<string> },
-  { agentId, budget, isolation, mode, resume, workspace: id }: CreateRun,
+  { agentId, budget, groupId, isolation, mode, resume, workspace: id }: CreateRun,
   isPresent: boolean
 ): OfferRefusal | undefined => {
   const agent = findAgent(agents, agentId)
@@ -84,6 +92,7 @@ export const findOfferRefusal = (
       message: "The Edge of this device is too old for layers. Update it.",
       details: { reason: "edge_outdated" }
     })
+  if (groupId !== undefined && !commands.includes(CANDIDATES_FEATURE)) return candidatesUnsupported()
   const uncounted = findBudgetRefusal(agent, budget)
   if (uncounted !== undefined) return uncounted
   if (agent.available || !isPresent) return undefined

@@ -133,7 +133,7 @@ const runLocationRows = storedRows(
 const DEFAULT_TIMEOUT_MS = 1_800_000
 
 const hubRunOf = (row: typeof ReadRunRow.Type): HubRun => {
-  const { agentId, backgroundMs, budget, input, inputTtlMs, isolation } = row.made
+  const { agentId, backgroundMs, budget, groupId, input, inputTtlMs, isolation } = row.made
   const { mode, model, resume, timeoutMs, workspace } = row.made
   return {
     id: row.id,
@@ -152,6 +152,7 @@ const hubRunOf = (row: typeof ReadRunRow.Type): HubRun => {
     ...(backgroundMs === undefined ? {} : { backgroundMs }),
     ...(inputTtlMs === undefined ? {} : { inputTtlMs }),
     ...(isolation === undefined ? {} : { isolation }),
+    ...(groupId === undefined ? {} : { groupId }),
     ...(budget === undefined ? {} : { budget }),
     lastSeq: row.last_seq,
     ...(row.replaced_for === null ? {} : { replaced: true }),
@@ -197,7 +198,15 @@ export class Runs extends Context.Service<
     readonly locate: (id: RunId) => Effect.Effect<RunLocation | undefined, SqlError.SqlError>
     /** A run of the proof's project. */
     readonly get: (
-      proof: Proof<"project.read" | "run.cancel" | "run.finish" | "run.pause" | "run.resume" | "task.create">,
+      proof: Proof<
+        | "project.read"
+        | "run.cancel"
+        | "run.finish"
+        | "run.pause"
+        | "run.resume"
+        | "session.write"
+        | "task.create"
+      >,
       id: RunId
     ) => Effect.Effect<HubRun, PermissionDenied | SqlError.SqlError>
     /** Runs before `before`, newest first. The caller has checked that the reader may read `filter.projectId`. */

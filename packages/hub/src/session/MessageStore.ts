@@ -8,7 +8,15 @@
  */
 import type { Proof } from "@corral/domain/access/Authorization"
 import { PermissionDenied } from "@corral/domain/errors/Failures"
-import { AgentInstanceId, MessageId, RunId, SessionId, TaskId, UserId } from "@corral/domain/identity/Ids"
+import {
+  AgentInstanceId,
+  MessageId,
+  RunId,
+  SessionId,
+  TaskGroupId,
+  TaskId,
+  UserId
+} from "@corral/domain/identity/Ids"
 import type { HeldQueue } from "@corral/domain/run/AgentProfile"
 import { RunFailure, RunMode } from "@corral/domain/run/Run"
 import { Attachment } from "@corral/domain/session/Attachment"
@@ -62,6 +70,8 @@ const columns = {
   /** Of the text of a turn after which its run continued. */
   turn: Schema.NullOr(Schema.Int),
   outstanding: Schema.NullOr(Schema.Int),
+  /** Of a message that several candidates received. */
+  group_id: Schema.NullOr(TaskGroupId),
   /** Users besides the author who have changed or retried the message. */
   contributors: Schema.Array(UserId),
   /** Whether the message is the prompt of a task that was created without it. */
@@ -109,6 +119,7 @@ export const noteColumns = {
   held: false,
   turn: null,
   outstanding: null,
+  group_id: null,
   contributors: [],
   from_task: false,
   attachments: [],
@@ -159,6 +170,7 @@ export const messageOf = (row: MessageRow): Message => {
     ...(row.outcome === null || row.error === null ? {} : { error: row.error }),
     ...(row.turn === null ? {} : { turn: row.turn }),
     ...(row.outstanding === null ? {} : { outstanding: row.outstanding }),
+    ...(row.group_id === null ? {} : { groupId: row.group_id }),
     version: row.version,
     createdAt: row.created_at.toISOString(),
     ...(row.edited_at === null ? {} : { editedAt: row.edited_at.toISOString() })

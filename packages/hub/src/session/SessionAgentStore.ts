@@ -18,6 +18,7 @@ import {
   DeviceId,
   RunId,
   SessionId,
+  TaskGroupId,
   UserId,
   WorkspaceId
 } from "@corral/domain/identity/Ids"
@@ -59,6 +60,10 @@ const SessionAgentRow = Schema.Struct({
   conversation_run_id: Schema.NullOr(RunId),
   /** Why messages of the agent are held. Read as NULL without such messages. */
   held: Schema.NullOr(jsonColumn(HeldQueue)),
+  /** Of a candidate. */
+  group_id: Schema.NullOr(TaskGroupId),
+  /** Another candidate was continued. */
+  closed_at: Schema.NullOr(Timestamp),
   added_by: UserId,
   added_at: Timestamp
 })
@@ -88,6 +93,8 @@ export const agentInstanceOf = (row: SessionAgentRow): AgentInstance => ({
   ...(row.isolation === null ? {} : { isolation: row.isolation }),
   ...limitsIn(row),
   ...(row.held === null ? {} : { held: row.held }),
+  ...(row.group_id === null ? {} : { groupId: row.group_id }),
+  ...(row.closed_at === null ? {} : { closedAt: row.closed_at.toISOString() }),
   addedBy: row.added_by,
   addedAt: row.added_at.toISOString()
 })
@@ -192,6 +199,8 @@ export class SessionAgentStore extends Context.Service<
             place: placeOf(target.subject as DeviceId, workspace),
             conversation_run_id: null,
             held: null,
+            group_id: null,
+            closed_at: null,
             added_by: proof.principal as UserId,
             added_at: at
           }
@@ -227,7 +236,9 @@ export class SessionAgentStore extends Context.Service<
           yield* withdrawUndelivered(sql, sessionId, id)
           yield* sql`DELETE FROM session_agents WHERE session_id = ${sessionId} AND id = ${id}`
           yield* sql`
-            UPDATE sessions SET default_agent = (SELECT max(id) FROM session_agents WHERE session_id = ${sessionId})
+            UPDATE sessions SET default_agent = (
+              SELECT max(id) FROM session_agents WHERE session_id = ${sessionId} AND closed_at IS NULL
+            )
             WHERE id = ${sessionId} AND default_agent = ${id}`
         }, sql.withTransaction)
       })
@@ -257,14 +268,14 @@ export const findSessionAgent = (
     sql`SELECT ${columns(sql)} FROM session_agents WHERE session_id = ${sessionId} AND id = ${id}`
   )
 
-/** Whether the session has this agent. */
-export const isAgentOf = (
+/** Whether the session has this agent, and it receives messages. */
+export const isOpenAgentOf = (
   sql: SqlClient.SqlClient,
   sessionId: SessionId,
   id: AgentInstanceId
 ): Effect.Effect<boolean, SqlError.SqlError> =>
   Effect.map(
-    sql`SELECT 1 FROM session_agents WHERE session_id = ${sessionId} AND id = ${id}`,
+    sql`SELECT 1 FROM session_agents WHERE session_id = ${sessionId} AND id = ${id} AND closed_at IS NULL`,
     (rows) => rows.length > 0
   )
 

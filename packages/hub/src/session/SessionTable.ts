@@ -9,6 +9,7 @@ import {
   SessionState,
   titleFrom
 } from "@corral/domain/session/Session"
+import { mint } from "@corral/service/Identifiers"
 import { Effect, Schema, Struct } from "effect"
 import { Timestamp, storedRows } from "../store/StoredRows.ts"
 import type { Proof } from "@corral/domain/access/Authorization"
@@ -126,6 +127,35 @@ const SessionRow = Schema.Struct({
   default_agent: Schema.NullOr(AgentInstanceId)
 })
 export type SessionRow = typeof SessionRow.Type
+
+/** Title of a session until its first message. */
+const UNTITLED = "New session"
+
+export interface NewSession {
+  readonly projectId: ProjectId
+  readonly createdBy: UserId
+  readonly title?: string | undefined
+}
+
+/** Call it with the project locked. */
+export const insertSession = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { createdBy, projectId, title }: NewSession,
+  at: Date
+) {
+  const row: SessionRow = {
+    id: mint<SessionId>("ses", at.getTime()),
+    project_id: projectId,
+    title: title ?? UNTITLED,
+    state: "active",
+    created_by: createdBy,
+    created_at: at,
+    updated_at: at,
+    default_agent: null
+  }
+  yield* sql`INSERT INTO sessions ${sql.insert({ ...row, titled: title !== undefined })}`
+  return row
+})
 
 const SessionItemRow = SessionRow.mapFields(Struct.omit(["created_by", "created_at", "default_agent"]))
 const counts = { unread: Schema.Int, open_changes: Schema.Int }

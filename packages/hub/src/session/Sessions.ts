@@ -14,18 +14,17 @@ import type {
   SessionState,
   UpdateSession
 } from "@corral/domain/session/Session"
-import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { lockProject } from "../project/ProjectRow.ts"
 import { encodePosition, limitTo, type Position } from "../store/ListPage.ts"
 import { cancelWaitingMessages, withdrawUndelivered } from "./MessageStore.ts"
-import { agentsOf, isAgentOf } from "./SessionAgentStore.ts"
+import { agentsOf, isOpenAgentOf } from "./SessionAgentStore.ts"
 import {
   SESSION_COLUMNS,
   SESSION_ITEM_COLUMNS,
-  type SessionRow,
   activeRunsOf,
+  insertSession,
   openChangeSets,
   readOnlyConflict,
   sessionItemOf,
@@ -90,20 +89,9 @@ export class Sessions extends Context.Service<
 
         create: Effect.fn("Sessions.create")(function* ({ principal, subject }, { title }) {
           yield* lockProject(sql, subject)
-          const at = now()
-          const row: SessionRow = {
-            id: mint<SessionId>("ses", at.getTime()),
-            // The subject of a session's proof is its project.
-            project_id: subject as ProjectId,
-            title: title ?? UNTITLED,
-            state: "active",
-            created_by: principal as UserId,
-            created_at: at,
-            updated_at: at,
-            default_agent: null
-          }
-          yield* sql`INSERT INTO sessions ${sql.insert({ ...row, titled: title !== undefined })}`
-          return sessionOf(row, [], [])
+          // The subject of a session's proof is its project.
+          const place = { projectId: subject as ProjectId, createdBy: principal as UserId }
+          return sessionOf(yield* insertSession(sql, { ...place, title }, now()), [], [])
         }, sql.withTransaction),
 
         update: Effect.fn("Sessions.update")(function* (proof, id, change) {
@@ -123,8 +111,8 @@ export class Sessions extends Context.Service<
           const isEdit = title !== undefined || agent !== undefined
           if (isEdit && current.state !== "active" && next !== "active")
             return yield* readOnlyConflict(current.state)
-          if (agent !== undefined && !(yield* isAgentOf(sql, id, agent)))
-            return yield* new Conflict({ message: "The session has no such agent." })
+          if (agent !== undefined && !(yield* isOpenAgentOf(sql, id, agent)))
+            return yield* new Conflict({ message: "The session has no such agent, or it is closed." })
           if (isLeaving) yield* withdrawUndelivered(sql, id)
           if (isEdit || next !== current.state)
             yield* sql`
@@ -138,9 +126,6 @@ export class Sessions extends Context.Service<
     })
   )
 }
-
-/** Title of a session until its first message. */
-const UNTITLED = "New session"
 
 /** Lists sessions. Each project is read in the order of its index, at most one page. */
 const listOf = (sql: SqlClient.SqlClient) =>

@@ -9,6 +9,7 @@ import type {
   MessageId,
   ProjectId,
   SessionId,
+  TaskGroupId,
   TaskId,
   UserId
 } from "@corral/domain/identity/Ids"
@@ -44,6 +45,7 @@ export interface TaskOfSession {
   readonly expiresAt: Date | null
   /** Finds the label of a new agent. */
   readonly findLabel: Effect.Effect<string, SqlError.SqlError>
+  readonly candidate?: JoiningCandidate | undefined
 }
 
 /** What a task of a session has besides its request. */
@@ -55,6 +57,16 @@ export interface TaskTurn {
   readonly requesters: ReadonlyArray<UserId>
   /** Files that the run receives. */
   readonly attachments?: CommandAttachments | undefined
+  /** The group that the task begins in. */
+  readonly groupId?: TaskGroupId | undefined
+  /** Whether the agent is a candidate: its changes are checked. */
+  readonly isCandidate?: boolean | undefined
+}
+
+/** A candidate: it has a new agent, with this label. */
+export interface JoiningCandidate {
+  readonly groupId: TaskGroupId
+  readonly label: string
 }
 
 /** Adds the agent and the message. `undefined` in a session that is read-only. */
@@ -63,12 +75,13 @@ export const joinSession = Effect.fnUntraced(function* (
   task: TaskOfSession,
   now: Date
 ) {
-  const { author, create, projectId, sessionId } = task
+  const { author, candidate, create, projectId, sessionId } = task
   yield* lockProject(sql, projectId)
   const touched = yield* touchSession(sql, projectId, sessionId, now)
   if (touched?.state !== "active") return undefined
   const at = touched.updated_at
-  const agent = (yield* findMatching(sql, task)) ?? (yield* addAgent(sql, task, at))
+  const matching = candidate === undefined ? yield* findMatching(sql, task) : undefined
+  const agent = matching ?? (yield* addAgent(sql, task, at))
   const messageId = mint<MessageId>("msg", at.getTime())
   yield* insertMessage(sql, {
     ...noteColumns,
@@ -88,6 +101,7 @@ export const joinSession = Effect.fnUntraced(function* (
     task_id: task.id,
     attempt: 1,
     from_task: true,
+    group_id: candidate?.groupId ?? null,
     created_at: at
   })
   yield* titleSession(sql, sessionId, create.input.text)
@@ -95,12 +109,14 @@ export const joinSession = Effect.fnUntraced(function* (
     agentInstanceId: agent.id,
     place: sharedPlaceOf({ place: agent.place, isolation: create.isolation ?? null }),
     messageId,
-    requesters: []
+    requesters: [],
+    groupId: candidate?.groupId,
+    isCandidate: agent.group_id !== null
   }
   return turn
 })
 
-/** The agent that a task of the session belongs to: the default agent before others that match. */
+/** The agent that a task of the session belongs to: the default agent before others that match. None that is closed. */
 export const findMatching = (
   sql: SqlClient.SqlClient,
   {
@@ -113,12 +129,12 @@ export const findMatching = (
 ) =>
   sessionAgentRows.first(sql`
     SELECT ${sql.literal(SESSION_AGENT_COLUMNS)} FROM session_agents
-    WHERE session_id = ${sessionId} AND place = ${placeOf(targetId, create.workspace)} AND ${sql.in("agent_id", idsOfAgent(create.agentId))}
+    WHERE session_id = ${sessionId} AND closed_at IS NULL AND place = ${placeOf(targetId, create.workspace)} AND ${sql.in("agent_id", idsOfAgent(create.agentId))}
     ORDER BY agent_id = ${create.agentId} DESC, id = (SELECT default_agent FROM sessions WHERE id = ${sessionId}) DESC, id DESC LIMIT 1`)
 
 const addAgent = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  { author, create, findLabel, sessionId, targetId }: TaskOfSession,
+  { author, candidate, create, findLabel, sessionId, targetId }: TaskOfSession,
   at: Date
 ) {
   const row: SessionAgentRow = {
@@ -136,6 +152,8 @@ const addAgent = Effect.fnUntraced(function* (
     place: placeOf(targetId, create.workspace),
     conversation_run_id: null,
     held: null,
+    group_id: candidate?.groupId ?? null,
+    closed_at: null,
     added_by: author,
     added_at: at
   }

@@ -53,6 +53,7 @@ import {
   replacedRunsMigration,
   sharedWorkMigration,
   successorsMigration,
+  taskGroupsMigration,
   turnLimitsMigration,
   uploadQuotasMigration
 } from "./migrations/Release03.ts"
@@ -97,7 +98,8 @@ export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0038_turn_limits": turnLimitsMigration,
   "0039_preferences": preferencesMigration,
   "0040_binding_updates": bindingUpdatesMigration,
-  "0041_change_sets": changeSetsMigration
+  "0041_change_sets": changeSetsMigration,
+  "0042_task_groups": taskGroupsMigration
 }
 
 /** Names of all migrations, without their numbers. */

@@ -5,7 +5,7 @@
  */
 import { type Proof, roleRefusal } from "@corral/domain/access/Authorization"
 import { PermissionDenied } from "@corral/domain/errors/Failures"
-import type { DeviceId, RunId, SessionId, TaskId, UserId } from "@corral/domain/identity/Ids"
+import type { DeviceId, ProjectId, RunId, SessionId, TaskId, UserId } from "@corral/domain/identity/Ids"
 import { findAgent } from "@corral/domain/offer/Offer"
 import { ProjectRole } from "@corral/domain/project/Project"
 import { limitsOfTurn } from "@corral/domain/run/Budget"
@@ -17,7 +17,7 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
-import { findRunDefaults } from "../project/ProjectRow.ts"
+import { findChecks, findRunDefaults } from "../project/ProjectRow.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { Runs } from "../run/Runs.ts"
 import { SessionProject } from "../run/SessionProject.ts"
@@ -86,7 +86,7 @@ export class TaskCreation {
     ) {
       const { now, sql, targets } = this
       const createdBy = principal as UserId
-      const { expiresAt: _, onOffline = "fail", projectId, targetId, ...requested } = task
+      const { candidates: _, expiresAt: __, onOffline = "fail", projectId, targetId, ...requested } = task
       // The proof covers this project only, regardless of the request's project.
       if (projectId !== subject) return yield* new PermissionDenied()
       const expiresAt = yield* expiryOf(task, now().getTime())
@@ -94,7 +94,9 @@ export class TaskCreation {
       const create: CreateRun = {
         ...(yield* defaultsOf(sql, task)),
         ...requested,
-        ...(givenTurn === undefined ? yield* findLimits(sql, task) : {})
+        ...(givenTurn === undefined
+          ? yield* findLimits(sql, task)
+          : yield* candidateParts(sql, projectId, givenTurn))
       }
       const { workspace } = task
       const refusal = yield* findTargetRefusal(targets, { author: createdBy, projectId, targetId, workspace })
@@ -119,6 +121,7 @@ export class TaskCreation {
         agent_instance_id: turn?.agentInstanceId ?? null,
         place: turn?.place ?? null,
         message_id: turn?.messageId ?? null,
+        group_id: turn?.groupId ?? null,
         requesters: turn?.requesters ?? [],
         attachments: turn?.attachments ?? null,
         created_at: at,
@@ -190,6 +193,17 @@ export class TaskCreation {
 const defaultsOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { projectId, resume }: CreateTask) {
   const { isolation, ...limits } = yield* findRunDefaults(sql, projectId)
   return resume === undefined && isolation !== undefined ? { ...limits, isolation } : limits
+})
+
+/** What only the run of a candidate has: its group, and the checks of the project. */
+const candidateParts = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  projectId: ProjectId,
+  { groupId, isCandidate }: TaskTurn
+) {
+  if (isCandidate !== true) return {}
+  const checks = yield* findChecks(sql, projectId)
+  return { ...(groupId === undefined ? {} : { groupId }), ...(checks === undefined ? {} : { checks }) }
 })
 
 /** The limits of a task of a session, with those of its agent. A message has them already. */

@@ -8,6 +8,7 @@ import {
   ProjectId,
   RunId,
   SessionId,
+  TaskGroupId,
   TaskId,
   UserId
 } from "@corral/domain/identity/Ids"
@@ -61,6 +62,8 @@ export const TaskRow = Schema.Struct({
   place: Schema.NullOr(Schema.String),
   /** The message that the task delivers. */
   message_id: Schema.NullOr(MessageId),
+  /** The group of a candidate. */
+  group_id: Schema.NullOr(TaskGroupId),
   /** Users besides the author whose messages the run receives. */
   requesters: Schema.Array(UserId),
   /** Files that the run receives. */
@@ -83,7 +86,7 @@ export const assignedTaskRows = storedRows(
 )
 
 export const taskOf = (row: TaskRow): Task => {
-  const { agentId, budget, input, mode, timeoutMs, workspace } = row.request
+  const { agentId, budget, input, mode, model, timeoutMs, workspace } = row.request
   return {
     id: row.id,
     projectId: row.project_id,
@@ -93,7 +96,9 @@ export const taskOf = (row: TaskRow): Task => {
     workspace,
     agentId,
     mode,
+    ...(model === undefined ? {} : { model }),
     input,
+    ...(row.group_id === null ? {} : { groupId: row.group_id }),
     ...(row.run_id === null ? {} : { runId: row.run_id }),
     ...(budget === undefined ? {} : { budget }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),

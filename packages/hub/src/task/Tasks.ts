@@ -20,10 +20,12 @@ import { Targets } from "../edges/Targets.ts"
 import type { OfferRefusal } from "../run/OfferRefusal.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { runSeqRows } from "../run/Runs.ts"
+import { SessionProject } from "../run/SessionProject.ts"
 import type { TaskTurn } from "../session/TaskInSession.ts"
 import { readableRows } from "../store/ListPage.ts"
 import { announced, notify } from "../store/Notices.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
+import { type CreatedGroup, type CreateGroup, createGroup } from "./GroupCreation.ts"
 import { TaskClaims } from "./TaskClaims.ts"
 import { type AssignmentListener, TaskCreation } from "./TaskCreation.ts"
 import {
@@ -118,6 +120,12 @@ export class Tasks extends Context.Service<
       /** The turn of a message. Without it, a task with a session adds its prompt as a message. */
       turn?: TaskTurn
     ) => Effect.Effect<Task, CreationFailure>
+    /** As `create`, for each of the task's candidates; all of them or none. `id` is that of the first one. */
+    readonly createGroup: (
+      proof: Proof<"task.create">,
+      id: TaskId,
+      task: CreateGroup
+    ) => Effect.Effect<CreatedGroup, CreationFailure>
     /** Reads a task before the caller's rights are known. Use the result for that check, not as a response. */
     readonly find: (id: TaskId) => Effect.Effect<Task | undefined, SqlError.SqlError>
     /** Tasks before `before`, newest first. The caller has checked that the reader may read `filter.projectId`. */
@@ -161,12 +169,18 @@ export class Tasks extends Context.Service<
       const now = () => new Date(clock.currentTimeMillisUnsafe())
       const sql = yield* SqlClient.SqlClient
       const creation = yield* TaskCreation.make(now)
-      const claims = new TaskClaims(sql, yield* RunLog, yield* Targets, now)
+      const sessions = yield* SessionProject
+      const targets = yield* Targets
+      const claims = new TaskClaims(sql, yield* RunLog, targets, now)
       const columns = sql.literal(TASK_COLUMNS)
 
       return Tasks.of({
         newId: Effect.sync(() => mint<TaskId>("tsk", clock.currentTimeMillisUnsafe())),
         create: (proof, id, task, turn) => sql.withTransaction(creation.create(proof, id, task, turn)),
+
+        createGroup: Effect.fn("Tasks.createGroup")(function* (proof, id, task) {
+          return yield* createGroup({ sql, targets, sessions, creation, now }, proof, id, task)
+        }, sql.withTransaction),
 
         find: Effect.fnUntraced(function* (id) {
           const row = yield* taskRows.first(sql`SELECT ${columns} FROM tasks WHERE id = ${id}`)

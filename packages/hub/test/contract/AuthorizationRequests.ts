@@ -313,6 +313,19 @@ export const requests: Record<EndpointName, Expected> = {
   "tasks.get": get(({ taskId }) => `/client/tasks/${taskId}`),
   "tasks.cancel": send("POST", 200, ({ taskId }) => `/client/tasks/${taskId}/cancel`),
 
+  // No device is linked here: no candidate has changes to compare, and their tasks wait.
+  "taskGroups.get": get(({ group }) => `/client/task-groups/${group.id}`),
+  "taskGroups.comparison": get(({ group }) => `/client/task-groups/${group.id}/comparison`),
+  "taskGroups.stop": send("POST", 200, ({ group }) => `/client/task-groups/${group.id}/stop`),
+  "taskGroups.pause": send("POST", 200, ({ group }) => `/client/task-groups/${group.id}/pause`),
+  "taskGroups.resume": send("POST", 200, ({ group }) => `/client/task-groups/${group.id}/resume`),
+  "taskGroups.continue": send(
+    "POST",
+    200,
+    ({ group }) => `/client/task-groups/${group.id}/continue`,
+    ({ group }) => ({ taskId: group.taskId })
+  ),
+
   "runs.list": get(() => "/client/runs"),
   "runs.get": get(({ runId }) => `/client/runs/${runId}`),
   "runs.events": get(({ runId }) => `/client/runs/${runId}/events`),

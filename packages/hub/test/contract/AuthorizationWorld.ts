@@ -96,6 +96,7 @@ export const makeWorld = async (hub: HubProcess, people: People): Promise<World>
     extra: await team.extra(),
     newcomer: await team.newcomer(),
     taskId: await team.taskId(),
+    group: await team.group(),
     runId: await team.runId(),
     approvalId: await team.approvalId(),
     inputId: await team.inputId(),

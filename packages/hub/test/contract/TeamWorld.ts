@@ -11,10 +11,13 @@ import type {
   ProjectId,
   RunId,
   SessionId,
+  TaskGroupId,
   TaskId,
   UserId
 } from "@corral/domain/identity/Ids"
+import { CANDIDATES_FEATURE, LAYERS_FEATURE } from "@corral/domain/link/EdgeCommand"
 import type { Message } from "@corral/domain/session/Message"
+import type { Task } from "@corral/domain/task/Task"
 import { assert } from "@effect/vitest"
 import { HubClient } from "@corral/testing/hub/HubClient"
 import type { HubProcess } from "@corral/testing/hub/HubProcess"
@@ -47,6 +50,8 @@ export interface TeamWorld {
   /** Not a member yet. */
   readonly newcomer: UserId
   readonly taskId: TaskId
+  /** Two candidates that wait for the device, and the first one's task. */
+  readonly group: { readonly id: TaskGroupId; readonly taskId: TaskId }
   readonly runId: RunId
   readonly approvalId: ApprovalId
   readonly inputId: InputRequestId
@@ -78,15 +83,19 @@ const newPerson = (hub: HubProcess, name: string) => once(async () => (await hub
 const deviceParts = (hub: HubProcess, owner: HubClient, projectId: TeamParts["projectId"]) => {
   const deviceId = once(async () => {
     const device = await registerDevice(owner, { sharedWith: [await projectId()] })
-    await reportOffer(hub, device.id, { workspaces: ["site", "docs"], online: false })
+    await reportOffer(hub, device.id, {
+      workspaces: ["site", "docs"],
+      commands: [LAYERS_FEATURE, CANDIDATES_FEATURE],
+      online: false
+    })
     const linked = await owner.ask("POST", `/client/projects/${await projectId()}/workspaces`, {
       body: { targetId: device.id, workspace: "site" }
     })
     assert.strictEqual(linked.status, 201, linked.text)
     return device.id
   })
-  const taskId = once(async () => {
-    const task = await owner.ask<{ readonly id: TaskId }>("POST", "/web/agent-tasks", {
+  const create = async (more: object = {}) => {
+    const task = await owner.ask<Task>("POST", "/web/agent-tasks", {
       body: {
         projectId: await projectId(),
         targetId: await deviceId(),
@@ -94,11 +103,19 @@ const deviceParts = (hub: HubProcess, owner: HubClient, projectId: TeamParts["pr
         agentId: "scripted",
         mode: "ask",
         input: { text: "Say hello" },
-        onOffline: "queue"
+        onOffline: "queue",
+        ...more
       }
     })
     assert.strictEqual(task.status, 201, task.text)
-    return task.body.id
+    return task.body
+  }
+  const taskId = once(async () => (await create()).id)
+  const group = once(async () => {
+    const candidates = ["small", "large"].map((model) => ({ agentId: "scripted", model }))
+    const { groupId, id } = await create({ candidates })
+    assert.isDefined(groupId)
+    return { id: groupId, taskId: id }
   })
   const run = once(async () => {
     const approvalId = newId<ApprovalId>("apr")
@@ -114,6 +131,7 @@ const deviceParts = (hub: HubProcess, owner: HubClient, projectId: TeamParts["pr
   return {
     deviceId,
     taskId,
+    group,
     runId: async () => (await run()).runId,
     approvalId: async () => (await run()).approvalId,
     inputId: async () => (await run()).inputId

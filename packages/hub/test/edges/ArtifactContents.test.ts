@@ -39,6 +39,7 @@ const edgeWith = (artifact: Artifact, content: Buffer) => {
     readChangedFile: never,
     decideChanges: never,
     undoChanges: never,
+    discardChanges: never,
     openPreview: never,
     listFiles: never,
     readFile: never,

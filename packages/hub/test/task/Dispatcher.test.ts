@@ -84,6 +84,7 @@ class PlayedEdge {
       readChangedFile: away,
       decideChanges: away,
       undoChanges: away,
+      discardChanges: away,
       listArtifacts: away,
       sendInput: away,
       readArtifact: away,

@@ -37,6 +37,8 @@ export const registerDevice = async (
 export interface ReportedOffer {
   readonly workspaces?: ReadonlyArray<string>
   readonly agents?: ReadonlyArray<string>
+  /** Names of commands and features. Without them, the Edge is of an early version. */
+  readonly commands?: ReadonlyArray<string>
   /** Whether the device is online afterwards. */
   readonly online?: boolean
 }
@@ -55,7 +57,7 @@ const capabilities = {
 export const reportOffer = (
   hub: HubProcess,
   deviceId: DeviceId,
-  { agents = ["scripted"], online = true, workspaces = ["site"] }: ReportedOffer = {}
+  { agents = ["scripted"], commands, online = true, workspaces = ["site"] }: ReportedOffer = {}
 ): Promise<void> => {
   const offered: ReadonlyArray<Agent> = agents.map((id) => ({
     id: id as AgentId,
@@ -76,7 +78,7 @@ export const reportOffer = (
     Effect.flatMap(SqlClient.SqlClient, (sql) =>
       Effect.asVoid(sql`
         UPDATE devices SET workspaces = ${JSON.stringify(folders)}, agents = ${JSON.stringify(offered)}, version = '1.2.3',
-          last_seen_at = ${new Date(now)}, linked = ${online}, lease_until = ${online ? new Date(now + 45_000) : null}
+          commands = ${commands === undefined ? null : JSON.stringify(commands)}, last_seen_at = ${new Date(now)}, linked = ${online}, lease_until = ${online ? new Date(now + 45_000) : null}
         WHERE id = ${deviceId}`)
     )
   )

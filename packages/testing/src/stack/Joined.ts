@@ -44,6 +44,7 @@ export interface TaskRequest {
   readonly agentId?: string
   readonly workspace?: string
   readonly isolation?: string
+  readonly candidates?: ReadonlyArray<{ readonly agentId: string; readonly model?: string }>
   readonly onOffline?: "fail" | "queue"
   /** Headers of the request. */
   readonly headers?: Readonly<Record<string, string>>

@@ -41,7 +41,8 @@ import type { SubprocessSpec } from "../../process/Subprocess.ts"
 import type { Store, Write } from "../../store/Store.ts"
 import type { OpenWorkspace, Workspaces } from "../../workspace/Workspaces.ts"
 import type { Worktrees } from "../../workspace/Worktrees.ts"
-import { decidedNote, decisionsSince } from "../../change/DecidedNote.ts"
+import { plannedChecks } from "../../change/CheckRows.ts"
+import { decidedNote, decisionsSince, loggedDecisions } from "../../change/DecidedNote.ts"
 import { ProjectFiles } from "../../workspace/ProjectFiles.ts"
 import { admitWithKeys, checkKeys, keyEntryOf } from "../../runtime/KeyAdmission.ts"
 import { join } from "node:path"
@@ -160,12 +161,27 @@ interface FolderFacts {
   readonly confinement: RunConfinement | undefined
 }
 
-/** Of a run that names none, that of the run that it resumes, or of its workspace. */
+/** Of a run that names none, that of the run that it resumes, or of its workspace. A run of a group has a layer or a worktree. */
 const isolationOf = (
-  { isolation }: CreateRun,
-  { isolation: usual }: OpenWorkspace,
+  { groupId, isolation }: CreateRun,
+  { isolation: usual = "none" }: OpenWorkspace,
   resumed: Run | undefined
-): Isolation => isolation ?? (resumed === undefined ? (usual ?? "none") : (resumed.isolation ?? "none"))
+): Isolation => {
+  if (isolation !== undefined) return isolation
+  if (resumed !== undefined) return resumed.isolation ?? "none"
+  return groupId !== undefined && usual === "none" ? "overlay" : usual
+}
+
+/** What only a run in a worktree or a layer can have. */
+const separable = ({ checks, groupId, resume }: CreateRun, isolation: Isolation) => {
+  if (groupId !== undefined && resume !== undefined)
+    return refuse("groupId", "A run that resumes another one begins with the files of that one.")
+  const hasChecks = checks !== undefined && checks.length > 0
+  if (isolation !== "none" || (groupId === undefined && !hasChecks)) return Effect.void
+  return groupId === undefined
+    ? refuse("checks", "Checks need a run in a worktree or a layer.")
+    : refuse("isolation", "Runs of a group need a worktree or a layer.")
+}
 
 /** Until the scope closes, no other run can use a resumed worktree or layer. */
 const folderOf = Effect.fnUntraced(function* (
@@ -188,11 +204,17 @@ const folderOf = Effect.fnUntraced(function* (
     const enforced = yield* layerEnforcement(request, facts)
     const { layer, path, row } =
       resumed?.layer === undefined
-        ? yield* layers.plan({ id, workspace: request.workspace, root: workspace.path, enforced })
+        ? yield* layers.plan({
+            id,
+            workspace: request.workspace,
+            root: workspace.path,
+            enforced,
+            group: request.groupId
+          })
         : yield* layers.enter(resumed.layer, id, workspace.path)
     return { path, isolation, layer, rows: [row] }
   }
-  const { row, start } = yield* worktrees.plan(id, request.workspace, workspace.path)
+  const { row, start } = yield* worktrees.plan(id, request.workspace, workspace.path, request.groupId)
   return { path: worktrees.pathOf(id), isolation, worktree: start, rows: [row] }
 })
 
@@ -269,7 +291,9 @@ export const admitRun = Effect.fnUntraced(function* (
   const confinement = yield* admitWithKeys(keys, agent, yield* admission.confinement.admit(request.mode))
   const model = request.model ?? agent.model
   const earlier = yield* resumedRun({ ...request, model }, agent, find)
-  yield* isolated(request, agent, isolationOf(request, workspace, earlier))
+  const isolation = isolationOf(request, workspace, earlier)
+  yield* isolated(request, agent, isolation)
+  yield* separable(request, isolation)
   const id = admission.id ?? mint<RunId>("run", now)
   const folder = yield* folderOf(request, admission, { id, workspace, resumed: earlier, confinement })
   yield* requireQuestions(request, agent, folder.layer)
@@ -301,7 +325,7 @@ export const admitRun = Effect.fnUntraced(function* (
     agent,
     adapter,
     start,
-    rows: folder.rows,
+    rows: [...folder.rows, ...plannedChecks(id, request.checks)],
     command,
     project,
     run: newRun(request, admission, {
@@ -313,7 +337,7 @@ export const admitRun = Effect.fnUntraced(function* (
     }),
     created: {
       ...createdPayload(request, folder, confinement),
-      ...(decided.length === 0 ? {} : { decided })
+      ...(decided.length === 0 ? {} : { decided: loggedDecisions(decided) })
     }
   }
 })
@@ -333,7 +357,7 @@ const newRun = (
   { config, now }: RunAdmission,
   { agentId, confinement, folder, id, model }: NewRunFacts
 ): Run => {
-  const { backgroundMs, budget, input, inputTtlMs, mode, resume, sessionId, workspace } = request
+  const { backgroundMs, budget, groupId, input, inputTtlMs, mode, resume, sessionId, workspace } = request
   const { isolation, layer, worktree } = folder
   const createdAt = new Date(now).toISOString()
   return {
@@ -352,6 +376,7 @@ const newRun = (
     ...(sessionId === undefined ? {} : { sessionId }),
     ...(model === undefined ? {} : { model }),
     ...(isolation === "none" && request.isolation === undefined ? {} : { isolation }),
+    ...(groupId === undefined ? {} : { groupId }),
     ...(worktree === undefined ? {} : { worktree: worktree.runId }),
     ...(layer === undefined ? {} : { layer }),
     ...(confinement === undefined ? {} : { confinement }),

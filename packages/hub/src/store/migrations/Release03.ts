@@ -293,3 +293,40 @@ export const bindingUpdatesMigration = [
    END FROM users WHERE users.id = user_id`,
   `CREATE INDEX chat_bindings_to_report ON chat_bindings (platform, app) WHERE reported IS DISTINCT FROM 'unlinked'`
 ]
+
+/**
+ * Groups of tasks, and checks of projects. `agent_instance_id` is the candidate's agent in the session. `closed_at`: another candidate was continued.
+ * `removed_at`: the target has removed what was undecided. `checks` is JSON.
+ */
+export const taskGroupsMigration = [
+  `CREATE TABLE task_groups (
+    id text PRIMARY KEY,
+    project_id text NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    session_id text NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    target_id text NOT NULL,
+    workspace text NOT NULL,
+    isolation text NOT NULL,
+    continued_task_id text,
+    continued_by text,
+    continued_at timestamptz(3),
+    created_by text NOT NULL,
+    created_at timestamptz(3) NOT NULL
+  )`,
+  `CREATE INDEX task_groups_of_project ON task_groups (project_id)`,
+  `CREATE INDEX task_groups_of_session ON task_groups (session_id)`,
+  `CREATE TABLE task_group_candidates (
+    task_id text PRIMARY KEY REFERENCES tasks (id) ON DELETE CASCADE,
+    group_id text NOT NULL REFERENCES task_groups (id) ON DELETE CASCADE,
+    position integer NOT NULL,
+    agent_instance_id text NOT NULL,
+    label text NOT NULL,
+    closed_at timestamptz(3),
+    removed_at timestamptz(3)
+  )`,
+  `CREATE INDEX task_group_candidates_of_group ON task_group_candidates (group_id, position)`,
+  `CREATE INDEX task_group_candidates_to_remove ON task_group_candidates (task_id) WHERE closed_at IS NOT NULL AND removed_at IS NULL`,
+  `ALTER TABLE tasks ADD COLUMN group_id text`,
+  `ALTER TABLE messages ADD COLUMN group_id text`,
+  `ALTER TABLE session_agents ADD COLUMN group_id text, ADD COLUMN closed_at timestamptz(3)`,
+  `ALTER TABLE projects ADD COLUMN checks text`
+]
