@@ -160,6 +160,8 @@ export class Renderer {
       outstanding === 0
         ? ""
         : to.#line(to.#paint("cyan", backgroundText(outstanding, [...to.#work.values()]))),
+    // The end of the run shows the whole usage.
+    "run.usage.updated": () => "",
     "run.steps.updated": (to, { payload }) => to.#stepList(payload),
     "run.notice": (to, { payload: { parentCallId, text } }) =>
       to.#line(to.#paint("yellow", escapeLine(text)), parentCallId),

@@ -64,6 +64,7 @@ const groupsByKind: { readonly [K in ChangeHint["kind"]]: ReadonlyArray<string> 
   task: ["tasks"],
   run: ["runs", "sessions"],
   message: ["sessions"],
+  limit: ["usage"],
   preferences: ["preferences"]
 }
 

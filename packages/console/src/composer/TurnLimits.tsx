@@ -139,7 +139,7 @@ export const LimitFields = ({ agent, defaults = {}, hint, limits }: LimitFieldsP
   const messages = useMessages(limitMessages)
   const isCounted = (limit: CountedLimit) => agent === undefined || agent.counts?.includes(limit) === true
   const shown = (value: number | undefined, unit = 1) => (value === undefined ? "" : String(value / unit))
-  const count = (name: CountedLimit) => (
+  const count = (name: "tokens" | "turns") => (
     <Field label={messages[name]}>
       <input
         name={name}

@@ -64,7 +64,7 @@ export interface RunState {
   readonly endsWithEdge?: true | undefined
   readonly protectedChanges?: ProtectedChanges | undefined
   readonly changesUnknown?: UnknownChanges | undefined
-  /** From the terminal event. */
+  /** From the terminal event, before it from the last report in the log. */
   readonly usage?: Usage | undefined
   /** So far, as the runtime reports while it runs. */
   readonly used?: Usage | undefined
@@ -376,6 +376,8 @@ export const accept = (state: RunState, event: EventDraft): Accepted | Refused =
         ...state,
         protectedChanges: addProtectedChanges(state.protectedChanges, event.payload)
       })
+    case "run.usage.updated":
+      return accepted({ ...state, usage: event.payload.usage })
     case "run.changes.unknown":
       return accepted({ ...state, changesUnknown: unknownChangesOf(event.payload) })
     case "run.completed":

@@ -93,6 +93,7 @@ const changes = {
   "run.work.ended": "turn",
   "run.turn.started": "turn",
   "run.turn.ended": "turn",
+  "run.usage.updated": "run",
   "run.steps.updated": "nothing",
   "run.notice": "nothing",
   "runtime.unavailable": "nothing",
