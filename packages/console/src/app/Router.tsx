@@ -71,6 +71,7 @@ const DevicePresetsPage = lazyRouteComponent(
   "DevicePresetsPage"
 )
 const AuditPage = lazyRouteComponent(() => import("../audit/AuditPage.tsx"), "AuditPage")
+const UsagePage = lazyRouteComponent(() => import("../usage/UsagePage.tsx"), "UsagePage")
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFoundPage })
 const parent = { getParentRoute: () => root }
@@ -173,6 +174,12 @@ const pages = [
     path: "/audit",
     validateSearch: pickSearchParams("projectId", "actor", "action", "from", "to", "view"),
     component: () => <AuditPage filter={useSearch({ from: "/audit" })} />
+  }),
+  createRoute({
+    ...parent,
+    path: "/usage",
+    validateSearch: pickSearchParams("projectId", "by", "days", "plot"),
+    component: () => <UsagePage search={useSearch({ from: "/usage" })} />
   }),
   createRoute({
     ...parent,

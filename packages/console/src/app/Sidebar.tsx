@@ -133,7 +133,8 @@ const places = [
   { to: "/approvals", name: "approvals" },
   { to: "/board", name: "board" },
   { to: "/devices", name: "devices" },
-  { to: "/projects", name: "projects" }
+  { to: "/projects", name: "projects" },
+  { to: "/usage", name: "usage" }
 ] as const
 
 const PendingCount = () => {

@@ -77,14 +77,19 @@ const useContinue = ({ id: agentInstanceId, sessionId: id }: AgentInstance) => {
 const HeldNote = ({ agent, mayWrite, messages: queue, session }: HeldNoteProps) => {
   const messages = useMessages(composerMessages)
   const proceed = useContinue(agent)
-  const { by, reason } = agent.held ?? {}
+  const { by, code, reason } = agent.held ?? {}
   const { user } = useCurrentUser()
   const member = useMemberName(session.projectId, by)
   const person = by === user.id ? messages.you : member === undefined ? "" : visibleLine(member, 60)
   const count = queue.filter(({ delivery, to }) => to === agent.id && delivery?.held === true).length
   if (reason === undefined || count === 0) return null
   const name = session.agents.length > 1 ? visibleLine(agent.label, 60) : ""
-  const why = reason === "failed" ? messages.heldAfterFailure(name) : messages.heldAfterStop(name, person)
+  const why =
+    reason === "stopped"
+      ? messages.heldAfterStop(name, person)
+      : code === "budget_exceeded"
+        ? messages.heldAfterBudget(name)
+        : messages.heldAfterFailure(name)
   return (
     <div className="held-note" role="status">
       <Icon name="pause" size={14} />

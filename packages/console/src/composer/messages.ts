@@ -73,6 +73,8 @@ export const composerMessages = bilingual(
     held: "Held",
     heldAfterFailure: (agent: string) =>
       agent === "" ? "The last turn failed." : `The last turn of ${agent} failed.`,
+    heldAfterBudget: (agent: string) =>
+      agent === "" ? "The budget is used up." : `The budget of ${agent} is used up.`,
     heldAfterStop: (agent: string, by: string) => {
       const name = agent === "" ? "The agent" : agent
       return by === "" ? `${name} was stopped.` : `${by} stopped ${agent === "" ? "the agent" : agent}.`
@@ -163,6 +165,7 @@ export const composerMessages = bilingual(
     finishAndSend: "立即结束并发送",
     held: "已暂缓",
     heldAfterFailure: (agent: string) => (agent === "" ? "上一轮出错了，" : `${agent} 的上一轮出错了，`),
+    heldAfterBudget: (agent: string) => (agent === "" ? "预算已用完，" : `${agent} 的预算已用完，`),
     heldAfterStop: (agent: string, by: string) => {
       const name = agent === "" ? "智能体" : ` ${agent} `
       return by === "" ? `${name}已停止，`.trim() : `${by}停止了${name.trimEnd()}，`

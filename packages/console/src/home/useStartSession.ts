@@ -4,6 +4,7 @@
  * Guarantees: a retry after a failure continues with the session and the agent that exist.
  */
 import { newIdempotencyKey } from "@corral/client/http/Transport"
+import type { SetLimits } from "@corral/domain/run/LimitText"
 import type { Isolation } from "@corral/domain/run/Run"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
@@ -11,7 +12,6 @@ import { useState } from "react"
 import { useCurrentUser } from "../api/CurrentUser.ts"
 import { hubApi, messageLimit, useIdempotencyKey } from "../api/Hub.ts"
 import type { Draft } from "../composer/Draft.ts"
-import type { TurnLimits } from "../composer/TurnLimits.tsx"
 import { draftContent } from "../composer/SendMessage.tsx"
 import type { StartChoice } from "../start/Offer.ts"
 import { useMessages } from "../text/Language.tsx"
@@ -75,7 +75,7 @@ export interface StartSettings {
   /** Where the agent writes, if a user chose it. Otherwise the workspace's own setting counts. */
   readonly isolation?: Isolation | undefined
   /** Limits of each turn of the agent. */
-  readonly limits: TurnLimits
+  readonly limits: SetLimits
 }
 
 /** Request of the second step, `undefined` while something is missing. */

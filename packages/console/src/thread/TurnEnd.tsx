@@ -13,7 +13,6 @@ import { lazy, Suspense, useState } from "react"
 import { hubApi } from "../api/Hub.ts"
 import { useCanDecide } from "../api/ProjectsAndTargets.ts"
 import { UserName } from "../approval/ApprovalOutcome.tsx"
-import { limitTexts } from "../composer/TurnLimits.tsx"
 import { markdownMessages } from "../markdown/messages.ts"
 import { visibleLine, visibleText } from "../markdown/visible.ts"
 import { unknownChangesMessages } from "../run/unknownChanges.ts"
@@ -24,6 +23,7 @@ import { useErrorSentence } from "../ui/errorSentence.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { uiMessages } from "../ui/messages.ts"
 import { Time } from "../ui/Time.tsx"
+import { RunUsage } from "../usage/RunUsage.tsx"
 import { countsOf, type WorkCounts } from "./ActionKind.ts"
 import { threadMessages } from "./messages.ts"
 import { WorkFold } from "./WorkPart.ts"
@@ -140,22 +140,6 @@ interface Props {
 export const durationOf = ({ createdAt, endedAt }: HubRun): number | undefined =>
   endedAt === undefined ? undefined : Date.parse(endedAt) - Date.parse(createdAt)
 
-/** `12,345` up to ten thousand, then `12k`. */
-const short = (n: number): string =>
-  n < 10_000 ? n.toLocaleString("en") : `${Math.round(n / 1_000).toLocaleString("en")}k`
-
-const Usage = ({ usage }: { readonly usage: NonNullable<HubRun["usage"]> }) => {
-  const messages = useMessages(threadMessages)
-  const tokens = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0)
-  const cost = usage.costUsd
-  return (
-    <>
-      {tokens > 0 && <span>{messages.tokens(short(tokens))}</span>}
-      {cost !== undefined && <span>${cost.toFixed(cost < 1 ? 4 : 2)}</span>}
-    </>
-  )
-}
-
 const UndoDialog = lazy(async () => ({ default: (await import("../review/UndoDialog.tsx")).UndoDialog }))
 
 /** What waits of the changes of the turn, and a button that undoes what it wrote, or the newest decision. */
@@ -231,9 +215,7 @@ export const TurnFooter = ({ answer, context, diff, onChanges, run }: Props) => 
       )}
       {run !== undefined && <TurnChanges run={run} onChanges={onChanges} />}
       {duration !== undefined && <span>{formatDuration(duration, language)}</span>}
-      {run?.usage !== undefined && <Usage usage={run.usage} />}
-      {run?.budget !== undefined &&
-        limitTexts({ budget: run.budget }, language, run.usage).map((text) => <span key={text}>{text}</span>)}
+      <RunUsage usage={run?.usage} budget={run?.budget} />
       {context === "transcript" && <span title={messages.transcriptHint}>{messages.transcript}</span>}
       {run?.endedAt !== undefined && <Time at={run.endedAt} />}
       {answer !== undefined && <CopyIcon label={copyAnswer} text={answer} />}
