@@ -70,6 +70,7 @@ import { Dispatcher } from "./task/Dispatcher.ts"
 import { Tasks } from "./task/Tasks.ts"
 import { limitNoticesLayer } from "./usage/LimitNotices.ts"
 import { UsageLimits } from "./usage/UsageLimits.ts"
+import { usageMetricsLayer } from "./usage/UsageMetrics.ts"
 import { UsageReports } from "./usage/UsageReports.ts"
 
 /** Mirrored runs, and requests to the Edges that execute them. */
@@ -186,8 +187,8 @@ export const hubServicesLayer = Layer.mergeAll(
   Layer.provideMerge(telemetry)
 )
 
-/** Work of a Hub that no request starts: deletion of old data, and metrics of the store. */
-const ownWork = Layer.mergeAll(keyExpiry, runRetentionLayer, hubStoreMetricsLayer)
+/** Work of a Hub that no request starts: deletion of old data, and metrics of the store and of usage. */
+const ownWork = Layer.mergeAll(keyExpiry, runRetentionLayer, hubStoreMetricsLayer, usageMetricsLayer)
 
 /**
  * A Hub below a path of a program's own HTTP server, for `HttpRouter.serve`: its endpoints, the addresses to which a sign-in returns, its cookies,

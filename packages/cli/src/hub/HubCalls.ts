@@ -16,6 +16,7 @@ import { HubPreferences } from "@corral/domain/hub-api/Preferences"
 import { HubProjects } from "@corral/domain/hub-api/Projects"
 import { HubRuns } from "@corral/domain/hub-api/Runs"
 import { HubTasks } from "@corral/domain/hub-api/Tasks"
+import { HubUsage } from "@corral/domain/hub-api/Usage"
 import { Effect, type Redacted } from "effect"
 import { HttpApi } from "effect/http-api"
 import { originAccess } from "../edge/CallOrigin.ts"
@@ -36,6 +37,7 @@ class UsedApi extends HttpApi.make("hub")
     HubApprovals,
     HubInputs,
     HubChanges,
+    HubUsage,
     HubAudit
   )
   .annotateMerge(HubApi.annotations) {}

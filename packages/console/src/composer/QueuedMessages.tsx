@@ -8,6 +8,7 @@ import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
+import { Link } from "@tanstack/react-router"
 import { useState } from "react"
 import { useCurrentUser } from "../api/CurrentUser.ts"
 import { hubApi, messageLimit, useIdempotencyKey } from "../api/Hub.ts"
@@ -270,6 +271,11 @@ const QueuedRow = ({ idleRuns, mayWrite, message, messages: queue, session }: Ro
             <Icon name={icons[state] ?? "clock"} size={14} />
             {words[state]}
           </span>
+          {state === "failed" && message.delivery?.error?.code === "budget_exceeded" && (
+            <Link to="/usage" search={{ projectId: session.projectId }}>
+              {messages.toLimits}
+            </Link>
+          )}
           {mayWrite && message.when !== "now" && (
             <QueueActions
               {...{ message, session, state }}

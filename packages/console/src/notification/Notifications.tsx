@@ -1,11 +1,11 @@
 /**
- * Browser notifications of approvals, questions and ended runs while every tab of the console is hidden: one for each, in one tab, which Web
+ * Browser notifications of approvals, questions, ended runs and used limits while every tab of the console is hidden: one for each, in one tab, which Web
  * Locks choose. A click opens the session; a decision elsewhere closes the notification. Only the users that a change concerns see one. The user's
  * preference and the permission of the browser decide whether there are any.
  */
 import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import type { RunId, UserId } from "@corral/domain/identity/Ids"
+import type { ProjectId, RunId, UserId } from "@corral/domain/identity/Ids"
 import { isQuiet } from "@corral/domain/preference/ClockOfZone"
 import type { Preferences } from "@corral/domain/preference/Preferences"
 import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
@@ -79,18 +79,21 @@ export const NotificationToggle = () => {
   )
 }
 
-/** A change that can notify: an approval or a question that waits, or a run that has ended by itself. */
+/** A change that can notify: an approval or a question that waits, a run that has ended by itself, or a limit that is nearly or completely used up. */
 type NotifiableChange =
+  | Extract<ChangeHint, { kind: "limit" }>
   | (Extract<ChangeHint, { kind: "approval" }> & { readonly state: "pending" })
   | (Extract<ChangeHint, { kind: "input" }> & { readonly state: "pending" })
   | (Extract<ChangeHint, { kind: "run" }> & { readonly state: "completed" | "failed" })
 
 export const isNotifiable = (hint: ChangeHint): hint is NotifiableChange =>
+  hint.kind === "limit" ||
   ((hint.kind === "approval" || hint.kind === "input") && hint.state === "pending") ||
   (hint.kind === "run" && (hint.state === "completed" || hint.state === "failed"))
 
-/** Identifies the item in all tabs of the browser. */
-export const notificationKey = ({ id, kind }: Pick<ChangeHint, "id" | "kind">): string => `${kind} ${id}`
+/** Identifies the item in all tabs of the browser. A limit is another item each day, and when it is used up. */
+export const notificationKey = (hint: ChangeHint): string =>
+  hint.kind === "limit" ? `limit ${hint.id} ${hint.day} ${hint.state}` : `${hint.kind} ${hint.id}`
 
 export interface NotificationContext {
   readonly isOn: boolean
@@ -156,13 +159,15 @@ const claimNotification = async (key: string): Promise<boolean> => {
 }
 
 interface NotificationContent {
-  readonly kind: "approval" | "input" | "completed" | "failed"
-  /** What waits, or the session or prompt of the run. */
+  readonly kind: "approval" | "input" | "completed" | "failed" | "near" | "reached"
+  /** What waits, the session or prompt of the run, or the project of the limit. */
   readonly title: string
   readonly text: string
   /** When it was requested or ended, in ISO 8601. */
   readonly at: string
-  readonly run: Pick<HubRun, "id" | "sessionId">
+  /** The run that it is about. Absent: the limits of the project. */
+  readonly run?: Pick<HubRun, "id" | "sessionId">
+  readonly projectId?: ProjectId
 }
 
 const runOf = (id: RunId): Promise<HubRun> => hubApi.runs.get({ params: { id } })
@@ -218,17 +223,46 @@ const runContent = async (
   }
 }
 
+type LimitTexts = (typeof notificationMessages)["en"]["limits"]
+
+/** The Hub sends the hint of a person's limit to that person and to admins. */
+const limitContent = async (
+  client: QueryClient,
+  { projectId, state, userId }: Extract<NotifiableChange, { kind: "limit" }>,
+  { reader, texts }: { readonly reader: UserId; readonly texts: LimitTexts }
+): Promise<NotificationContent | undefined> => {
+  const projects = await client.fetchQuery(projectsQuery)
+  const project = projects.items.find((each) => each.id === projectId)
+  const { today } = await hubApi.usage.limits({ params: { id: projectId } })
+  const name = today.find(({ subject }) => subject === userId)?.name ?? ""
+  const text =
+    userId === undefined
+      ? texts.everyone
+      : userId === reader
+        ? texts.own
+        : texts.of(visibleLine(name, 60))
+  // The hint comes when it happens, and has no time.
+  return { kind: state, title: project?.name ?? "", text, at: new Date().toISOString(), projectId }
+}
+
 /** Content of a notification: read from the Hub, and only for those whom the change concerns. */
 const notificationOf = (
   client: QueryClient,
   change: NotifiableChange,
-  reader: UserId
-): Promise<NotificationContent | undefined> =>
-  change.kind === "approval"
-    ? approvalContent(client, change)
-    : change.kind === "input"
-      ? inputContent(client, change)
-      : runContent(client, change, reader)
+  reader: UserId,
+  texts: LimitTexts
+): Promise<NotificationContent | undefined> => {
+  switch (change.kind) {
+    case "approval":
+      return approvalContent(client, change)
+    case "input":
+      return inputContent(client, change)
+    case "limit":
+      return limitContent(client, change, { reader, texts })
+    case "run":
+      return runContent(client, change, reader)
+  }
+}
 
 const openedAt = Date.now()
 
@@ -252,11 +286,12 @@ export const useNotifications = (): ((hints: ReadonlyArray<ChangeHint>) => void)
     const isQuietNow = preferences?.quietHours !== undefined && isQuiet(preferences.quietHours, Date.now())
     return notificationState(preferences) === "on" && !isQuietNow
   }
-  const open = ({ run: { id, sessionId } }: NotificationContent): void => {
+  const open = ({ projectId, run }: NotificationContent): void => {
     globalThis.focus()
-    void (sessionId === undefined
-      ? navigate({ to: "/runs/$runId", params: { runId: id } })
-      : navigate({ to: "/sessions/$sessionId", params: { sessionId } }))
+    if (run === undefined)
+      void navigate({ to: "/usage", search: projectId === undefined ? {} : { projectId } })
+    else if (run.sessionId === undefined) void navigate({ to: "/runs/$runId", params: { runId: run.id } })
+    else void navigate({ to: "/sessions/$sessionId", params: { sessionId: run.sessionId } })
   }
   const show = (key: string, content: NotificationContent): void => {
     const { kind, text, title } = content
@@ -275,7 +310,9 @@ export const useNotifications = (): ((hints: ReadonlyArray<ChangeHint>) => void)
     const key = notificationKey(change)
     // Who looked when the change came has seen it, also if its content comes later.
     const wasVisible = await isAnyTabVisible()
-    const content = wasVisible ? undefined : await notificationOf(client, change, user.id)
+    const content = wasVisible
+      ? undefined
+      : await notificationOf(client, change, user.id, messages.limits)
     if (content === undefined) return
     const isVisibleElsewhere = await isAnyTabVisible()
     const context = { isOn: isOn(), isHidden: document.hidden, isVisibleElsewhere, openedAt }

@@ -71,6 +71,8 @@ export const projectMessages = bilingual(
       worktree: "Into a separate git worktree, until you accept",
       overlay: "Into a layer over the workspace, until you accept"
     },
+    limits: "Limits",
+    toUsage: "Usage, limits per day, time zone and the budget of a run",
     remove: "Delete project",
     removeTitle: (name: string) => `Delete ${name}?`,
     removeText:
@@ -139,6 +141,8 @@ export const projectMessages = bilingual(
       worktree: "写入独立的 git 工作树，待您接受",
       overlay: "写入工作区之上的一层，待您接受"
     },
+    limits: "限额",
+    toUsage: "用量、每日限额、时区与运行预算",
     remove: "删除项目",
     removeTitle: (name: string) => `要删除 ${name} 吗？`,
     removeText: "项目的会话、运行和工作区关联将被删除，审计日志会保留。此操作无法撤销。",

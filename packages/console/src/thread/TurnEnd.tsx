@@ -36,6 +36,7 @@ const useAdvice = (error: RunFailure | undefined): string => {
   if (remedy !== undefined) return remedies[remedy]
   const hint = error && confinedHintOf(error)
   if (hint !== undefined) return confinedAdvice[hint]
+  if (error?.details?.["reason"] === "cost_unknown") return failureAdvice.cost_unknown
   switch (error?.code) {
     case "budget_exceeded":
     case "run_timeout":

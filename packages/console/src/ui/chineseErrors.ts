@@ -88,7 +88,7 @@ export const chineseByMessage: ReadonlyMap<string, string> = new Map([
   ],
   [
     "Your limit in this project for today is used up, or reserved by your runs in progress.",
-    "你今天在该项目中的限额已用完，或已被你进行中的运行预留。"
+    "您今天在该项目中的限额已用完，或已被您进行中的运行预留。"
   ],
   [
     "The project's limit for today has less left than the budget of this run.",
@@ -96,7 +96,7 @@ export const chineseByMessage: ReadonlyMap<string, string> = new Map([
   ],
   [
     "Your limit in this project for today has less left than the budget of this run.",
-    "你今天在该项目中剩余的限额低于此次运行的预算。"
+    "您今天在该项目中剩余的限额低于此次运行的预算。"
   ],
   ["There is no such run.", "没有这次运行。"],
   ["This id is another run's.", "该 ID 属于另一次运行。"],

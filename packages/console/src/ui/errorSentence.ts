@@ -1,11 +1,22 @@
 /** The sentence of an error in the user's language. A message that is not ours stays as it is, after the sentence of its code. */
 import { errorTable, isErrorCode } from "@corral/domain/errors/ErrorCodes"
+import { visibleLine } from "../markdown/visible.ts"
 import { type Language, useLanguage } from "../text/Language.tsx"
 import { chineseByCode, chineseByMessage, type ErrorSentenceCode } from "./chineseErrors.ts"
 
 export interface ShownError {
   readonly code: string
   readonly message: string
+  readonly details?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** Why the cost of a run can't be limited, which names its model. */
+const unknownCost = ({ details = {} }: ShownError): string | undefined => {
+  const { model, reason, subscription } = details
+  if (reason !== "cost_unknown") return undefined
+  if (subscription === true) return "智能体按订阅付费，此次运行没有可限制的费用，请改为限制 token。"
+  const name = typeof model === "string" ? visibleLine(model, 80) : "智能体所用模型"
+  return `${name} 的价格未知，无法计算此次运行的费用预算。请在 CORRAL_EDGE_PRICES_FILE 中添加价格，或改为限制 token。`
 }
 
 const hasSentence = (code: string): code is ErrorSentenceCode => Object.hasOwn(chineseByCode, code)
@@ -13,9 +24,10 @@ const hasSentence = (code: string): code is ErrorSentenceCode => Object.hasOwn(c
 /** The client has one sentence for every service. Pages have one Hub, and the banner above them uses these words. */
 const UNREACHABLE = "Can't reach the Hub."
 
-export const errorSentence = ({ code, message }: ShownError, language: Language): string => {
+export const errorSentence = (error: ShownError, language: Language): string => {
+  const { code, message } = error
   if (language === "en") return code === "unreachable" ? UNREACHABLE : message
-  const translated = chineseByMessage.get(message)
+  const translated = chineseByMessage.get(message) ?? unknownCost(error)
   if (translated !== undefined) return translated
   if (!hasSentence(code)) return message
   const isDefault = !isErrorCode(code) || message === "" || message === errorTable[code].message

@@ -6,7 +6,6 @@ import { pathOf } from "@corral/client/http/Endpoints"
 import { hubPaths } from "@corral/client/hubPaths"
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import { costText, countText } from "@corral/domain/run/UsageText"
-import { dayIn } from "@corral/domain/usage/Day"
 import type { UsageDimension, UsageReport, UsageSums } from "@corral/domain/usage/UsageReport"
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
@@ -22,7 +21,7 @@ import { Plot } from "./Plot.tsx"
 import { ProjectLimits, useProjectLimits } from "./ProjectLimits.tsx"
 import { CostCell, dayText, UsageTable } from "./UsageTable.tsx"
 import { usageMessages } from "./messages.ts"
-import { dayBefore, tokensOf, usePerDay } from "./usageDays.ts"
+import { dayBefore, dayNear, tokensOf, usePerDay } from "./usageDays.ts"
 import "./usage.css"
 
 const dimensions: ReadonlyArray<UsageDimension> = ["day", "person", "project", "agent", "model"]
@@ -46,24 +45,15 @@ const choicesOf = ({ by, days, plot, projectId }: UsageSearch) => ({
   projectId: projectId as ProjectId | undefined
 })
 
-/** A time zone that this browser may not have. */
-const dayNear = (timeZone: string, at: number): string => {
-  try {
-    return dayIn(timeZone, at)
-  } catch {
-    return dayIn("UTC", at)
-  }
-}
-
 /** Today in the project, or the latest today of all projects. */
 const useLastDay = (projectId: ProjectId | undefined): string => {
   const projects = useProjects()
   // Changes with the day of the browser. The list changes more often.
   useToday()
   const shown = projects.filter(({ id }) => projectId === undefined || id === projectId)
-  const zones = new Set(shown.map(({ timeZone = "UTC" }) => timeZone))
+  const zones = new Set(shown.map(({ timeZone }) => timeZone))
   const days = [...zones].map((zone) => dayNear(zone, Date.now()))
-  return days.toSorted().at(-1) ?? dayIn("UTC", Date.now())
+  return days.toSorted().at(-1) ?? dayNear(undefined, Date.now())
 }
 
 /** Figures of live runs grow. */

@@ -1,5 +1,15 @@
 /** Days of a usage report: which ones a choice of the last days means, and the sums of each of them. Pure. */
+import { dayIn } from "@corral/domain/usage/Day"
 import type { UsageRow, UsageSums } from "@corral/domain/usage/UsageReport"
+
+/** The day in the project's time zone; in UTC for a project of an earlier Hub and for a time zone that this browser does not have. */
+export const dayNear = (timeZone: string | undefined, at: number): string => {
+  try {
+    return dayIn(timeZone ?? "UTC", at)
+  } catch {
+    return dayIn("UTC", at)
+  }
+}
 
 const DAY_MS = 86_400_000
 

@@ -18,6 +18,7 @@ import { PlannedSql } from "../store/Database.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import { amountOf } from "../usage/LimitRow.ts"
 import type { Reservation } from "../usage/Reservations.ts"
+import { usageCounter } from "../usage/UsageMetrics.ts"
 import {
   type Admission,
   type LinkPush,
@@ -107,9 +108,13 @@ export class RunLog extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
-      const mirroredEvents = (yield* CurrentMetrics).counter(hubMetrics.events)
+      const metrics = yield* CurrentMetrics
+      const mirroredEvents = metrics.counter(hubMetrics.events)
       const now = () => new Date(clock.currentTimeMillisUnsafe())
-      const pushes = new RunPushes(sql, yield* PlannedSql, now, (events) => mirroredEvents.add(events))
+      const pushes = new RunPushes(sql, yield* PlannedSql, now, {
+        events: (events) => mirroredEvents.add(events),
+        usage: usageCounter(metrics)
+      })
 
       return RunLog.of({
         open: (run) => openRun(sql, run, now()),
