@@ -183,8 +183,8 @@ export const chineseByMessage: ReadonlyMap<string, string> = new Map([
     "该设备的 Edge 版本过旧，不支持附件，请更新。"
   ],
   [
-    "The Edge of this device is too old to limit tokens or turns. Update it.",
-    "该设备的 Edge 版本过旧，无法限制 token 或轮数，请更新。"
+    "The Edge of this device is too old to limit tokens, turns or cost. Update it.",
+    "该设备的 Edge 版本过旧，无法限制 token、轮数或费用，请更新。"
   ],
   [
     "The Edge of this device is too old to search for files. Update it.",

@@ -257,7 +257,8 @@ const LimitChange = {
   day: Day,
   state: Schema.Literals(["near", "reached"])
 }
-const recentLimitRows = storedRows("limit_notices", Schema.Struct(LimitChange))
+const LimitChangeRow = Schema.Struct(LimitChange)
+const recentLimitRows = storedRows("limit_notices", LimitChangeRow)
 const limitChangeRows = storedRows("limit_notices", Schema.Struct({ ...LimitChange, ...readers }))
 
 const limitHintOf = ({
@@ -265,7 +266,7 @@ const limitHintOf = ({
   project_id: projectId,
   state,
   subject
-}: Schema.Struct.Type<typeof LimitChange>): ChangeHint => ({
+}: typeof LimitChangeRow.Type): ChangeHint => ({
   kind: "limit",
   id: `${projectId} ${subject}`,
   projectId,

@@ -196,7 +196,7 @@ export class UsageReports extends Context.Service<
             by,
             rows: rows.slice(0, MAX_USAGE_ROWS).map(rowOf),
             total: total === undefined ? noRuns : sumsOf(total),
-            ...(rows.length > MAX_USAGE_ROWS ? { truncated: true } : {})
+            ...(rows.length > MAX_USAGE_ROWS ? { truncated: true as const } : {})
           }
         })
       })
