@@ -4,6 +4,7 @@ import type { ApprovalId, InputRequestId } from "../identity/Ids.ts"
 import type { DecidedBy, Source, Transition, TransitionAction } from "./MachineInput.ts"
 import { draft, type EventDraft, type PayloadOf } from "./RunEvent.ts"
 import { accept, type RunState } from "./RunState.ts"
+import type { Usage } from "./Run.ts"
 import type { Outcome } from "./RuntimeAdapter.ts"
 import type { WorkEnd } from "./Work.ts"
 
@@ -107,6 +108,18 @@ export class TransitionStep {
 
   done(): Transition {
     return [this.state, this.actions]
+  }
+}
+
+/** The state after the runtime has reported what the run has used so far. What is decided about its end includes what it uses afterwards. */
+export const withUsage = (state: RunState, usage: Usage | undefined): RunState => {
+  if (usage === undefined) return state
+  const { held, verdict } = state
+  return {
+    ...state,
+    used: usage,
+    ...(held === undefined ? {} : { held: { ...held, usage } }),
+    ...(verdict === undefined ? {} : { verdict: { ...verdict, usage } })
   }
 }
 

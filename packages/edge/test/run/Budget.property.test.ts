@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { BudgetMeter, type BudgetNotice } from "../../src/run/kernel/KernelState.ts"
+import { BudgetMeter, type BudgetNotice } from "../../src/run/kernel/BudgetMeter.ts"
 
 const count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 400 }))
 const limit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 }))
