@@ -8,15 +8,19 @@ import { type ProjectId, UserId } from "@corral/domain/identity/Ids"
 import { dayIn } from "@corral/domain/usage/Day"
 import { Coalesced } from "@corral/service/Coalesced"
 import { Clock, Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type SqlError } from "effect/sql"
+import { limitTo } from "../store/ListPage.ts"
 import { announced, Notices } from "../store/Notices.ts"
 import { doSharedWork } from "../store/SharedWork.ts"
 import { storedRows } from "../store/StoredRows.ts"
+import { limitLockWait, sweepRows } from "../store/Sweep.ts"
 import { limitRows, limitsWhere, usesOfDay } from "./LimitRow.ts"
 import { usesOfLimits } from "./UsageLimits.ts"
 
 const zoneRows = storedRows("projects", Schema.Struct({ time_zone: Schema.String }))
-const limitedRows = storedRows("project_limits", Schema.Struct({ project_id: Schema.String }))
+const LimitedProject = Schema.Struct({ project_id: Schema.String })
+type LimitedProject = typeof LimitedProject.Type
+const limitedRows = storedRows("project_limits", LimitedProject)
 
 /** Notes the limits of the project that are nearly or completely used up today, and notifies of those that were not before. */
 const noteLimits = Effect.fn("LimitNotices.noteLimits")(function* (
@@ -48,6 +52,7 @@ const noteLimits = Effect.fn("LimitNotices.noteLimits")(function* (
 })
 
 const WEEK_MS = 7 * 86_400_000
+const PROJECTS_PER_PAGE = 200
 
 export const limitNoticesLayer = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -66,16 +71,33 @@ export const limitNoticesLayer = Layer.effectDiscard(
       },
       onMissed: () => undefined
     })
-    const noteAll = Effect.suspend(() => {
-      const projects = [...due]
-      due.clear()
-      return Effect.forEach(projects, (projectId) => noteLimits(sql, projectId, now()), { discard: true })
-    })
-    yield* passes.run(noteAll, (cause) => Effect.logWarning("failed to note limits", cause))
+    // Each project in its transaction: locked rows delay no other project.
+    const noteAll = (page: (after: string) => Effect.Effect<ReadonlyArray<LimitedProject>, SqlError.SqlError>) =>
+      sweepRows({
+        page,
+        keyOf: ({ project_id }) => project_id,
+        visit: ({ project_id }, patienceMs) =>
+          limitLockWait(sql, patienceMs).pipe(
+            Effect.andThen(noteLimits(sql, project_id, now())),
+            sql.withTransaction,
+            Effect.as(true)
+          ),
+        failure: "failed to note limits"
+      })
+    const noteDue = noteAll(() =>
+      Effect.sync(() => {
+        const projects = [...due]
+        due.clear()
+        return projects.map((project_id) => ({ project_id }))
+      })
+    )
+    yield* passes.run(Effect.asVoid(noteDue), (cause) => Effect.logWarning("failed to note limits", cause))
     const sweep = Effect.gen(function* () {
       yield* sql`DELETE FROM limit_notices WHERE at < ${new Date(now().getTime() - WEEK_MS)}`
-      const limited = yield* limitedRows.all(sql`SELECT DISTINCT project_id FROM project_limits`)
-      yield* Effect.forEach(limited, ({ project_id }) => noteLimits(sql, project_id, now()), { discard: true })
+      yield* noteAll((after) =>
+        limitedRows.all(sql`
+          SELECT DISTINCT project_id FROM project_limits WHERE project_id > ${after} ORDER BY project_id ${limitTo(sql, PROJECTS_PER_PAGE)}`)
+      )
     })
     yield* doSharedWork("limits", "2 minutes", sweep)
   })

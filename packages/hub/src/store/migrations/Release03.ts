@@ -323,7 +323,7 @@ export const usageMigration = [
     turns bigint NOT NULL DEFAULT 0,
     cost_micros bigint,
     estimated boolean NOT NULL DEFAULT false
-  )`,
+  ) WITH (fillfactor = 80)`,
   `CREATE TABLE project_limits (
     project_id text NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     subject text NOT NULL,
