@@ -16,7 +16,7 @@ export const subjects: Readonly<Record<string, ReadonlyArray<number>>> = {
   "Events and their store": [3, 4, 2, 59, 41, 74, 117, 134, 115, 118, 105, 12, 29],
   "Processes of runs": [11, 72, 133, 73, 78, 69, 71, 16, 111, 94],
   "Workspaces and their changes": [8, 101, 14, 102, 106, 130, 131, 132],
-  "Turns and questions": [95, 96, 52, 54, 109, 99, 123, 126],
+  "Turns and questions": [95, 96, 52, 54, 109, 99, 123, 126, 138],
   Confinement: [60, 61, 62, 63, 64, 103, 104, 65, 66, 67, 70, 77, 116],
   "Approvals, policy and secrets": [9, 26, 27, 100, 28, 30, 120, 107, 122],
   "Agents and adapters": [13, 127, 15, 35, 31, 32, 47, 58, 97, 98, 129, 135],
