@@ -88,18 +88,65 @@ const Column = ({ column: { hatched, plain }, hatch, heightOf, width, x }: Colum
   )
 }
 
+interface TicksProps {
+  readonly ticks: ReadonlyArray<number>
+  readonly formatTick: (amount: number) => string
+  readonly left: number
+  readonly width: number
+  readonly heightOf: (amount: number) => number
+}
+
+/** Lines of the axis with their values. */
+const Ticks = ({ formatTick, heightOf, left, ticks, width }: TicksProps) =>
+  ticks.map((tick) => {
+    const y = HEIGHT - BOTTOM - heightOf(tick)
+    return (
+      <g key={tick}>
+        <line className="plot-line" x1={left} x2={width} y1={y + 0.5} y2={y + 0.5} />
+        <text className="plot-text plot-tick" x={left - 8} y={y + 4}>
+          {formatTick(tick)}
+        </text>
+      </g>
+    )
+  })
+
+interface PlaceLabelProps {
+  readonly column: PlotColumn
+  readonly isLast: boolean
+  readonly centre: number
+  readonly width: number
+}
+
+/** Name of a column. That of the last one ends with the plot. */
+const PlaceLabel = ({ centre, column, isLast, width }: PlaceLabelProps) => (
+  <text
+    className={isLast ? "plot-text plot-last" : "plot-text plot-place"}
+    x={isLast ? width : centre}
+    y={HEIGHT - 6}
+  >
+    {column.label}
+  </text>
+)
+
+const Hatch = ({ id }: { readonly id: string }) => (
+  <defs>
+    <pattern id={id} width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+      <rect className="plot-hatch-ground" width="5" height="5" />
+      <rect className="plot-plain" width="2" height="5" />
+    </pattern>
+  </defs>
+)
+
 export const Plot = ({ caption, columns, formatTick, isWhole, label }: PlotProps) => {
   const [frame, width] = useElementWidth<HTMLDivElement>()
   const [shown, setShown] = useState<number>()
   const hatch = `hatch${useId().replaceAll(/\W/g, "")}`
   const ticks = axisTicks(Math.max(0, ...columns.map(({ hatched, plain }) => plain + hatched)), isWhole)
-  const top = ticks.at(-1) ?? 1
   const left = Math.max(...ticks.map((tick) => formatTick(tick).length)) * CHARACTER + 8
   const inner = Math.max(0, width - left)
-  const space = columns.length === 0 ? 0 : inner / columns.length
+  const space = inner / Math.max(1, columns.length)
   const columnWidth = Math.max(1, Math.min(MOST_WIDE, space * 0.7))
-  const heightOf = (amount: number) => ((HEIGHT - TOP - BOTTOM) * amount) / top
-  const centre = (at: number) => left + space * (at + 0.5)
+  const heightOf = (amount: number) => ((HEIGHT - TOP - BOTTOM) * amount) / (ticks.at(-1) ?? 1)
   const labels = labelledPlaces(columns.length, inner, LABEL_SPACE)
   const point = ({ clientX, currentTarget }: PointerEvent<SVGSVGElement>) => {
     const at = Math.floor((clientX - currentTarget.getBoundingClientRect().left - left) / space)
@@ -117,34 +164,10 @@ export const Plot = ({ caption, columns, formatTick, isWhole, label }: PlotProps
         onPointerDown={point}
         onPointerLeave={() => setShown(undefined)}
       >
-        <defs>
-          <pattern
-            id={hatch}
-            width="5"
-            height="5"
-            patternUnits="userSpaceOnUse"
-            patternTransform="rotate(45)"
-          >
-            <rect className="plot-hatch-ground" width="5" height="5" />
-            <rect className="plot-plain" width="2" height="5" />
-          </pattern>
-        </defs>
+        <Hatch id={hatch} />
         {width > 0 && (
           <g aria-hidden="true">
-            {ticks.map((tick) => (
-              <g key={tick}>
-                <line
-                  className="plot-line"
-                  x1={left}
-                  x2={width}
-                  y1={HEIGHT - BOTTOM - heightOf(tick) + 0.5}
-                  y2={HEIGHT - BOTTOM - heightOf(tick) + 0.5}
-                />
-                <text className="plot-text plot-tick" x={left - 8} y={HEIGHT - BOTTOM - heightOf(tick) + 4}>
-                  {formatTick(tick)}
-                </text>
-              </g>
-            ))}
+            <Ticks {...{ formatTick, heightOf, left, ticks, width }} />
             {shown !== undefined && (
               <rect
                 className="plot-pointed"
@@ -154,24 +177,16 @@ export const Plot = ({ caption, columns, formatTick, isWhole, label }: PlotProps
                 height={HEIGHT - TOP - BOTTOM}
               />
             )}
-            {columns.map((column, at) => (
-              <g key={column.key}>
-                <Column
-                  {...{ column, hatch, heightOf }}
-                  x={centre(at) - columnWidth / 2}
-                  width={columnWidth}
-                />
-                {labels.has(at) && (
-                  <text
-                    className={`plot-text ${at === columns.length - 1 && columns.length > 1 ? "plot-last" : "plot-place"}`}
-                    x={at === columns.length - 1 && columns.length > 1 ? width : centre(at)}
-                    y={HEIGHT - 6}
-                  >
-                    {column.label}
-                  </text>
-                )}
-              </g>
-            ))}
+            {columns.map((column, at) => {
+              const centre = left + space * (at + 0.5)
+              const isLast = columns.length > 1 && at === columns.length - 1
+              return (
+                <g key={column.key}>
+                  <Column {...{ column, hatch, heightOf }} x={centre - columnWidth / 2} width={columnWidth} />
+                  {labels.has(at) && <PlaceLabel {...{ centre, column, isLast, width }} />}
+                </g>
+              )
+            })}
           </g>
         )}
       </svg>

@@ -17,6 +17,7 @@ import { Loading } from "../ui/Loading.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { useToday } from "../ui/Time.tsx"
+import { pickSearchParams } from "../ui/searchParams.ts"
 import { Plot } from "./Plot.tsx"
 import { ProjectLimits, useProjectLimits } from "./ProjectLimits.tsx"
 import { CostCell, dayText, UsageTable } from "./UsageTable.tsx"
@@ -29,6 +30,8 @@ const periods = [7, 30, 90, 365] as const
 const DEFAULT_DAYS = 30
 const amounts = ["cost", "tokens", "runs"] as const
 type Amount = (typeof amounts)[number]
+
+const names = ["projectId", "by", "days", "plot"] as const
 
 interface UsageSearch {
   readonly projectId?: string
@@ -289,7 +292,7 @@ export const UsagePage = ({ search }: { readonly search: UsageSearch }) => {
   const limits = useProjectLimits(limitsOf)
   const onChange = (change: UsageSearch) =>
     void navigate({
-      search: Object.fromEntries(Object.entries({ ...search, ...change }).filter(([, value]) => value !== "")),
+      search: pickSearchParams(...names)({ ...search, ...change }),
       replace: true
     })
   const isLoading = byDay.data === undefined || report.data === undefined || limits.isLoading
