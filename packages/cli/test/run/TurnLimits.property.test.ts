@@ -19,7 +19,7 @@ const Limits = Schema.Struct({
 describe("limits at the command line", () => {
   it.prop("are the same by flags and in a chat, and valid for the service", [Limits], ([limits]) => {
     const { cost, time, timeout, tokens, turns } = limits
-    const dollars = cost && (cost / 100).toFixed(2)
+    const dollars = cost === undefined ? undefined : (cost / 100).toFixed(2)
     const text = Object.entries({ ...limits, ...(dollars === undefined ? {} : { cost: dollars }) })
       .map(([name, value]) => `${name}=${value}`)
       .join("  ")

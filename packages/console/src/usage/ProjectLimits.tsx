@@ -111,12 +111,11 @@ const Use = ({ isNamed, use }: { readonly use: LimitUse; readonly isNamed: boole
 const useLimitName = (): ((limit: Pick<ProjectLimit, "name" | "subject">) => string) => {
   const messages = useMessages(projectLimitMessages)
   const { unknownPerson } = useMessages(usageMessages)
-  return ({ name, subject }) =>
-    subject === "everyone" || subject === "each"
-      ? messages[subject]
-      : name === undefined
-        ? unknownPerson
-        : visibleLine(name, 80)
+  return ({ name, subject }) => {
+    if (subject === "everyone") return messages.everyone
+    if (subject === "each") return messages.each
+    return name === undefined ? unknownPerson : visibleLine(name, 80)
+  }
 }
 
 interface LimitRowProps {

@@ -169,12 +169,15 @@ export class ScriptedUsage {
     const runs = days.flatMap((day, at) => runsOf(day, days.length - 1 - at))
     const names = by.flatMap((dimension) => fieldsOf[dimension])
     const groups = Map.groupBy(runs, (run) => JSON.stringify(names.map((name) => run[name])))
-    const rows = [...groups.values()].map((group) => ({
-      ...Object.fromEntries(names.map((name) => [name, group[0]?.[name]])),
-      ...sumOf(group)
+    const sums = [...groups.values()].map((group) => ({ group, sum: sumOf(group) }))
+    const sorted = by.includes("day")
+      ? sums
+      : sums.toSorted((a, b) => (b.sum["costUsd"] ?? 0) - (a.sum["costUsd"] ?? 0))
+    const rows = sorted.map(({ group: [first], sum }) => ({
+      ...Object.fromEntries(names.map((name) => [name, first?.[name]])),
+      ...sum
     }))
-    const sorted = by.includes("day") ? rows : rows.toSorted((a, b) => (b["costUsd"] ?? 0) - (a["costUsd"] ?? 0))
-    return { from, to, by, rows: sorted, total: sumOf(runs) }
+    return { from, to, by, rows, total: sumOf(runs) }
   }
 
   private projectLimits(): unknown {
