@@ -72,7 +72,9 @@ export const limitNoticesLayer = Layer.effectDiscard(
       onMissed: () => undefined
     })
     // Each project in its transaction: locked rows delay no other project.
-    const noteAll = (page: (after: string) => Effect.Effect<ReadonlyArray<LimitedProject>, SqlError.SqlError>) =>
+    const noteAll = (
+      page: (after: string) => Effect.Effect<ReadonlyArray<LimitedProject>, SqlError.SqlError>
+    ) =>
       sweepRows({
         page,
         keyOf: ({ project_id }) => project_id,

@@ -122,12 +122,12 @@ const sumOf = (amounts: ReadonlyArray<Amounts>): Amounts =>
 /** The use of everyone, or of one person. */
 export const useOf = (uses: ReadonlyArray<PersonUse>, subject: "everyone" | UserId) => {
   const counted = subject === "everyone" ? uses : uses.filter(({ userId }) => userId === subject)
-  return { used: sumOf(counted.map(({ used }) => used)), reserved: sumOf(counted.map(({ reserved }) => reserved)) }
+  return {
+    used: sumOf(counted.map(({ used }) => used)),
+    reserved: sumOf(counted.map(({ reserved }) => reserved))
+  }
 }
 
 /** The limit of a person: a separate one, or that of each person. */
-export const limitOfPerson = (
-  limits: ReadonlyArray<LimitRow>,
-  userId: UserId
-): LimitRow | undefined =>
+export const limitOfPerson = (limits: ReadonlyArray<LimitRow>, userId: UserId): LimitRow | undefined =>
   limits.find(({ subject }) => subject === userId) ?? limits.find(({ subject }) => subject === "each")

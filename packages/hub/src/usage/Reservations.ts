@@ -124,11 +124,7 @@ interface Rest {
   readonly left: number
 }
 
-const restsOf = (
-  limit: LimitRow,
-  author: UserId,
-  uses: ReadonlyArray<PersonUse>
-): ReadonlyArray<Rest> => {
+const restsOf = (limit: LimitRow, author: UserId, uses: ReadonlyArray<PersonUse>): ReadonlyArray<Rest> => {
   const subject = limit.subject === "everyone" ? limit.subject : author
   const { reserved, used } = useOf(uses, subject)
   return limitedFields.flatMap((field) => {
