@@ -360,7 +360,7 @@ describe("Limits", { timeout: 120_000 }, () => {
     )
     const audit = await client.ask<{ readonly items: ReadonlyArray<Record<string, unknown>> }>(
       "GET",
-      `/client/projects/${projectId}/audit?limit=200`
+      `/client/audit?projectId=${projectId}&limit=200`
     )
     assert.deepStrictEqual(
       audit.body.items
