@@ -41,9 +41,10 @@ const limitedProjectRows = storedRows(
   Schema.Struct({ time_zone: Schema.String, run_budget: Schema.NullOr(jsonColumn(Budget)) })
 )
 
-const amountsIn = ({ costUsd, tokens }: Pick<LimitRow, "costUsd" | "tokens">): SetLimit => ({
-  ...(costUsd === null ? {} : { costUsd: valueOf("costUsd", costUsd) }),
+const amountsIn = ({ cost_micros, tokens }: Pick<LimitRow, "cost_micros" | "tokens">): SetLimit => ({
+  ...(cost_micros === null ? {} : { costUsd: valueOf("costUsd", cost_micros) }),
   ...(tokens === null ? {} : { tokens })
+})
 })
 
 const limitOf = (row: LimitRow): ProjectLimit => ({

@@ -368,7 +368,7 @@ describe("Limits", { timeout: 120_000 }, () => {
         .map(({ action, outcome, resource }) => [action, outcome, resource]),
       [
         ["limit.set", "allowed", member.userId],
-        ["policy.manage", "refused", projectId]
+        ["policy.manage", "denied", projectId]
       ]
     )
   })
