@@ -45,7 +45,6 @@ const amountsIn = ({ cost_micros, tokens }: Pick<LimitRow, "cost_micros" | "toke
   ...(cost_micros === null ? {} : { costUsd: valueOf("costUsd", cost_micros) }),
   ...(tokens === null ? {} : { tokens })
 })
-})
 
 const limitOf = (row: LimitRow): ProjectLimit => ({
   subject: row.subject,
