@@ -113,7 +113,7 @@ export const hubTexts: DocumentTexts = {
     integrations: "Events and account links of a Gateway.",
     chatBindings: "Linked chat accounts of the caller.",
     preferences: "Preferences of the caller.",
-    usage: "What runs have used, and the limits of projects.",
+    usage: "What runs have used, and what they may use per day.",
     audit: "Audit records."
   },
   summaries: {

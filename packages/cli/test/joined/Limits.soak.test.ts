@@ -110,7 +110,9 @@ describe("A limit for ten runs", { timeout: 600_000 }, () => {
       "the accepted tasks started",
       180_000
     )
-    process.stderr.write(`${kills} kills, ${accepted.length} accepted, ${refused} refused, at most ${largest} reserved\n`)
+    process.stderr.write(
+      `${kills} kills, ${accepted.length} accepted, ${refused} refused, at most ${largest} reserved\n`
+    )
     assert.lengthOf(runIds, 10)
     assert.isAtMost(largest, LIMIT)
     assert.strictEqual(await committed(joined), LIMIT)
@@ -134,7 +136,10 @@ describe("A limit for ten runs", { timeout: 600_000 }, () => {
     })
     const { body: usage } = await joined.owner.ask<UsageReport>("GET", "/client/usage?by=agent")
     const own = await Promise.all(runIds.map((runId) => joined.edge.client.run(runId)))
-    const tokens = own.reduce((sum, { usage = {} }) => sum + (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0), 0)
+    const tokens = own.reduce(
+      (sum, { usage = {} }) => sum + (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0),
+      0
+    )
     assert.strictEqual(usage.total.inputTokens + usage.total.outputTokens, tokens)
   })
 })

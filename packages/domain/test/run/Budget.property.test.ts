@@ -50,9 +50,13 @@ describe("uncountedLimits", () => {
     ([budget, counts]) => {
       assert.deepStrictEqual(
         uncountedLimits(budget, counts),
-        ([["tokens", "tokens"], ["turns", "turns"], ["cost", "costUsd"]] as const).flatMap(([count, name]) =>
-          budget[name] !== undefined && !counts.includes(count) ? [name] : []
-        )
+        (
+          [
+            ["tokens", "tokens"],
+            ["turns", "turns"],
+            ["cost", "costUsd"]
+          ] as const
+        ).flatMap(([count, name]) => (budget[name] !== undefined && !counts.includes(count) ? [name] : []))
       )
     }
   )

@@ -44,7 +44,11 @@ export const usageEndpoints = HttpApiBuilder.group(
 
       setLimit: Effect.fnUntraced(function* ({ params: { id, subject }, payload }) {
         const proof = yield* authority.inProject("policy.manage", id)
-        const auditedAction = { action: "limit.set", resource: resourceOf(id, subject), projectId: id } as const
+        const auditedAction = {
+          action: "limit.set",
+          resource: resourceOf(id, subject),
+          projectId: id
+        } as const
         return yield* audit.perform(auditedAction, limits.set(proof, subject, payload))
       }, withErrorObjects),
 

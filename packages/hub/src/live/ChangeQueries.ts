@@ -295,7 +295,10 @@ export const changedLimits = (
         AND n.subject = split_part(named, ' ', 2) AND n.day = split_part(named, ' ', 3)
       JOIN projects p ON p.id = n.project_id`),
     (rows) =>
-      rows.map((row) => ({ to: row.internal ? ("everyone" as const) : row.members, change: limitHintOf(row) }))
+      rows.map((row) => ({
+        to: row.internal ? ("everyone" as const) : row.members,
+        change: limitHintOf(row)
+      }))
   )
 
 const DAY_MS = 86_400_000

@@ -23,7 +23,9 @@ import type { SessionProject } from "../run/SessionProject.ts"
 
 /** A refusal as the failure of a task or a message. Only that of a limit has details there: the figures. */
 export const failureOf = ({ code, details, message }: Coded<ErrorCode>): RunFailure =>
-  code === "budget_exceeded" && details !== undefined ? { code, message, details: { ...details } } : { code, message }
+  code === "budget_exceeded" && details !== undefined
+    ? { code, message, details: { ...details } }
+    : { code, message }
 
 /** Fails unless the session and the resumed run belong to the task's project. */
 export const checkReferences = Effect.fnUntraced(function* (

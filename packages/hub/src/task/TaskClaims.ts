@@ -4,12 +4,13 @@
  * Guarantees: a claimed task is `pending` and its run is known to the Hub. A task returns to the queue only while its start was never sent
  * and its run has no events.
  */
+import type { Coded, ErrorCode } from "@corral/domain/errors/ErrorTable"
 import type { DeviceId, RunId, TaskId } from "@corral/domain/identity/Ids"
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { TaskState } from "@corral/domain/task/Task"
 import { mint } from "@corral/service/Identifiers"
 import { Effect, Result } from "effect"
-import { type SqlClient, SqlError } from "effect/sql"
+import type { SqlClient, SqlError } from "effect/sql"
 import { startCommandId } from "../edges/CommandRequest.ts"
 import type { Targets } from "../edges/Targets.ts"
 import { isPlanTask } from "../run/PlanTask.ts"
@@ -60,11 +61,9 @@ export class TaskClaims {
           AND (state = 'pending' OR expires_at IS NULL OR expires_at > ${at})
         ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`)
         if (row === undefined) return undefined
-        const refusal = yield* this.findClaimRefusal(row)
-        const assigned = refusal === undefined ? yield* Effect.result(this.assignRun(row, at)) : Result.fail(refusal)
-        if (Result.isSuccess(assigned)) return assigned.success
-        const { failure } = assigned
-        if (failure instanceof SqlError.SqlError) return yield* failure
+        const claimed = yield* this.claimTask(row, at)
+        if (Result.isSuccess(claimed)) return claimed.success
+        const { failure } = claimed
         yield* sql`
         UPDATE tasks SET state = 'failed', error = ${JSON.stringify(failureOf(failure))}, updated_at = ${at}
         WHERE id = ${row.id}`
@@ -74,6 +73,19 @@ export class TaskClaims {
     },
     (self) => this.sql.withTransaction(self)
   )
+
+  /** The task with its run, or why it fails. */
+  private readonly claimTask = Effect.fnUntraced({ self: this }, function* (row: TaskRow, at: Date): Effect.fn.Return<
+    Result.Result<ClaimedTask, Coded<ErrorCode>>,
+    SqlError.SqlError
+  > {
+    const refusal = yield* this.findClaimRefusal(row)
+    if (refusal !== undefined) return Result.fail(refusal)
+    return yield* this.assignRun(row, at).pipe(
+      Effect.map(Result.succeed),
+      Effect.catchTag("BudgetExceeded", (exceeded) => Effect.succeed(Result.fail(exceeded)))
+    )
+  })
 
   /** Also for users who have changed the message that the task delivers. */
   private readonly findClaimRefusal = Effect.fnUntraced({ self: this }, function* (row: TaskRow) {

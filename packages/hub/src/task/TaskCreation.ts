@@ -182,7 +182,14 @@ export class TaskCreation {
     { self: this },
     function* (row: TaskRow, runId: RunId) {
       const { log, sql } = this
-      const { created_at, created_by: author, id: taskId, project_id: projectId, request, target_id: targetId } = row
+      const {
+        created_at,
+        created_by: author,
+        id: taskId,
+        project_id: projectId,
+        request,
+        target_id: targetId
+      } = row
       const { budget } = request
       const reservation = yield* reserveStart(sql, { projectId, author, budget }, created_at)
       yield* log.open({ id: runId, projectId, targetId, taskId, create: request, reservation })

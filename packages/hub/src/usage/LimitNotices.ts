@@ -8,8 +8,7 @@ import { type ProjectId, UserId } from "@corral/domain/identity/Ids"
 import { dayIn } from "@corral/domain/usage/Day"
 import { Coalesced } from "@corral/service/Coalesced"
 import { Clock, Effect, Layer, Schema } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
-import { limitTo } from "../store/ListPage.ts"
+import { SqlClient } from "effect/sql"
 import { announced, Notices } from "../store/Notices.ts"
 import { doSharedWork } from "../store/SharedWork.ts"
 import { storedRows } from "../store/StoredRows.ts"
@@ -52,7 +51,6 @@ const noteLimits = Effect.fn("LimitNotices.noteLimits")(function* (
 })
 
 const WEEK_MS = 7 * 86_400_000
-const PROJECTS_PER_PAGE = 200
 
 export const limitNoticesLayer = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -72,9 +70,9 @@ export const limitNoticesLayer = Layer.effectDiscard(
       onMissed: () => undefined
     })
     // Each project in its transaction: locked rows delay no other project.
-    const noteAll = (page: (after: string) => Effect.Effect<ReadonlyArray<LimitedProject>, SqlError.SqlError>) =>
+    const noteAll = (projects: ReadonlyArray<LimitedProject>) =>
       sweepRows({
-        page,
+        page: (after) => Effect.succeed(after === "" ? projects : []),
         keyOf: ({ project_id }) => project_id,
         visit: ({ project_id }, patienceMs) =>
           limitLockWait(sql, patienceMs).pipe(
@@ -84,20 +82,18 @@ export const limitNoticesLayer = Layer.effectDiscard(
           ),
         failure: "failed to note limits"
       })
-    const noteDue = noteAll(() =>
-      Effect.sync(() => {
-        const projects = [...due]
-        due.clear()
-        return projects.map((project_id) => ({ project_id }))
-      })
-    )
-    yield* passes.run(Effect.asVoid(noteDue), (cause) => Effect.logWarning("failed to note limits", cause))
+    const noteDue = Effect.suspend(() => {
+      const projects = [...due].map((project_id) => ({ project_id }))
+      due.clear()
+      return Effect.asVoid(noteAll(projects))
+    })
+    yield* passes.run(noteDue, (cause) => Effect.logWarning("failed to note limits", cause))
     const sweep = Effect.gen(function* () {
       yield* sql`DELETE FROM limit_notices WHERE at < ${new Date(now().getTime() - WEEK_MS)}`
-      yield* noteAll((after) =>
-        limitedRows.all(sql`
-          SELECT DISTINCT project_id FROM project_limits WHERE project_id > ${after} ORDER BY project_id ${limitTo(sql, PROJECTS_PER_PAGE)}`)
+      const limited = yield* limitedRows.all(
+        sql`SELECT DISTINCT project_id FROM project_limits ORDER BY project_id`
       )
+      yield* noteAll(limited)
     })
     yield* doSharedWork("limits", "2 minutes", sweep)
   })

@@ -48,11 +48,17 @@ const LimitRow = Schema.Struct({
   subject: LimitSubject,
   /** Only of a person. */
   name: Schema.NullOr(Schema.String),
-  costUsd: Schema.NullOr(Schema.Finite),
+  cost_micros: Schema.NullOr(Schema.Finite),
   tokens: Schema.NullOr(Schema.Finite),
   updated_at: Timestamp
 })
 export type LimitRow = typeof LimitRow.Type
+
+/** The amount of a limit; null without one. */
+export const limitedAmount = (
+  { cost_micros, tokens }: Pick<LimitRow, "cost_micros" | "tokens">,
+  field: LimitedField
+): number | null => (field === "costUsd" ? cost_micros : tokens)
 
 export const limitRows = storedRows("project_limits", LimitRow)
 
@@ -62,7 +68,7 @@ export const limitsWhere = (
   projectId: ProjectId | string,
   subjects?: ReadonlyArray<string>
 ) => sql`
-  SELECT l.subject, (SELECT u.name FROM users u WHERE u.id = l.subject) AS name, l.cost_micros::float8 AS "costUsd",
+  SELECT l.subject, (SELECT u.name FROM users u WHERE u.id = l.subject) AS name, l.cost_micros::float8 AS cost_micros,
     l.tokens::float8 AS tokens, l.updated_at
   FROM project_limits l
   WHERE l.project_id = ${projectId} ${subjects === undefined ? sql`` : sql`AND l.subject = ANY(${subjects}::text[])`}
@@ -122,12 +128,12 @@ const sumOf = (amounts: ReadonlyArray<Amounts>): Amounts =>
 /** The use of everyone, or of one person. */
 export const useOf = (uses: ReadonlyArray<PersonUse>, subject: "everyone" | UserId) => {
   const counted = subject === "everyone" ? uses : uses.filter(({ userId }) => userId === subject)
-  return { used: sumOf(counted.map(({ used }) => used)), reserved: sumOf(counted.map(({ reserved }) => reserved)) }
+  return {
+    used: sumOf(counted.map(({ used }) => used)),
+    reserved: sumOf(counted.map(({ reserved }) => reserved))
+  }
 }
 
 /** The limit of a person: a separate one, or that of each person. */
-export const limitOfPerson = (
-  limits: ReadonlyArray<LimitRow>,
-  userId: UserId
-): LimitRow | undefined =>
+export const limitOfPerson = (limits: ReadonlyArray<LimitRow>, userId: UserId): LimitRow | undefined =>
   limits.find(({ subject }) => subject === userId) ?? limits.find(({ subject }) => subject === "each")

@@ -15,6 +15,7 @@ import { jsonColumn, storedRows } from "../store/StoredRows.ts"
 import {
   amountOf,
   hasLimit,
+  limitedAmount,
   type LimitedField,
   limitedFields,
   limitOfPerson,
@@ -124,15 +125,11 @@ interface Rest {
   readonly left: number
 }
 
-const restsOf = (
-  limit: LimitRow,
-  author: UserId,
-  uses: ReadonlyArray<PersonUse>
-): ReadonlyArray<Rest> => {
+const restsOf = (limit: LimitRow, author: UserId, uses: ReadonlyArray<PersonUse>): ReadonlyArray<Rest> => {
   const subject = limit.subject === "everyone" ? limit.subject : author
   const { reserved, used } = useOf(uses, subject)
   return limitedFields.flatMap((field) => {
-    const of = limit[field]
+    const of = limitedAmount(limit, field)
     if (of === null) return []
     const taken = used[field] + reserved[field]
     return [{ field, subject, limit: of, used: used[field], reserved: reserved[field], left: of - taken }]
@@ -185,6 +182,6 @@ export const uncoveredFields = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ReadonlyArray<LimitedField>, SqlError.SqlError> {
   const limits = yield* limitRows.all(limitsWhere(sql, projectId))
   return limitedFields.filter(
-    (field) => !hasLimit(runBudget, field) && limits.some((limit) => limit[field] !== null)
+    (field) => !hasLimit(runBudget, field) && limits.some((limit) => limitedAmount(limit, field) !== null)
   )
 })

@@ -41,8 +41,8 @@ const limitedProjectRows = storedRows(
   Schema.Struct({ time_zone: Schema.String, run_budget: Schema.NullOr(jsonColumn(Budget)) })
 )
 
-const amountsIn = ({ costUsd, tokens }: Pick<LimitRow, "costUsd" | "tokens">): SetLimit => ({
-  ...(costUsd === null ? {} : { costUsd: valueOf("costUsd", costUsd) }),
+const amountsIn = ({ cost_micros, tokens }: Pick<LimitRow, "cost_micros" | "tokens">): SetLimit => ({
+  ...(cost_micros === null ? {} : { costUsd: valueOf("costUsd", cost_micros) }),
   ...(tokens === null ? {} : { tokens })
 })
 
@@ -81,7 +81,8 @@ export const usesOfLimits = (
   const everyone = limits.find(({ subject }) => subject === "everyone")
   const active = uses.flatMap(({ name, userId }) => (userId === null ? [] : [{ userId, name }]))
   const isActive = (reader: UserId) => active.some(({ userId }) => userId === reader)
-  const persons = reader === undefined || isActive(reader) ? active : [{ userId: reader, name: null }, ...active]
+  const persons =
+    reader === undefined || isActive(reader) ? active : [{ userId: reader, name: null }, ...active]
   return [
     ...(everyone === undefined ? [] : [useUnder(everyone, "everyone", null, uses)]),
     ...persons.flatMap(({ name, userId }) => {
@@ -101,10 +102,7 @@ export class UsageLimits extends Context.Service<
       proof: Proof<"policy.manage">,
       subject: LimitSubject,
       limit: SetLimit
-    ) => Effect.Effect<
-      ProjectLimit,
-      Conflict | PermissionDenied | SchemaValidationFailed | SqlError.SqlError
-    >
+    ) => Effect.Effect<ProjectLimit, Conflict | PermissionDenied | SchemaValidationFailed | SqlError.SqlError>
     /** Without a limit, it has no effect. */
     readonly remove: (
       proof: Proof<"policy.manage">,

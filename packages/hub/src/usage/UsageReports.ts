@@ -185,7 +185,8 @@ export class UsageReports extends Context.Service<
           if (days instanceof SchemaValidationFailed) return yield* days
           const by = dimensionsOf(request.by ?? "day")
           const runs = matching(sql, reader, request, days)
-          const names = (table: typeof columns) => sql.literal(by.map((dimension) => table[dimension]).join(", "))
+          const names = (table: typeof columns) =>
+            sql.literal(by.map((dimension) => table[dimension]).join(", "))
           const rows = yield* groupRows.all(sql`
             SELECT ${names(selected)}, ${sql.literal(SUMS)} ${runs} GROUP BY ${names(columns)}
             ORDER BY ${by.includes("day") ? sql`u.day, ` : sql``}cost DESC, input DESC, ${names(columns)}

@@ -23,7 +23,7 @@ const get = (path: (world: World) => string, status = 200): Expected => ({
 })
 
 const send = (
-  method: "POST" | "PATCH" | "DELETE",
+  method: "POST" | "PATCH" | "PUT" | "DELETE",
   status: number,
   path: (world: World) => string,
   body?: (world: World) => unknown

@@ -54,7 +54,7 @@ describe("Limits", { timeout: 120_000 }, () => {
   const end = ({ edge }: Scene, { runId }: StartedTurn, usage: Usage) =>
     edge.push(runId, draft("run.completed", { text: "Done", usage }))
   /** A run that has started, and what its Edge received. */
-  const started = async (here: Scene, index: number, more: object = {}) => {
+  const started = async (here: Scene, index: number, more: Record<string, unknown> = {}) => {
     const task = await makeTask(here.world, more)
     assert.strictEqual(task.status, 201, task.text)
     const turn = await here.edge.turn(index)
@@ -87,10 +87,7 @@ describe("Limits", { timeout: 120_000 }, () => {
       )
     }
     assert.deepStrictEqual((await here.limits()).runBudget, { costUsd: 1, turns: 3 })
-    assert.strictEqual(
-      (await here.world.client.ask("DELETE", `${here.path}/limits/everyone`)).status,
-      204
-    )
+    assert.strictEqual((await here.world.client.ask("DELETE", `${here.path}/limits/everyone`)).status, 204)
     assert.strictEqual((await here.change({ runBudget: null })).status, 200)
   })
 
@@ -173,7 +170,13 @@ describe("Limits", { timeout: 120_000 }, () => {
     assert.strictEqual(codeOf(await makeTask(here.world)), "budget_exceeded")
     const { rows, total } = await here.usage("by=agent")
     assert.lengthOf(rows, 1)
-    assert.deepInclude<object>(total, { runs: 1, liveRuns: 0, costUsd: 3.2, estimatedUsd: 3.2, runsWithoutCost: 0 })
+    assert.deepInclude<object>(total, {
+      runs: 1,
+      liveRuns: 0,
+      costUsd: 3.2,
+      estimatedUsd: 3.2,
+      runsWithoutCost: 0
+    })
   })
 
   it("of a person hold next to the project's: a separate one, otherwise that of each", async () => {
@@ -190,7 +193,10 @@ describe("Limits", { timeout: 120_000 }, () => {
     assert.deepStrictEqual(budgets, [{ tokens: 100 }, { tokens: 100 }, { tokens: 100 }])
     assert.strictEqual(codeOf(await makeTask(here.world)), "budget_exceeded")
     await here.limit("everyone", { tokens: 1_000 })
-    const rests = [await started(here, 3), await started({ ...here, world: { ...here.world, client: other } }, 4)]
+    const rests = [
+      await started(here, 3),
+      await started({ ...here, world: { ...here.world, client: other } }, 4)
+    ]
     assert.deepStrictEqual(
       rests.map(({ create }) => create.budget),
       [{ tokens: 50 }, { tokens: 50 }]
@@ -233,10 +239,9 @@ describe("Limits", { timeout: 120_000 }, () => {
     assert.deepInclude<object>(failed.delivery?.error ?? {}, { code: "budget_exceeded" })
     assert.strictEqual(failed.delivery?.error?.details?.["reason"], "limit_used_up")
     await talk.messageWith(third.id, ({ delivery }) => delivery?.held === true)
-    const { body } = await here.world.client.ask<{ readonly agents: ReadonlyArray<{ readonly held?: object }> }>(
-      "GET",
-      `/client/sessions/${talk.sessionId}`
-    )
+    const { body } = await here.world.client.ask<{
+      readonly agents: ReadonlyArray<{ readonly held?: object }>
+    }>("GET", `/client/sessions/${talk.sessionId}`)
     assert.deepInclude(body.agents[0]?.held ?? {}, { reason: "failed", code: "budget_exceeded" })
   })
 
@@ -250,10 +255,9 @@ describe("Limits", { timeout: 120_000 }, () => {
     const error: RunFailure = { code: "budget_exceeded", message: "The run's cost budget is used up." }
     await here.edge.push(turn.runId, draft("run.failed", { error, usage: { costUsd: 0.51 } }))
     await talk.messageWith(waiting.id, ({ delivery }) => delivery?.held === true)
-    const { body } = await here.world.client.ask<{ readonly agents: ReadonlyArray<{ readonly held?: object }> }>(
-      "GET",
-      `/client/sessions/${talk.sessionId}`
-    )
+    const { body } = await here.world.client.ask<{
+      readonly agents: ReadonlyArray<{ readonly held?: object }>
+    }>("GET", `/client/sessions/${talk.sessionId}`)
     assert.deepInclude(body.agents[0]?.held ?? {}, { reason: "failed", code: "budget_exceeded" })
   })
 
@@ -268,7 +272,10 @@ describe("Limits", { timeout: 120_000 }, () => {
       )
       return body.state === "offline"
     })
-    const tasks = [await makeTask(here.world, { onOffline: "queue" }), await makeTask(here.world, { onOffline: "queue" })]
+    const tasks = [
+      await makeTask(here.world, { onOffline: "queue" }),
+      await makeTask(here.world, { onOffline: "queue" })
+    ]
     const edge = await TalkingEdge.link(hub.url, here.world)
     assert.deepStrictEqual((await edge.turn(0)).create.budget, { costUsd: 1 })
     const failed = await untilTask(here.world, String(tasks[1]?.body.id), "failed")
@@ -291,7 +298,8 @@ describe("Limits", { timeout: 120_000 }, () => {
     await here.limit("everyone", { costUsd: 10 })
     const follower = await ChangeFollower.open(here.world.client)
     const { projectId } = here.world
-    const hint = (state: "near" | "reached", from = 0) => follower.hint({ kind: "limit", projectId, state }, from)
+    const hint = (state: "near" | "reached", from = 0) =>
+      follower.hint({ kind: "limit", projectId, state }, from)
     const uses = [4, 4, 3]
     for (const [index, costUsd] of uses.entries()) {
       await end(here, await started(here, index), { costUsd })
@@ -324,6 +332,7 @@ describe("Limits", { timeout: 120_000 }, () => {
     const turn = await started({ ...here, world: { ...here.world, client: person } }, 0)
     await end(here, turn, { inputTokens: 10 })
     const wanted = { kind: "limit", projectId, state: "reached" } as const
+    assert.isDefined(person.userId)
     for (const follower of [admin, own]) await follower.hint({ ...wanted, userId: person.userId })
     await other.hint({ kind: "run", id: turn.runId, state: "completed" })
     assert.deepStrictEqual(
@@ -342,16 +351,16 @@ describe("Limits", { timeout: 120_000 }, () => {
     await here.limit(String(member.userId), { costUsd: 2 })
     const { limits, today } = await here.limits(member)
     assert.deepStrictEqual(
-      limits.map(({ costUsd, name, subject }) => [subject, name, costUsd]),
+      limits.map(({ costUsd, name, subject }): ReadonlyArray<unknown> => [subject, name, costUsd]),
       [[member.userId, "linus", 2]]
     )
     assert.deepStrictEqual(
-      today.map(({ subject }) => subject),
+      today.map(({ subject }): unknown => subject),
       [member.userId]
     )
     const audit = await client.ask<{ readonly items: ReadonlyArray<Record<string, unknown>> }>(
       "GET",
-      `/client/projects/${projectId}/audit?limit=200`
+      `/client/audit?projectId=${projectId}&limit=200`
     )
     assert.deepStrictEqual(
       audit.body.items
@@ -359,7 +368,7 @@ describe("Limits", { timeout: 120_000 }, () => {
         .map(({ action, outcome, resource }) => [action, outcome, resource]),
       [
         ["limit.set", "allowed", member.userId],
-        ["policy.manage", "refused", projectId]
+        ["policy.manage", "denied", projectId]
       ]
     )
   })

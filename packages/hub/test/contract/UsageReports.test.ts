@@ -41,8 +41,15 @@ describe("The usage of runs", { timeout: 120_000 }, () => {
     const { client, projectId } = here.world
     const other = await hub.signedIn("grace")
     await here.mirror.member(client.userId, projectId, other.userId, "member")
-    await here.run({ inputTokens: 100, outputTokens: 20, cachedInputTokens: 60, costUsd: 0.1, turns: 2 }, "big")
-    await here.run({ inputTokens: 50, reasoningTokens: 0, costUsd: 0.2, costSource: "estimated" }, "big", other)
+    await here.run(
+      { inputTokens: 100, outputTokens: 20, cachedInputTokens: 60, costUsd: 0.1, turns: 2 },
+      "big"
+    )
+    await here.run(
+      { inputTokens: 50, reasoningTokens: 0, costUsd: 0.2, costSource: "estimated" },
+      "big",
+      other
+    )
     // A subscription or an unknown model.
     await here.run({ inputTokens: 7, outputTokens: 3 }, "small", other)
     await here.run(undefined, undefined)
@@ -97,7 +104,10 @@ describe("The usage of runs", { timeout: 120_000 }, () => {
       headers: { authorization: `Bearer ${client.token}` }
     })
     assert.strictEqual(response.headers.get("content-type"), "text/csv; charset=utf-8")
-    assert.match(response.headers.get("content-disposition") ?? "", /^attachment; filename="usage-[\d-]+\.csv"$/)
+    assert.match(
+      response.headers.get("content-disposition") ?? "",
+      /^attachment; filename="usage-[\d-]+\.csv"$/
+    )
     assert.strictEqual(
       await response.text(),
       "model,runs,liveRuns,inputTokens,outputTokens,cachedInputTokens,reasoningTokens,turns,costUsd,estimatedUsd,runsWithoutCost\r\n" +

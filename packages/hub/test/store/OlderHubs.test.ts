@@ -54,7 +54,8 @@ describe("A Hub of 0.2.0 beside later ones", () => {
   it("counts its runs, and releases what they have reserved when they end", async () => {
     const url = await withProject()
     await query(url, run("run_a"))
-    const usage = () => query(url, "SELECT user_id, agent_id, day, ended, reserved_tokens::int AS reserved FROM run_usage")
+    const usage = () =>
+      query(url, "SELECT user_id, agent_id, day, ended, reserved_tokens::int AS reserved FROM run_usage")
     const counted = { user_id: "usr_a", agent_id: "scripted", day: "2026-03-29" }
     assert.deepStrictEqual(await usage(), [{ ...counted, ended: false, reserved: 0 }])
     await query(url, "UPDATE run_usage SET reserved_tokens = 50")

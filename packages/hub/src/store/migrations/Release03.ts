@@ -295,7 +295,8 @@ export const bindingUpdatesMigration = [
 ]
 
 /** Amount of a run's report: none is 0, and it fits the column. */
-const storedCount = (value: string): string => `LEAST(GREATEST(COALESCE(round((${value})::numeric), 0), 0), 9000000000000000)::bigint`
+const storedCount = (value: string): string =>
+  `LEAST(GREATEST(COALESCE(round((${value})::numeric), 0), 0), 9000000000000000)::bigint`
 const toldCount = (name: string): string => storedCount(`f.facts #>> '{usage,${name}}'`)
 
 /**
