@@ -88,16 +88,13 @@ export const usageTable = ({ by, rows, total, truncated }: UsageReport): Readonl
 
 /** `$3.20 of $10.00 used, $0.50 reserved`, for each amount of a limit. */
 const amountsOf = ({ limit, reserved, used }: LimitUse): string => {
-  const amount = (name: "costUsd" | "tokens", format: (value: number) => string): ReadonlyArray<string> => {
+  const amount = (name: "costUsd" | "tokens", format: (value: number) => string, unit: string) => {
     const of = limit[name]
     if (of === undefined) return []
     const held = reserved[name] > 0 ? `, ${format(reserved[name])} reserved` : ""
-    return [`${format(used[name])} of ${format(of)} used${held}`]
+    return [`${format(used[name])} of ${format(of)}${unit} used${held}`]
   }
-  return [
-    ...amount("costUsd", costText),
-    ...amount("tokens", (value) => `${countText(value)} tokens`)
-  ].join("; ")
+  return [...amount("costUsd", costText, ""), ...amount("tokens", countText, " tokens")].join("; ")
 }
 
 const tints = { open: undefined, near: "yellow", reached: "red" } as const

@@ -89,7 +89,7 @@ describe("limitRows", () => {
     })
     assert.deepStrictEqual(linesOf(rows), [
       "limits of 2026-11-29 (Europe/Berlin)",
-      "everyone  $8.50 of $10.00 used, $1.00 reserved; 1,000 tokens of 2M tokens used",
+      "everyone  $8.50 of $10.00 used, $1.00 reserved; 1,000 of 2M tokens used",
       "Ana       $2.10 of $2.00 used"
     ])
   })

@@ -165,7 +165,7 @@ export const threadMessages = bilingual(
     tryAgain: "Try again",
     showLog: "Show log",
     failureAdvice: {
-      budget_exceeded: "Continue with a larger budget, or split the task.",
+      budget_exceeded: "Set a larger budget below the message field and continue, or split the task.",
       cost_unknown: "Set other limits below the message field, then try again.",
       run_timeout: "The time limit was reached. Try again, or split the task.",
       permission_denied: "Your role or the device's policy doesn't allow this.",
@@ -330,7 +330,7 @@ export const threadMessages = bilingual(
     tryAgain: "重试",
     showLog: "查看日志",
     failureAdvice: {
-      budget_exceeded: "请提高预算后继续，或将任务拆小。",
+      budget_exceeded: "请在消息框下方设置更大的预算后继续，或将任务拆小。",
       cost_unknown: "请在消息框下方设置其他限额后重试。",
       run_timeout: "已达到时间上限。请重试，或将任务拆小。",
       permission_denied: "您的角色或设备策略不允许此操作。",

@@ -46,14 +46,16 @@ interface MeterProps {
   readonly used: number
   readonly reserved: number
   readonly format: (amount: number) => string
+  /** The limit, with its unit. */
+  readonly limitText: string
 }
 
 /** What is used and reserved of one amount, as a bar and in words. */
-const Meter = ({ format, limit, reserved, used }: MeterProps) => {
+const Meter = ({ format, limit, limitText, reserved, used }: MeterProps) => {
   const messages = useMessages(projectLimitMessages)
   const percent = (amount: number) => Math.min(100, (100 * amount) / limit)
   const text = [
-    messages.used(format(used), format(limit)),
+    messages.used(format(used), limitText),
     ...(reserved > 0 ? [messages.reserved(format(reserved))] : [])
   ].join(" · ")
   return (
@@ -94,14 +96,21 @@ const Use = ({ isNamed, use }: { readonly use: LimitUse; readonly isNamed: boole
         </p>
       )}
       {costUsd !== undefined && (
-        <Meter limit={costUsd} used={used.costUsd} reserved={reserved.costUsd} format={costText} />
+        <Meter
+          limit={costUsd}
+          limitText={costText(costUsd)}
+          used={used.costUsd}
+          reserved={reserved.costUsd}
+          format={costText}
+        />
       )}
       {tokens !== undefined && (
         <Meter
           limit={tokens}
+          limitText={messages.tokens(countText(tokens))}
           used={used.tokens}
           reserved={reserved.tokens}
-          format={(amount) => messages.tokens(countText(amount))}
+          format={countText}
         />
       )}
     </li>
@@ -125,11 +134,33 @@ interface LimitRowProps {
   readonly onChanged: () => Promise<unknown>
 }
 
-/** Uses of today that a limit is for: those of the persons without a separate one for the limit of each person. */
+/** Persons of a limit that are shown without a click: those who have used most. */
+const SHOWN = 5
+
+const Uses = ({ isNamed, uses }: { readonly uses: ReadonlyArray<LimitUse>; readonly isNamed: boolean }) => (
+  <ul className="limit-uses">
+    {uses.map((use) => (
+      <Use key={use.subject} use={use} isNamed={isNamed} />
+    ))}
+  </ul>
+)
+
+/** Largest share of a limit that is used. */
+const shareOf = ({ limit, used }: LimitUse): number =>
+  Math.max(
+    ...(["costUsd", "tokens"] as const).map((name) => {
+      const of = limit[name]
+      return of === undefined ? 0 : used[name] / of
+    })
+  )
+
+/** Uses of today that a limit is for, the most used first: those of the persons without a separate one for the limit of each person. */
 const usesOf = ({ subject }: ProjectLimit, { limits, today }: Limits): ReadonlyArray<LimitUse> => {
   if (subject !== "each") return today.filter((use) => use.subject === subject)
   const separate = new Set<UserId | "everyone" | "each">(limits.map((limit) => limit.subject))
-  return today.filter((use) => use.subject !== "everyone" && !separate.has(use.subject))
+  return today
+    .filter((use) => use.subject !== "everyone" && !separate.has(use.subject))
+    .toSorted((a, b) => shareOf(b) - shareOf(a))
 }
 
 const LimitRow = ({ isAdmin, limit, limits, onChanged }: LimitRowProps) => {
@@ -177,11 +208,13 @@ const LimitRow = ({ isAdmin, limit, limits, onChanged }: LimitRowProps) => {
       {uses.length === 0 ? (
         <p className="quiet">{messages.nothingUsed}</p>
       ) : (
-        <ul className="limit-uses">
-          {uses.map((use) => (
-            <Use key={use.subject} use={use} isNamed={subject === "each"} />
-          ))}
-        </ul>
+        <Uses uses={uses.slice(0, SHOWN)} isNamed={subject === "each"} />
+      )}
+      {uses.length > SHOWN && (
+        <details>
+          <summary>{messages.others(uses.length - SHOWN)}</summary>
+          <Uses uses={uses.slice(SHOWN)} isNamed />
+        </details>
       )}
     </li>
   )

@@ -9,6 +9,7 @@ import { costText, countText } from "@corral/domain/run/UsageText"
 import type { UsageDimension, UsageReport, UsageSums } from "@corral/domain/usage/UsageReport"
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
+import type { ReactNode } from "react"
 import { hubApi } from "../api/Hub.ts"
 import { projectsQuery, useProjects } from "../api/ProjectsAndTargets.ts"
 import { useLanguage, useMessages } from "../text/Language.tsx"
@@ -20,7 +21,7 @@ import { useToday } from "../ui/Time.tsx"
 import { pickSearchParams } from "../ui/searchParams.ts"
 import { Plot } from "./Plot.tsx"
 import { ProjectLimits, useProjectLimits } from "./ProjectLimits.tsx"
-import { CostCell, dayText, UsageTable } from "./UsageTable.tsx"
+import { costOfRuns, dayText, UsageTable } from "./UsageTable.tsx"
 import { usageMessages } from "./messages.ts"
 import { dayBefore, dayNear, tokensOf, usePerDay } from "./usageDays.ts"
 import "./usage.css"
@@ -42,7 +43,7 @@ interface UsageSearch {
 
 /** The choices of a URL, which may contain anything. */
 const choicesOf = ({ by, days, plot, projectId }: UsageSearch) => ({
-  dimension: dimensions.find((each) => each === by) ?? "day",
+  dimension: dimensions.find((each) => each === by) ?? "model",
   days: periods.find((each) => String(each) === days) ?? DEFAULT_DAYS,
   amount: amounts.find((each) => each === plot),
   projectId: projectId as ProjectId | undefined
@@ -74,14 +75,22 @@ const useReport = (query: { readonly by: UsageDimension } & object, enabled: boo
 /** Totals: cost, tokens and runs. */
 const Figures = ({ total }: { readonly total: UsageSums }) => {
   const messages = useMessages(usageMessages)
-  const { cachedInputTokens, inputTokens, liveRuns, outputTokens, runs } = total
+  const { cachedInputTokens, estimatedUsd, inputTokens, liveRuns, outputTokens, runs, runsWithoutCost } = total
   const input = countText(inputTokens)
   return (
     <dl className="usage-figures" aria-label={messages.figures}>
       <div>
         <dt>{messages.cost}</dt>
         <dd>
-          <CostCell {...total} />
+          {costOfRuns(total)}
+          {estimatedUsd > 0 && (
+            <span className="usage-note">{messages.estimatedOf(costText(estimatedUsd))}</span>
+          )}
+          {runsWithoutCost > 0 && (
+            <span className="usage-note" title={messages.withoutPriceHint}>
+              {messages.withoutPrice(runsWithoutCost)}
+            </span>
+          )}
         </dd>
       </div>
       <div>
@@ -244,18 +253,23 @@ interface ReportProps {
   readonly report: UsageReport
   readonly search: UsageSearch
   readonly onChange: Change
+  /** Between the plot and the table: a table of days is long. */
+  readonly limits: ReactNode
 }
 
-const Report = ({ byDay, onChange, report, search }: ReportProps) => {
+const Report = ({ byDay, limits, onChange, report, search }: ReportProps) => {
   const messages = useMessages(usageMessages)
   const { amount, dimension } = choicesOf(search)
   const { total } = byDay
   if (total.runs === 0)
     return (
-      <div className="empty">
-        <p>{messages.none}</p>
-        <p>{messages.noneHint}</p>
-      </div>
+      <>
+        <div className="empty">
+          <p>{messages.none}</p>
+          <p>{messages.noneHint}</p>
+        </div>
+        {limits}
+      </>
     )
   return (
     <>
@@ -265,6 +279,8 @@ const Report = ({ byDay, onChange, report, search }: ReportProps) => {
         amount={amount ?? (total.costUsd > 0 ? "cost" : "tokens")}
         onAmount={(plot) => onChange({ plot })}
       />
+      {limits}
+      <h2>{messages.table(messages.dimensions[dimension])}</h2>
       <Grouping dimension={dimension} onChange={onChange} />
       <UsageTable report={report} dimension={dimension} />
       {total.estimatedUsd > 0 && <p className="quiet">{messages.estimateNote}</p>}
@@ -317,9 +333,13 @@ export const UsagePage = ({ search }: { readonly search: UsageSearch }) => {
       {isLoading && error === null && <Loading rows={9} />}
       {!isLoading && (
         <>
-          <Report byDay={byDay.data} report={report.data} search={search} onChange={onChange} />
+          <Report
+            byDay={byDay.data}
+            report={report.data}
+            {...{ onChange, search }}
+            limits={<ProjectLimits limits={limits.data} />}
+          />
           <p className="quiet">{messages.localNote}</p>
-          <ProjectLimits limits={limits.data} />
         </>
       )}
     </PageFrame>

@@ -52,42 +52,42 @@ const useRowName = (dimension: UsageDimension): ((row: UsageRow) => string) => {
   }
 }
 
-/** A cost, what of it is an estimate, and the runs whose cost is unknown. */
-export const CostCell = ({ costUsd, estimatedUsd, runs, runsWithoutCost }: UsageSums) => {
+/** The cost of runs. Runs without a price have no cost, which is not a cost of zero. */
+export const costOfRuns = ({ costUsd, runs, runsWithoutCost }: UsageSums): string =>
+  costUsd === 0 && runs > 0 && runsWithoutCost === runs ? "–" : costText(costUsd)
+
+/** Cells of the figures of a row. A narrow table has the tokens in one column, and a sign where a cost is an estimate. */
+const FigureCells = ({ sums }: { readonly sums: UsageSums }) => {
   const messages = useMessages(usageMessages)
-  // Runs without a price have no cost, which is not a cost of zero.
-  const isUnknown = costUsd === 0 && runsWithoutCost > 0 && runsWithoutCost === runs
+  const { estimatedUsd, inputTokens, outputTokens, runs, runsWithoutCost } = sums
+  const exact = (count: number) => count.toLocaleString("en")
+  const isEstimated = estimatedUsd > 0
   return (
     <>
-      {isUnknown ? "–" : costText(costUsd)}
-      {estimatedUsd > 0 && <span className="usage-note">{messages.estimatedOf(costText(estimatedUsd))}</span>}
-      {runsWithoutCost > 0 && (
-        <span className="usage-note" title={messages.withoutPriceHint}>
-          {messages.withoutPrice(runsWithoutCost)}
-        </span>
-      )}
+      <td className="usage-figure">{exact(runs)}</td>
+      <td className="usage-figure usage-wide" title={exact(inputTokens)}>
+        {countText(inputTokens)}
+      </td>
+      <td className="usage-figure usage-wide" title={exact(outputTokens)}>
+        {countText(outputTokens)}
+      </td>
+      <td className="usage-figure usage-narrow" title={exact(tokensOf(sums))}>
+        {countText(tokensOf(sums))}
+      </td>
+      <td className="usage-figure">
+        {isEstimated && (
+          <span className="usage-sign" title={messages.estimatedOf(costText(estimatedUsd))}>
+            <span aria-hidden="true">≈ </span>
+            <span className="hidden">{messages.estimatedOf(costText(estimatedUsd))} </span>
+          </span>
+        )}
+        {costOfRuns(sums)}
+      </td>
+      <td className="usage-figure usage-wide">{isEstimated ? costText(estimatedUsd) : ""}</td>
+      <td className="usage-figure usage-wide">{runsWithoutCost > 0 ? exact(runsWithoutCost) : ""}</td>
     </>
   )
 }
-
-/** Cells of the figures of a row. A narrow table has the tokens in one column. */
-const FigureCells = ({ sums }: { readonly sums: UsageSums }) => (
-  <>
-    <td className="usage-figure">{sums.runs.toLocaleString("en")}</td>
-    <td className="usage-figure usage-wide" title={sums.inputTokens.toLocaleString("en")}>
-      {countText(sums.inputTokens)}
-    </td>
-    <td className="usage-figure usage-wide" title={sums.outputTokens.toLocaleString("en")}>
-      {countText(sums.outputTokens)}
-    </td>
-    <td className="usage-figure usage-narrow" title={tokensOf(sums).toLocaleString("en")}>
-      {countText(tokensOf(sums))}
-    </td>
-    <td className="usage-figure">
-      <CostCell {...sums} />
-    </td>
-  </>
-)
 
 /** A line as long as the share of an amount. */
 const Share = ({ of, value }: { readonly of: number; readonly value: number }) => (
@@ -130,6 +130,12 @@ export const UsageTable = ({ dimension, report: { rows, total, truncated } }: Us
               </th>
               <th scope="col" className="usage-figure">
                 {messages.cost}
+              </th>
+              <th scope="col" className="usage-figure usage-wide">
+                {messages.estimatedPart}
+              </th>
+              <th scope="col" className="usage-figure usage-wide" title={messages.withoutPriceHint}>
+                {messages.unpriced}
               </th>
             </tr>
           </thead>

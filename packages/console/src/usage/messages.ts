@@ -19,6 +19,8 @@ export const usageMessages = bilingual(
     input: "Input",
     output: "Output",
     estimatedOf: (cost: string) => `${cost} estimated`,
+    estimatedPart: "Estimated",
+    unpriced: "Runs without price",
     withoutPrice: (n: number) => (n === 1 ? "1 run without a price" : `${n} runs without a price`),
     withoutPriceHint:
       "These runs used tokens, but their cost is unknown: the model has no price in the list, or the agent works with a subscription.",
@@ -70,6 +72,8 @@ export const usageMessages = bilingual(
     input: "输入",
     output: "输出",
     estimatedOf: (cost: string) => `其中估算 ${cost}`,
+    estimatedPart: "其中估算",
+    unpriced: "无价格的运行",
     withoutPrice: (n: number) => `${n} 次运行没有价格`,
     withoutPriceHint: "这些运行使用了 token，但费用未知：价目表中没有该模型的价格，或智能体使用的是订阅。",
     inputOf: (n: string, cached: string) => `输入 ${n}，其中缓存 ${cached}`,
@@ -118,6 +122,7 @@ export const projectLimitMessages = bilingual(
     used: (used: string, limit: string) => `${used} of ${limit} used`,
     reserved: (amount: string) => `${amount} reserved by runs in progress`,
     nothingUsed: "Nothing used today.",
+    others: (n: number) => (n === 1 ? "1 other person" : `${n} other persons`),
     states: { near: "Nearly used up", reached: "Used up" },
     zone: (zone: string, end: string) => `Days in the time zone ${zone}. Today ends at ${end}.`,
     runBudgetIs: (amounts: ReadonlyArray<string>) =>
@@ -155,6 +160,7 @@ export const projectLimitMessages = bilingual(
     used: (used: string, limit: string) => `已用 ${used}，共 ${limit}`,
     reserved: (amount: string) => `进行中的运行预留 ${amount}`,
     nothingUsed: "今天尚未使用。",
+    others: (n: number) => `其他 ${n} 位成员`,
     states: { near: "即将用完", reached: "已用完" },
     zone: (zone: string, end: string) => `日期按时区 ${zone} 计算，今天于 ${end} 结束。`,
     runBudgetIs: (amounts: ReadonlyArray<string>) => `没有自身预算的运行预留 ${amounts.join("，")}。`,
