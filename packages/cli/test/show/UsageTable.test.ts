@@ -49,7 +49,7 @@ describe("usageTable", () => {
     }
     assert.deepStrictEqual(linesOf(usageTable(report)), [
       "agent    model          runs  input  output       cost",
-      "claude   big\\u001b[31m  1,200   1.2M  34,000  $1,204.50",
+      "claude   big␛[31m      1,200   1.2M  34,000  $1,204.50",
       "codex    模型              1    800      90    $0.0040  $0.0040 estimated",
       "copilot  not reported      1      5       0          –  1 run without a price",
       "total                  1,202   1.2M  34,090  $1,204.50  $0.0040 estimated, 1 run without a price"

@@ -98,6 +98,14 @@ export const chineseByMessage: ReadonlyMap<string, string> = new Map([
     "Your limit in this project for today has less left than the budget of this run.",
     "您今天在该项目中剩余的限额低于此次运行的预算。"
   ],
+  [
+    "The agent is paid by a subscription, so the run has no cost that a budget can limit. Limit tokens.",
+    "智能体按订阅付费，此次运行没有可限制的费用，请改为限制 token。"
+  ],
+  [
+    "A limit of the project needs it: a run without a budget reserves it. Remove the limit first.",
+    "项目的限额需要此项：没有自身预算的运行会预留它。请先移除该限额。"
+  ],
   ["There is no such run.", "没有这次运行。"],
   ["This id is another run's.", "该 ID 属于另一次运行。"],
   ["Another run is continuing this conversation.", "另一次运行正在继续这段对话。"],

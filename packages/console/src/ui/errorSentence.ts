@@ -12,9 +12,8 @@ export interface ShownError {
 
 /** Why the cost of a run can't be limited, which names its model. */
 const unknownCost = ({ details = {} }: ShownError): string | undefined => {
-  const { model, reason, subscription } = details
+  const { model, reason } = details
   if (reason !== "cost_unknown") return undefined
-  if (subscription === true) return "智能体按订阅付费，此次运行没有可限制的费用，请改为限制 token。"
   const name = typeof model === "string" ? visibleLine(model, 80) : "智能体所用模型"
   return `${name} 的价格未知，无法计算此次运行的费用预算。请在 CORRAL_EDGE_PRICES_FILE 中添加价格，或改为限制 token。`
 }

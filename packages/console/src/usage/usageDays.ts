@@ -1,5 +1,5 @@
 /** Days of a usage report: which ones a choice of the last days means, and the sums of each of them. Pure. */
-import { dayIn } from "@corral/domain/usage/Day"
+import { dayIn } from "@corral/domain/usage/DayOfZone"
 import type { UsageRow, UsageSums } from "@corral/domain/usage/UsageReport"
 
 /** The day in the project's time zone; in UTC for a project of an earlier Hub and for a time zone that this browser does not have. */

@@ -284,7 +284,7 @@ describe.skipIf(!hasChromium)("limits of a real Hub in the console", { timeout: 
     const download = page.waitForEvent("download")
     await page.getByRole("link", { name: "Download CSV" }).click()
     const csv = readFileSync(await (await download).path(), "utf8")
-    assert.match(csv, /^day,runs,liveRuns,inputTokens/)
+    assert.match(csv, /^model,runs,liveRuns,inputTokens/)
     assert.match(csv, /,2\.25,0,0\r\n$/)
     assert.deepStrictEqual(await seriousOf(page), [])
     await browser.end(page)
