@@ -67,6 +67,9 @@ const ownCost = (
 const hasName = (pattern: string, name: string): boolean =>
   pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern
 
+/** A whole name is longer than its beginnings. */
+const lengthOf = (pattern: string): number => (pattern.endsWith("*") ? pattern.length - 1 : pattern.length + 1)
+
 /** The owner's price of a model; `undefined` if the file does not have it. A model that is named with its provider also has the price of its bare name. */
 export const ownPrice = ({ models = {} }: PricesFile, model: string): ModelPrice | null | undefined => {
   const name = nameOf(model)
@@ -74,7 +77,7 @@ export const ownPrice = ({ models = {} }: PricesFile, model: string): ModelPrice
   const [found] = Object.entries(models)
     .map(([pattern, price]) => ({ pattern: pattern.toLowerCase(), price }))
     .filter(({ pattern }) => names.some((each) => hasName(pattern, each)))
-    .toSorted((a, b) => b.pattern.length - a.pattern.length)
+    .toSorted((a, b) => lengthOf(b.pattern) - lengthOf(a.pattern))
   return found?.price
 }
 
