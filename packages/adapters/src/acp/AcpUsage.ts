@@ -180,7 +180,7 @@ export class AcpUsage {
     const { amount, currency }: UnverifiedFields<Acp.Cost> = objectOf(update.cost)
     if (this.#isResumed || currency !== "USD" || typeof amount !== "number" || !Number.isFinite(amount))
       return undefined
-    // An agent that knows no price reports 0.
+    // An agent that does not know the price reports 0.
     if (amount <= (this.#costUsd ?? 0)) return undefined
     this.#costUsd = amount
     return this.#report([])

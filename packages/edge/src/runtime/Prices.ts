@@ -138,7 +138,7 @@ export class Prices extends Context.Service<
 const make = Effect.fnUntraced(function* () {
   const { pricesFile: file } = yield* EdgeConfig
   let status = file === undefined ? undefined : lookAt(file)
-  let own = yield* Effect.fromResult(contentOf(file, status))
+  let ofOwner = yield* Effect.fromResult(contentOf(file, status))
   let calculate: typeof calcPrice | undefined
   const table = yield* Effect.cached(
     Effect.map(
@@ -153,7 +153,7 @@ const make = Effect.fnUntraced(function* () {
     status = now
     return Result.match(contentOf(file, now), {
       onSuccess: (content) => {
-        own = content
+        ofOwner = content
         return Effect.logInfo("reloaded the file of prices", { file })
       },
       onFailure: ({ message }) => Effect.logWarning(`${message} What it said before stays in use.`)
@@ -162,7 +162,7 @@ const make = Effect.fnUntraced(function* () {
   return Prices.of({
     load: (hasTable) => (hasTable ? Effect.andThen(table, readAgain) : readAgain),
     costOf: (call, createdAt, isOwn) => {
-      const price = ownPrice(own, call.model)
+      const price = ownPrice(ofOwner, call.model)
       if (price !== undefined) return price === null ? undefined : ownCost(price, call)
       return isOwn || calculate === undefined ? undefined : tableCost(calculate, call, createdAt)
     }
