@@ -68,6 +68,9 @@ import { doSharedWork } from "./store/SharedWork.ts"
 import { CommitTime, hubStoreMetricsLayer } from "./store/StoreMetrics.ts"
 import { Dispatcher } from "./task/Dispatcher.ts"
 import { Tasks } from "./task/Tasks.ts"
+import { limitNoticesLayer } from "./usage/LimitNotices.ts"
+import { UsageLimits } from "./usage/UsageLimits.ts"
+import { UsageReports } from "./usage/UsageReports.ts"
 
 /** Mirrored runs, and requests to the Edges that execute them. */
 const runServices = ArtifactContents.layer.pipe(
@@ -109,6 +112,8 @@ const coreServices = Layer.mergeAll(
   ChatLinks.layer,
   HubCredentials.layer.pipe(Layer.provideMerge([ApiKeyStore.layer, SignInStore.layer])),
   Tasks.layer,
+  UsageLimits.layer,
+  UsageReports.layer,
   UserPreferences.layer,
   Users.layer,
   WorkspaceLinks.layer
@@ -167,6 +172,7 @@ export const hubServicesLayer = Layer.mergeAll(
   Readiness.layer,
   SignInRate.layer,
   linkLayer,
+  limitNoticesLayer,
   searchIndexerLayer,
   streams,
   uploadSweepLayer

@@ -51,9 +51,9 @@ export const LimitUse = Schema.Struct({
   subject: Schema.Union([Schema.Literal("everyone"), UserId]),
   name: Schema.optionalKey(Schema.String),
   limit: Schema.Struct(amounts),
-  /** By runs that have ended, and what live runs have used beyond their reservations. */
+  /** By all runs of the day so far. */
   used: UsedAmounts,
-  /** By runs that have not ended. `used` and `reserved` together are at most the limit, unless a run used more than it had reserved. */
+  /** What live runs may still use. `used` and `reserved` together are at most the limit, unless a run used more than it had reserved. */
   reserved: UsedAmounts,
   state: LimitState
 }).annotate({ identifier: "LimitUse" })

@@ -12,10 +12,11 @@ import {
   ProjectVisibility,
   type RunDefaults
 } from "@corral/domain/project/Project"
+import { Budget } from "@corral/domain/run/Budget"
 import { Isolation } from "@corral/domain/run/Run"
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { storedRows, Timestamp } from "../store/StoredRows.ts"
+import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
 
 /** Holds until the transaction ends. A deleted project is refused like one that never existed. */
 export const lockProject = (
@@ -65,6 +66,8 @@ const ProjectRow = Schema.Struct({
   own_requests: Schema.Boolean,
   chat_answers: ChatAnswers,
   ...runDefaultColumns,
+  time_zone: Schema.String,
+  run_budget: Schema.NullOr(jsonColumn(Budget)),
   created_at: Timestamp,
   updated_at: Timestamp,
   /** Null for a reader who is not a member. */
@@ -90,6 +93,8 @@ export const projectOf = ({
   name,
   own_requests,
   role,
+  run_budget,
+  time_zone,
   updated_at,
   visibility
 }: typeof ProjectRow.Type): Project => ({
@@ -100,6 +105,8 @@ export const projectOf = ({
   approvals: { approvers, ownRequests: own_requests },
   chats: { answers: chat_answers },
   runs: runDefaultsOf({ background_ms, input_ttl_ms, isolation }),
+  timeZone: time_zone,
+  ...(run_budget === null ? {} : { runBudget: run_budget }),
   // Users who are not members can read internal projects.
   role: role ?? "viewer",
   createdAt: created_at.toISOString(),

@@ -184,6 +184,7 @@ export class MirroredRun {
     return (
       this.state !== this.run.state ||
       this.hasTurnChanged ||
+      this.summary.usage !== this.run.told.usage ||
       this.current.outstanding !== this.before.outstanding
     )
   }

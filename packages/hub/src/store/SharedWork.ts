@@ -8,7 +8,7 @@ import { Duration, Effect, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 
 /** What is done, as its row and the log name it. Work that depends on a setting names it, so that a changed setting is due at once. */
-export type SharedWorkName = "commands" | "idempotency" | `retention of ${number} days` | "uploads"
+export type SharedWorkName = "commands" | "idempotency" | "limits" | `retention of ${number} days` | "uploads"
 
 /** Whether the work is due. Then it is this Hub's until the interval ends. */
 export const takeSharedWork = (

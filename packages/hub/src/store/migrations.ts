@@ -54,7 +54,8 @@ import {
   sharedWorkMigration,
   successorsMigration,
   turnLimitsMigration,
-  uploadQuotasMigration
+  uploadQuotasMigration,
+  usageMigration
 } from "./migrations/Release03.ts"
 
 export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -97,7 +98,8 @@ export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0038_turn_limits": turnLimitsMigration,
   "0039_preferences": preferencesMigration,
   "0040_binding_updates": bindingUpdatesMigration,
-  "0041_change_sets": changeSetsMigration
+  "0041_change_sets": changeSetsMigration,
+  "0043_usage": usageMigration
 }
 
 /** Names of all migrations, without their numbers. */

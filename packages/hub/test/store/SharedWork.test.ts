@@ -33,7 +33,7 @@ describe("Work that Hubs share", { timeout: 30_000 }, () => {
     )
     assert.deepStrictEqual(
       rows.map(({ name }) => name),
-      ["commands", "idempotency", "uploads"]
+      ["commands", "idempotency", "limits", "uploads"]
     )
   })
 
