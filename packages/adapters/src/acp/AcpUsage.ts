@@ -107,7 +107,7 @@ export class AcpUsage {
   #costUsd: number | undefined
   /** Reports about the context in this turn: some agents send one after each call to the model. */
   #contexts = 0
-  #toolCalls = 0
+  readonly #toolCalls = new Set<string>()
 
   constructor(agent: CountingAgent, isResumed: boolean) {
     this.#agent = agent
@@ -131,9 +131,9 @@ export class AcpUsage {
     this.#current = undefined
     const turn = this.#callsOfTurn(response)
     // As many calls to the model as can be seen: a long prompt costs more in one call.
-    const count = Math.max(1, this.#contexts, this.#toolCalls + 1)
+    const count = Math.max(this.#contexts, this.#toolCalls.size + 1)
     this.#contexts = 0
-    this.#toolCalls = 0
+    this.#toolCalls.clear()
     if (turn.length === 0) {
       if (current !== undefined) this.#ended = total([this.#ended ?? nothing, current])
       return undefined
@@ -142,8 +142,8 @@ export class AcpUsage {
     return this.#report(turn.map((each) => ({ ...each, count: each.count ?? count })))
   }
 
-  countToolCall(): void {
-    this.#toolCalls++
+  countToolCall(callId: string): void {
+    this.#toolCalls.add(callId)
   }
 
   /** Calls of the turn, as far as the agent tells them apart. */
@@ -180,7 +180,7 @@ export class AcpUsage {
     const { amount, currency }: UnverifiedFields<Acp.Cost> = objectOf(update.cost)
     if (this.#isResumed || currency !== "USD" || typeof amount !== "number" || !Number.isFinite(amount))
       return undefined
-    // An agent that knows no price reports 0.
+    // An agent that does not know the price reports 0.
     if (amount <= (this.#costUsd ?? 0)) return undefined
     this.#costUsd = amount
     return this.#report([])

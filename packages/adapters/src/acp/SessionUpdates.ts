@@ -154,7 +154,9 @@ export class SessionUpdates {
 
   /** The call that a permission is requested for. */
   requestPermission(toolCall: UnverifiedFields<Acp.ToolCallUpdate>): ToolCall | undefined {
-    const parentCallId = parentCallIn(toolCall._meta) ?? this.#calls.parentOf(textOf(toolCall.toolCallId))
+    const callId = textOf(toolCall.toolCallId)
+    if (callId !== undefined) this.#usage.countToolCall(callId)
+    const parentCallId = parentCallIn(toolCall._meta) ?? this.#calls.parentOf(callId)
     this.#beginCall(parentCallId)
     if (parentCallId === undefined) this.#progress.proceed()
     return this.#calls.requestPermission(toolCall)
@@ -308,7 +310,7 @@ export class SessionUpdates {
   #readCall(update: SessionUpdate): void {
     const callId = textOf(update.toolCallId)
     const parentCallId = parentCallIn(update._meta) ?? this.#calls.parentOf(callId)
-    if (update.sessionUpdate === "tool_call") this.#usage.countToolCall()
+    if (callId !== undefined) this.#usage.countToolCall(callId)
     if (parentCallId === undefined && update.sessionUpdate === "tool_call") this.#progress.proceed()
     if (!isOnlyMeta(update)) this.#beginCall(parentCallId)
     const call = this.#calls.report(update)

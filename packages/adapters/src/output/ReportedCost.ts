@@ -1,7 +1,7 @@
 /**
  * Cost of a run in figures that its program reports for each call to a model.
  *
- * A program that knows no price of a model reports 0 for tokens that were used. Then the cost of the run is unknown: for free models and under a
+ * A program that does not know the price of a model reports 0 for tokens that were used. Then the cost of the run is unknown: for free models and under a
  * subscription, too, which look the same.
  */
 import type { Usage } from "@corral/domain/run/Run"

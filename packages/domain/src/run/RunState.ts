@@ -366,7 +366,9 @@ export const accept = (state: RunState, event: EventDraft): Accepted | Refused =
         ? accepted({ ...state, isIdle: false, turn: event.payload.turn })
         : refused("turn_active")
     case "run.turn.ended":
-      return state.isIdle ? refused("turn_idle") : accepted({ ...state, isIdle: true })
+      return state.isIdle
+        ? refused("turn_idle")
+        : accepted({ ...state, isIdle: true, usage: event.payload.usage ?? state.usage })
     case "run.paused":
       return state.paused === true ? refused("already_paused") : accepted({ ...state, paused: true })
     case "run.resumed":

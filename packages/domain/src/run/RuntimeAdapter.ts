@@ -113,7 +113,6 @@ export type AdapterEvent = Exclude<
       | "run.cancelled"
       | "run.paused"
       | "run.resumed"
-      | "run.usage.updated"
       | `run.approval.${string}`
       | `run.input.${string}`
       | `run.work.${string}`

@@ -59,9 +59,10 @@ export class TransitionStep {
   /** Holds the outcome of a turn, and ends the turn. */
   hold(outcome: Outcome): void {
     const { isIdle, outstanding, turn } = this.state
-    const { usage } = outcome
-    this.state = { ...this.state, held: outcome, ...(usage === undefined ? {} : { used: usage }) }
+    this.state = { ...this.state, held: outcome }
     if (isIdle) return
+    const { usage } = outcome
+    if (usage !== undefined) this.state = { ...this.state, used: usage }
     const text = outcome._tag === "Completed" ? outcome.text : undefined
     this.append(
       draft("run.turn.ended", {

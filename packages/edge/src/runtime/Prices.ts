@@ -67,6 +67,9 @@ const ownCost = (
 const hasName = (pattern: string, name: string): boolean =>
   pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern
 
+/** A whole name is longer than its beginnings. */
+const lengthOf = (pattern: string): number => (pattern.endsWith("*") ? pattern.length - 1 : pattern.length + 1)
+
 /** The owner's price of a model; `undefined` if the file does not have it. A model that is named with its provider also has the price of its bare name. */
 export const ownPrice = ({ models = {} }: PricesFile, model: string): ModelPrice | null | undefined => {
   const name = nameOf(model)
@@ -74,7 +77,7 @@ export const ownPrice = ({ models = {} }: PricesFile, model: string): ModelPrice
   const [found] = Object.entries(models)
     .map(([pattern, price]) => ({ pattern: pattern.toLowerCase(), price }))
     .filter(({ pattern }) => names.some((each) => hasName(pattern, each)))
-    .toSorted((a, b) => b.pattern.length - a.pattern.length)
+    .toSorted((a, b) => lengthOf(b.pattern) - lengthOf(a.pattern))
   return found?.price
 }
 
@@ -135,7 +138,7 @@ export class Prices extends Context.Service<
 const make = Effect.fnUntraced(function* () {
   const { pricesFile: file } = yield* EdgeConfig
   let status = file === undefined ? undefined : lookAt(file)
-  let own = yield* Effect.fromResult(contentOf(file, status))
+  let ofOwner = yield* Effect.fromResult(contentOf(file, status))
   let calculate: typeof calcPrice | undefined
   const table = yield* Effect.cached(
     Effect.map(
@@ -150,7 +153,7 @@ const make = Effect.fnUntraced(function* () {
     status = now
     return Result.match(contentOf(file, now), {
       onSuccess: (content) => {
-        own = content
+        ofOwner = content
         return Effect.logInfo("reloaded the file of prices", { file })
       },
       onFailure: ({ message }) => Effect.logWarning(`${message} What it said before stays in use.`)
@@ -159,7 +162,7 @@ const make = Effect.fnUntraced(function* () {
   return Prices.of({
     load: (hasTable) => (hasTable ? Effect.andThen(table, readAgain) : readAgain),
     costOf: (call, createdAt, isOwn) => {
-      const price = ownPrice(own, call.model)
+      const price = ownPrice(ofOwner, call.model)
       if (price !== undefined) return price === null ? undefined : ownCost(price, call)
       return isOwn || calculate === undefined ? undefined : tableCost(calculate, call, createdAt)
     }

@@ -72,7 +72,7 @@ describe("A budget", () => {
       code: "budget_exceeded",
       details: { reason: "budget_used_up", budget: "costUsd", used: 0.5, limit: 0.5 }
     })
-    const usage = { outputTokens: 15, turns: 3, costUsd: 0.5, costSource: "program" }
+    const usage = { outputTokens: 15, turns: 3, costUsd: 0.5, costSource: "program" } as const
     assert.deepStrictEqual(events.at(-1)?.payload["usage"], usage)
     assert.deepStrictEqual((await client.run(run.id)).usage, usage)
   })

@@ -101,8 +101,8 @@ describe("CostMeter", () => {
       for (const [input, output] of grown) {
         inputTokens += input
         outputTokens += output
-        const { costUsd = 0 } = meter.read({ _tag: "Usage", usage: { inputTokens, outputTokens } }).usage
-        assert.closeTo(costUsd, priceOf({ model: "dear", inputTokens, outputTokens }) ?? 0, 1e-6)
+        const usage = usageOf(meter.read({ _tag: "Usage", usage: { inputTokens, outputTokens } }))
+        assert.closeTo(usage?.costUsd ?? 0, priceOf({ model: "dear", inputTokens, outputTokens }) ?? 0, 1e-6)
       }
     }
   )

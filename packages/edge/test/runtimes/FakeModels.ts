@@ -169,6 +169,8 @@ export class FakeModels {
       if (call === undefined) this.impossible.push(`${step.tool}: ${tools.map(({ name }) => name).join(" ")}`)
       return call === undefined ? [] : [placed(call, tools)]
     })
-    return { id, text, calls, tokens, isSide: script === undefined }
+    // A program may also ask for suggestions after the last words of its turn.
+    const isSide = script === undefined || (endings > 0 && steps.length === 0)
+    return { id, text, calls, tokens, isSide }
   }
 }
