@@ -45,10 +45,7 @@ interface Choice {
 
 type Query = NonNullable<Parameters<HubApiClient["usage"]["report"]>[0]>["query"]
 
-const queryOf = (
-  { by, from, to }: Choice,
-  projectId: ProjectId | undefined
-): NonNullable<Query> => ({
+const queryOf = ({ by, from, to }: Choice, projectId: ProjectId | undefined): NonNullable<Query> => ({
   by,
   ...Option.match(from, { onNone: () => ({}), onSome: (day) => ({ from: day }) }),
   ...Option.match(to, { onNone: () => ({}), onSome: (day) => ({ to: day }) }),
@@ -65,10 +62,7 @@ const printCsv = Effect.fnUntraced(function* (calls: HubApiClient, query: NonNul
   )
 })
 
-const printTable = Effect.fnUntraced(function* (
-  calls: HubApiClient,
-  query: NonNullable<Query>
-) {
+const printTable = Effect.fnUntraced(function* (calls: HubApiClient, query: NonNullable<Query>) {
   const host = yield* Host
   const { limitRows, usageTable } = yield* Effect.promise(() => import("../show/UsageTable.ts"))
   const paint = makePaint(host.colours)

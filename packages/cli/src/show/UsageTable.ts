@@ -81,7 +81,14 @@ export const usageTable = ({ by, rows, total, truncated }: UsageReport): Readonl
     ...lines.map(rowOf),
     rowOf(sum),
     ...(truncated === true
-      ? [[{ text: "There are more rows. Choose a shorter time, a project, or fewer columns.", style: "yellow" } as const]]
+      ? [
+          [
+            {
+              text: "There are more rows. Choose a shorter time, a project, or fewer columns.",
+              style: "yellow"
+            } as const
+          ]
+        ]
       : [])
   ]
 }

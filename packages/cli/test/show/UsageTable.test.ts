@@ -17,7 +17,12 @@ const sums = (fields: Partial<UsageSums>): UsageSums => ({
 })
 
 const linesOf = (rows: ReturnType<typeof usageTable>): ReadonlyArray<string> =>
-  rows.map((row) => row.map(({ text }) => text).join("").trimEnd())
+  rows.map((row) =>
+    row
+      .map(({ text }) => text)
+      .join("")
+      .trimEnd()
+  )
 
 describe("usageTable", () => {
   it("has aligned columns, notes and a total, and no control characters", () => {

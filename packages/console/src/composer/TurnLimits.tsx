@@ -6,7 +6,7 @@ import type { Usage } from "@corral/domain/run/Run"
 import { costText } from "@corral/domain/run/UsageText"
 import { formatLimit } from "../text/Duration.ts"
 import { bilingual, type Language, useLanguage, useMessages } from "../text/Language.tsx"
-import { Field, type FieldInput, textIn } from "../ui/Field.tsx"
+import { Field, type FieldInput, numberIn } from "../ui/Field.tsx"
 import { ChipForm } from "./Chip.tsx"
 import "./composer.css"
 
@@ -100,18 +100,14 @@ const countedLimits: ReadonlyArray<CountedLimit> = ["cost", "tokens", "turns"]
 
 /** Limits of a submitted form. The browser has checked the numbers. */
 export const limitsIn = (form: FormData): SetLimits => {
-  const numberIn = (name: string): number | undefined => {
-    const text = textIn(form, name)
-    return text === "" ? undefined : Number(text)
-  }
   const minutesIn = (name: string): number | undefined => {
-    const minutes = numberIn(name)
+    const minutes = numberIn(form, name)
     return minutes === undefined ? undefined : Math.round(minutes * MINUTE)
   }
   return limitsFrom({
-    costUsd: numberIn("cost"),
-    tokens: numberIn("tokens"),
-    turns: numberIn("turns"),
+    costUsd: numberIn(form, "cost"),
+    tokens: numberIn(form, "tokens"),
+    turns: numberIn(form, "turns"),
     wallMs: minutesIn("wall"),
     timeoutMs: minutesIn("active")
   })

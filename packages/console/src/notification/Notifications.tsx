@@ -236,11 +236,7 @@ const limitContent = async (
   const { today } = await hubApi.usage.limits({ params: { id: projectId } })
   const name = today.find(({ subject }) => subject === userId)?.name ?? ""
   const text =
-    userId === undefined
-      ? texts.everyone
-      : userId === reader
-        ? texts.own
-        : texts.of(visibleLine(name, 60))
+    userId === undefined ? texts.everyone : userId === reader ? texts.own : texts.of(visibleLine(name, 60))
   // The hint comes when it happens, and has no time.
   return { kind: state, title: project?.name ?? "", text, at: new Date().toISOString(), projectId }
 }
@@ -310,9 +306,7 @@ export const useNotifications = (): ((hints: ReadonlyArray<ChangeHint>) => void)
     const key = notificationKey(change)
     // Who looked when the change came has seen it, also if its content comes later.
     const wasVisible = await isAnyTabVisible()
-    const content = wasVisible
-      ? undefined
-      : await notificationOf(client, change, user.id, messages.limits)
+    const content = wasVisible ? undefined : await notificationOf(client, change, user.id, messages.limits)
     if (content === undefined) return
     const isVisibleElsewhere = await isAnyTabVisible()
     const context = { isOn: isOn(), isHidden: document.hidden, isVisibleElsewhere, openedAt }

@@ -110,7 +110,13 @@ interface FollowedWorkProps {
   readonly after?: ReactNode
 }
 
-const Rows = ({ after, answer, follower, place, run }: FollowedWorkProps & { readonly follower: RunFollower }) => {
+const Rows = ({
+  after,
+  answer,
+  follower,
+  place,
+  run
+}: FollowedWorkProps & { readonly follower: RunFollower }) => {
   const messages = useMessages(runMessages)
   const {
     version,

@@ -1,6 +1,5 @@
 /** The sentence of an error in the user's language. A message that is not ours stays as it is, after the sentence of its code. */
 import { errorTable, isErrorCode } from "@corral/domain/errors/ErrorCodes"
-import { visibleLine } from "../markdown/visible.ts"
 import { type Language, useLanguage } from "../text/Language.tsx"
 import { chineseByCode, chineseByMessage, type ErrorSentenceCode } from "./chineseErrors.ts"
 
@@ -10,11 +9,13 @@ export interface ShownError {
   readonly details?: Readonly<Record<string, unknown>> | undefined
 }
 
+const MAX_NAME = 80
+
 /** Why the cost of a run can't be limited, which names its model. */
 const unknownCost = ({ details = {} }: ShownError): string | undefined => {
   const { model, reason } = details
   if (reason !== "cost_unknown") return undefined
-  const name = typeof model === "string" ? visibleLine(model, 80) : "智能体所用模型"
+  const name = typeof model === "string" ? model.slice(0, MAX_NAME) : "智能体所用模型"
   return `${name} 的价格未知，无法计算此次运行的费用预算。请在 CORRAL_EDGE_PRICES_FILE 中添加价格，或改为限制 token。`
 }
 

@@ -9,7 +9,7 @@ import { CostInput, CountInput } from "../composer/TurnLimits.tsx"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { FormDialog } from "../ui/Dialogs.tsx"
-import { Field, textIn } from "../ui/Field.tsx"
+import { Field, numberIn, textIn } from "../ui/Field.tsx"
 import { projectLimitMessages } from "./messages.ts"
 import "../composer/composer.css"
 
@@ -20,11 +20,7 @@ export interface Amounts {
 }
 
 const amountsIn = (form: FormData, cost: string, tokens: string): Amounts => {
-  const number = (name: string): number | undefined => {
-    const text = textIn(form, name)
-    return text === "" ? undefined : Number(text)
-  }
-  const [costUsd, count] = [number(cost), number(tokens)]
+  const [costUsd, count] = [numberIn(form, cost), numberIn(form, tokens)]
   return {
     ...(costUsd === undefined ? {} : { costUsd }),
     ...(count === undefined ? {} : { tokens: count })
@@ -100,7 +96,13 @@ const SubjectField = ({ limits: { limits, projectId } }: Pick<DialogProps, "limi
 }
 
 /** Amounts of the limit. One of the two is required, and each needs the run budget of its kind. */
-const LimitAmounts = ({ budget, limit = {} }: { readonly limit?: Amounts; readonly budget: Budget | undefined }) => {
+const LimitAmounts = ({
+  budget,
+  limit = {}
+}: {
+  readonly limit?: Amounts
+  readonly budget: Budget | undefined
+}) => {
   const messages = useMessages(projectLimitMessages)
   const [set, setSet] = useState({ cost: limit.costUsd !== undefined, tokens: limit.tokens !== undefined })
   return (
@@ -193,12 +195,7 @@ export const RunBudgetDialog = ({ limits, onChanged }: DialogProps) => {
     await onChanged()
   }
   return (
-    <FormDialog
-      trigger={messages.settings}
-      title={messages.settings}
-      submit={messages.save}
-      onSubmit={save}
-    >
+    <FormDialog trigger={messages.settings} title={messages.settings} submit={messages.save} onSubmit={save}>
       <TimeZoneField timeZone={timeZone} />
       <RunBudgetFields
         budget={runBudget}

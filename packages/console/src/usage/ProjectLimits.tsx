@@ -62,13 +62,13 @@ const Meter = ({ format, limit, limitText, reserved, used }: MeterProps) => {
     <div className="limit-meter">
       <svg width="100%" height="8" aria-hidden="true">
         <rect className="limit-ground" width="100%" height="8" rx="4" />
+        <rect className="limit-reserved" width={`${percent(used + reserved)}%`} height="8" rx="4" />
         <rect
-          className="limit-reserved"
-          width={`${percent(used + reserved)}%`}
+          className={used >= limit ? "limit-full" : "plot-plain"}
+          width={`${percent(used)}%`}
           height="8"
           rx="4"
         />
-        <rect className={used >= limit ? "limit-full" : "plot-plain"} width={`${percent(used)}%`} height="8" rx="4" />
       </svg>
       <span>{text}</span>
     </div>
@@ -265,7 +265,12 @@ export const ProjectLimits = ({ limits }: { readonly limits: Limits | undefined 
       )}
       {isAdmin && (
         <div className="form-actions">
-          <SetLimitDialog limits={limits} onChanged={onChanged} trigger={messages.set} triggerClass="button" />
+          <SetLimitDialog
+            limits={limits}
+            onChanged={onChanged}
+            trigger={messages.set}
+            triggerClass="button"
+          />
           <RunBudgetDialog limits={limits} onChanged={onChanged} />
         </div>
       )}

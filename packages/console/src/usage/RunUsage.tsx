@@ -9,7 +9,8 @@ export const runUsageMessages = bilingual(
   {
     tokens: (n: string) => `${n} tokens`,
     estimated: "estimated",
-    estimatedHint: "Computed from the tokens and a list of prices. The agent's program does not report its cost."
+    estimatedHint:
+      "Computed from the tokens and a list of prices. The agent's program does not report its cost."
   },
   {
     tokens: (n: string) => `${n} 个 token`,

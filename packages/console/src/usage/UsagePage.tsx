@@ -75,7 +75,8 @@ const useReport = (query: { readonly by: UsageDimension } & object, enabled: boo
 /** Totals: cost, tokens and runs. */
 const Figures = ({ total }: { readonly total: UsageSums }) => {
   const messages = useMessages(usageMessages)
-  const { cachedInputTokens, estimatedUsd, inputTokens, liveRuns, outputTokens, runs, runsWithoutCost } = total
+  const { cachedInputTokens, estimatedUsd, inputTokens, liveRuns, outputTokens, runs, runsWithoutCost } =
+    total
   const input = countText(inputTokens)
   return (
     <dl className="usage-figures" aria-label={messages.figures}>
@@ -135,7 +136,10 @@ const DaysPlot = ({ amount, onAmount, report: { from, rows, to, total } }: DaysP
   const { language } = useLanguage()
   const days = usePerDay(rows, from, to)
   const [first] = days
-  const most = days.reduce((a, b) => (amountIn(amount, b) > amountIn(amount, a) ? b : a), first ?? { ...total, day: to })
+  const most = days.reduce(
+    (a, b) => (amountIn(amount, b) > amountIn(amount, a) ? b : a),
+    first ?? { ...total, day: to }
+  )
   const caption = messages.plotCaptions[amount]
   const hasEstimates = amount === "cost" && total.estimatedUsd > 0
   return (
@@ -229,7 +233,13 @@ const Choices = ({ onChange, search }: { readonly search: UsageSearch; readonly 
   )
 }
 
-const Grouping = ({ dimension, onChange }: { readonly dimension: UsageDimension; readonly onChange: Change }) => {
+const Grouping = ({
+  dimension,
+  onChange
+}: {
+  readonly dimension: UsageDimension
+  readonly onChange: Change
+}) => {
   const messages = useMessages(usageMessages)
   return (
     <div className="usage-grouping" role="group" aria-label={messages.groupedBy}>

@@ -13,7 +13,7 @@ export const axisTicks = (most: number, isWhole: boolean): ReadonlyArray<number>
   const isUsable = (step: number): boolean => step * STEPS >= most && (!isWhole || Number.isInteger(step))
   const step = factors.map((factor) => factor * power).find(isUsable) ?? Math.ceil(most / STEPS)
   const count = Math.max(1, Math.ceil(most / step - 1e-9))
-  // Products of tenths have digits that nobody reads.
+  // Without the last digits of products, which are noise.
   return Array.from({ length: count + 1 }, (_, at) => Number((at * step).toPrecision(12)))
 }
 
@@ -21,7 +21,5 @@ export const axisTicks = (most: number, isWhole: boolean): ReadonlyArray<number>
 export const labelledPlaces = (count: number, width: number, space: number): ReadonlySet<number> => {
   if (count === 0) return new Set()
   const every = Math.max(1, Math.ceil((space * count) / Math.max(1, width)))
-  return new Set(
-    Array.from({ length: Math.ceil(count / every) }, (_, at) => count - 1 - at * every)
-  )
+  return new Set(Array.from({ length: Math.ceil(count / every) }, (_, at) => count - 1 - at * every))
 }

@@ -45,7 +45,10 @@ describe.skipIf(!hasChromium)("usage in the console", { timeout: 60_000 }, () =>
     const table = page.getByRole("table")
     await table.waitFor()
     const totals = page.getByLabel("Totals")
-    assert.match(await totals.innerText(), /Cost\s+\$[\d,.]+\s+\$[\d,.]+ estimated\s+\d+ runs without a price/)
+    assert.match(
+      await totals.innerText(),
+      /Cost\s+\$[\d,.]+\s+\$[\d,.]+ estimated\s+\d+ runs without a price/
+    )
     assert.match(
       (await page.getByRole("img", { name: /per day/ }).getAttribute("aria-label")) ?? "",
       /^US dollars per day, 30 days\. The most on .+: \$\d/
@@ -130,8 +133,10 @@ describe.skipIf(!hasChromium)("usage in the console", { timeout: 60_000 }, () =>
     await dialog.getByLabel("Tokens per day").fill("2000000")
     // A limit of tokens needs a run budget of tokens.
     await dialog.getByRole("button", { name: "Save" }).click()
-    const reserved = dialog.getByRole("group", { name: "A run without a budget of its own reserves" })
-    assert.isTrue(await reserved.getByLabel("Tokens").evaluate((input: HTMLInputElement) => input.validity.valueMissing))
+    const reserved = dialog.getByRole("group", { name: "A run without a budget reserves" })
+    assert.isTrue(
+      await reserved.getByLabel("Tokens").evaluate((input: HTMLInputElement) => input.validity.valueMissing)
+    )
     assert.deepStrictEqual(hub.received, [])
     await reserved.getByLabel("Tokens").fill("100000")
     await dialog.getByRole("button", { name: "Save" }).click()
@@ -143,10 +148,10 @@ describe.skipIf(!hasChromium)("usage in the console", { timeout: 60_000 }, () =>
     assert.match(hub.received[1]?.path ?? "", /\/limits\/usr_\w+2$/)
     await limits.locator(".limit", { hasText: "2M tokens a day" }).waitFor()
 
-    const own = limits.locator(".limit", { hasText: "2M tokens a day" })
-    await own.getByRole("button", { name: "Remove" }).click()
+    const tokenLimit = limits.locator(".limit", { hasText: "2M tokens a day" })
+    await tokenLimit.getByRole("button", { name: "Remove" }).click()
     await page.getByRole("alertdialog").getByRole("button", { name: "Remove" }).click()
-    await own.waitFor({ state: "detached" })
+    await tokenLimit.waitFor({ state: "detached" })
 
     await limits.getByRole("button", { name: "Time zone and run budget" }).click()
     await dialog.getByLabel("Time zone of the days").fill("Asia/Shanghai")
@@ -208,7 +213,10 @@ describe.skipIf(!hasChromium)("usage in the console", { timeout: 60_000 }, () =>
     ] as const) {
       const page = await open(hub.thread, { locale })
       await page.locator(".turn-failure").getByText(failure).waitFor()
-      await page.locator(".turn-foot").getByText(/^\$2\.03 .*\$2\.00/).waitFor()
+      await page
+        .locator(".turn-foot")
+        .getByText(/^\$2\.03 .*\$2\.00/)
+        .waitFor()
       await page.getByText(held).waitFor()
       assert.deepStrictEqual(await seriousOf(page), [])
       await page.context().close()
@@ -226,7 +234,10 @@ describe.skipIf(!hasChromium)("usage in the console", { timeout: 60_000 }, () =>
       })
     )
     const page = await open(hub.thread, { locale: "zh-CN" })
-    await page.locator(".turn-failure").getByText(/qwen3-coder 的价格未知/).waitFor()
+    await page
+      .locator(".turn-failure")
+      .getByText(/qwen3-coder 的价格未知/)
+      .waitFor()
     await page.getByText("请在消息框下方设置其他限额后重试。").waitFor()
     await browser.end(page)
   })
@@ -245,7 +256,11 @@ describe.skipIf(!hasChromium)("limits of a real Hub in the console", { timeout: 
     await turnWith(joined, session, ({ state }) => state === "completed")
     const page = await browser.page(joined.front.url, token, `/usage?projectId=${projectId}&by=agent`)
     page.setDefaultTimeout(15_000)
-    await page.getByRole("table").getByRole("row", { name: /Scripted/ }).getByText("$0.75").waitFor()
+    await page
+      .getByRole("table")
+      .getByRole("row", { name: /Scripted/ })
+      .getByText("$0.75")
+      .waitFor()
 
     const limits = page.getByRole("region", { name: "Limits per day" })
     await limits.getByText("This project has no limits.").waitFor()

@@ -21,7 +21,12 @@ interface Source {
 const sources: ReadonlyArray<Source> = [
   { agentId: "claude", model: "claude-sonnet-4-5", price: 0.021, isEstimated: false },
   { agentId: "codex", model: "gpt-5.1-codex", price: 0.012, isEstimated: true },
-  { agentId: "opencode", model: "qwen3-coder-480b-a35b-instruct-with-a-long-name", price: undefined, isEstimated: false },
+  {
+    agentId: "opencode",
+    model: "qwen3-coder-480b-a35b-instruct-with-a-long-name",
+    price: undefined,
+    isEstimated: false
+  },
   { agentId: "copilot", model: null, price: undefined, isEstimated: false }
 ]
 

@@ -7,19 +7,23 @@ const Count = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 400 }))
 const Width = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 2_000 }))
 
 describe("axisTicks", () => {
-  it.prop("reach the largest amount in at most five equal steps", [Amount, Schema.Boolean], ([most, isWhole]) => {
-    const ticks = axisTicks(most, isWhole)
-    const last = ticks.at(-1) ?? 0
-    const step = ticks[1] ?? 0
-    assert.isAtLeast(last, most * (1 - 1e-9))
-    // The top step is needed.
-    assert.isBelow(last - step, most)
-    assert.isAtMost(ticks.length, 6)
-    for (const [at, tick] of ticks.entries()) {
-      assert.closeTo(tick, at * step, last * 1e-9)
-      if (isWhole) assert.isTrue(Number.isInteger(tick), String(tick))
+  it.prop(
+    "reach the largest amount in at most five equal steps",
+    [Amount, Schema.Boolean],
+    ([most, isWhole]) => {
+      const ticks = axisTicks(most, isWhole)
+      const last = ticks.at(-1) ?? 0
+      const step = ticks[1] ?? 0
+      assert.isAtLeast(last, most * (1 - 1e-9))
+      // The top step is needed.
+      assert.isBelow(last - step, most)
+      assert.isAtMost(ticks.length, 6)
+      for (const [at, tick] of ticks.entries()) {
+        assert.closeTo(tick, at * step, last * 1e-9)
+        if (isWhole) assert.isTrue(Number.isInteger(tick), String(tick))
+      }
     }
-  })
+  )
 
   it.each([
     [10, false, [0, 2.5, 5, 7.5, 10]],

@@ -15,7 +15,9 @@ const growth = (before: number | undefined, after: number | undefined): number =
   Math.max(0, (after ?? 0) - (before ?? 0))
 
 /** Counts what a run has used between two of its reports. */
-export const usageCounter = (metrics: Metrics): ((before: Usage | undefined, after: Usage | undefined) => void) => {
+export const usageCounter = (
+  metrics: Metrics
+): ((before: Usage | undefined, after: Usage | undefined) => void) => {
   const cost = {
     program: metrics.counter(hubMetrics.cost, { source: "program" }),
     estimated: metrics.counter(hubMetrics.cost, { source: "estimated" })

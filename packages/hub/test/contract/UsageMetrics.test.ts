@@ -29,7 +29,10 @@ describe("The metrics of usage", { timeout: 60_000 }, () => {
     const edge = await TalkingEdge.link(hub.url, world)
     await new Mirror(hub, world.deviceId).link(projectId)
     const budget = { runBudget: { costUsd: 1 } }
-    assert.strictEqual((await client.ask("PATCH", `/client/projects/${projectId}`, { body: budget })).status, 200)
+    assert.strictEqual(
+      (await client.ask("PATCH", `/client/projects/${projectId}`, { body: budget })).status,
+      200
+    )
     const limit = await client.ask("PUT", `/client/projects/${projectId}/limits/everyone`, {
       body: { costUsd: 1 }
     })
