@@ -69,7 +69,7 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
   })
 
   it("prints what runs have used as a table, as JSON and as CSV, with the limits of a project", async () => {
-    assert.strictEqual(await start("--budget-cost", "2.50", "/use 1200 0.25\n/say spent").ended, 0)
+    assert.strictEqual(await start("/use 1200 0.25\n/say spent", "--budget-cost", "2.50").ended, 0)
     const [report] = await json("usage", "--by", "agent,model")
     assert.deepInclude(report.rows[0], { agentId: "scripted", costUsd: 0.25, estimatedUsd: 0 })
     const projectPath = `/client/projects/${joined.projectId}`
