@@ -66,6 +66,8 @@ interface ColumnProps {
 
 /** A part that is there is at least this high. */
 const LEAST_HEIGHT = 2
+/** A narrower column has no room for hatching: its upper part is lighter. */
+const THIN = 5
 
 const Column = ({ column: { hatched, plain }, hatch, heightOf, width, x }: ColumnProps) => {
   const visible = (amount: number) => (amount > 0 ? Math.max(LEAST_HEIGHT, heightOf(amount)) : 0)
@@ -76,12 +78,12 @@ const Column = ({ column: { hatched, plain }, hatch, heightOf, width, x }: Colum
       {lower > 0 && <rect className="plot-plain" x={x} y={base - lower} width={width} height={lower} />}
       {upper > 0 && (
         <rect
-          className="plot-hatched"
+          className={width < THIN ? "plot-thin" : "plot-hatched"}
           x={x}
           y={base - lower - upper}
           width={width}
           height={upper}
-          fill={`url(#${hatch})`}
+          fill={width < THIN ? undefined : `url(#${hatch})`}
         />
       )}
     </>
