@@ -59,7 +59,12 @@ describe("The log", () => {
     })
     await reader.event("run.preview.ready")
     const used = await reader.event("run.usage.updated")
-    assert.deepStrictEqual(used.payload["usage"], { outputTokens: 5, turns: 1, costUsd: 0.5, costSource: "program" })
+    assert.deepStrictEqual(used.payload["usage"], {
+      outputTokens: 5,
+      turns: 1,
+      costUsd: 0.5,
+      costSource: "program"
+    })
     await client.ask("POST", `/v1/runs/${run.id}/input`, { body: { text: "go on" } })
     const log = await logOf(run.id)
     const type = (of: EventType) => ofType(log, of)
