@@ -99,7 +99,10 @@ const combined = (a: Tokens, b: Tokens, sign: 1 | -1): Tokens => {
 const total = (all: ReadonlyArray<Tokens>): Tokens =>
   all.reduce((sum, each) => ({ ...combined(sum, each, 1), model: undefined, count: undefined }), nothing)
 
-const callOf = ({ reasoningTokens: _, ...call }: Tokens): ModelCall => call
+const callOf = (tokens: Tokens): ModelCall => {
+  const { reasoningTokens: _, ...call } = tokens
+  return call
+}
 
 type CountingAgent = Pick<AcpAgent, "countsModels" | "countsSession" | "hasSubscription">
 
