@@ -29,7 +29,13 @@ import { geminiProject } from "./ProjectFiles.ts"
 import { geminiFolders } from "./StateFolders.ts"
 import { countOf, defined, type JsonObject, objectOf, textOf } from "./text/Json.ts"
 import type { Usage } from "@corral/domain/run/Run"
-import type { ModelCall, ProcessEnd, RunImage, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type {
+  ModelCall,
+  ProcessEnd,
+  RunImage,
+  RunStart,
+  RuntimeAdapter
+} from "@corral/domain/run/RuntimeAdapter"
 import { dirname } from "node:path"
 
 /**
@@ -49,8 +55,12 @@ const reasonByExitCode: ReadonlyMap<number, Reason> = new Map([
 ])
 
 /** The rest of the total is the reasoning, which is paid like output. */
-const outputOf = (stats: JsonObject): { readonly output: number | undefined; readonly reasoning: number | undefined } => {
-  const [input, output, total] = [stats["input_tokens"], stats["output_tokens"], stats["total_tokens"]].map(countOf)
+const outputOf = (
+  stats: JsonObject
+): { readonly output: number | undefined; readonly reasoning: number | undefined } => {
+  const [input, output, total] = [stats["input_tokens"], stats["output_tokens"], stats["total_tokens"]].map(
+    countOf
+  )
   if (output === undefined) return { output, reasoning: undefined }
   const reasoning = total === undefined || input === undefined ? 0 : Math.max(0, total - input - output)
   return { output: output + reasoning, reasoning: reasoning === 0 ? undefined : reasoning }

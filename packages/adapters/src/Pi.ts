@@ -26,7 +26,13 @@ import { arrayOf, countOf, defined, isJsonObject, type JsonObject, objectOf, tex
 import { type Hunk, unifiedDiff } from "./text/UnifiedDiff.ts"
 import type { Usage } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
-import type { AdapterEvent, ModelCall, ProcessEnd, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type {
+  AdapterEvent,
+  ModelCall,
+  ProcessEnd,
+  RunStart,
+  RuntimeAdapter
+} from "@corral/domain/run/RuntimeAdapter"
 
 // Unified diff from a diff with a line number before each line: ` 1 same`, `-2 before`, `+2 after`, `   ...` between parts.
 
@@ -98,7 +104,10 @@ const silent = new Set([
 
 /** Tokens of a reply. Pi counts cached tokens apart from the input. */
 const callOf = (usage: JsonObject, model: string | undefined): ModelCall => {
-  const [cachedInputTokens, cacheWriteTokens] = [countOf(usage["cacheRead"]) ?? 0, countOf(usage["cacheWrite"]) ?? 0]
+  const [cachedInputTokens, cacheWriteTokens] = [
+    countOf(usage["cacheRead"]) ?? 0,
+    countOf(usage["cacheWrite"]) ?? 0
+  ]
   return {
     inputTokens: (countOf(usage["input"]) ?? 0) + cachedInputTokens + cacheWriteTokens,
     outputTokens: countOf(usage["output"]) ?? 0,

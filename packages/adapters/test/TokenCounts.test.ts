@@ -42,13 +42,15 @@ const answer = (number: number, reportsWrites: boolean): Served => {
 }
 
 const served = (first: number, last: number, reportsWrites: boolean): Served =>
-  Array.from({ length: last - first + 1 }, (_, at) => answer(first + at, reportsWrites)).reduce((sum, one) => ({
-    fresh: sum.fresh + one.fresh,
-    read: sum.read + one.read,
-    written: sum.written + one.written,
-    text: sum.text + one.text,
-    reasoning: sum.reasoning + one.reasoning
-  }))
+  Array.from({ length: last - first + 1 }, (_, at) => answer(first + at, reportsWrites)).reduce(
+    (sum, one) => ({
+      fresh: sum.fresh + one.fresh,
+      read: sum.read + one.read,
+      written: sum.written + one.written,
+      text: sum.text + one.text,
+      reasoning: sum.reasoning + one.reasoning
+    })
+  )
 
 type Line = JsonObject
 
@@ -215,7 +217,13 @@ const programs: Readonly<Record<string, Program>> = {
 }
 
 /** What a reported sum has, in the words of the table: `whole` with the part, `rest` without it. */
-const partOf = (reported: number, whole: number, rest: number, figure: number | undefined, part: number): string => {
+const partOf = (
+  reported: number,
+  whole: number,
+  rest: number,
+  figure: number | undefined,
+  part: number
+): string => {
   if (figure !== undefined) assert.strictEqual(figure, part)
   if (reported === whole) return figure === undefined ? "part of it, no figure" : "part of it"
   assert.strictEqual(reported, rest)
@@ -223,7 +231,11 @@ const partOf = (reported: number, whole: number, rest: number, figure: number | 
 }
 
 /** The cells of a row of the table. */
-const cellsOf = ({ input, output, read, reasoning, written }: Reported, truth: Served, reportsWrites: boolean) => {
+const cellsOf = (
+  { input, output, read, reasoning, written }: Reported,
+  truth: Served,
+  reportsWrites: boolean
+) => {
   const [whole, apart] = [truth.fresh + truth.read + truth.written, truth.fresh]
   const reads = partOf(input, whole, apart, read, truth.read)
   return [
@@ -270,24 +282,30 @@ describe("The table of tokens", () => {
     assert.includeMembers([...documented.keys()], recorded)
   })
 
-  it.each(Object.entries(programs))("says what the report of %s has", (id, { answers, report, reportsWrites }) => {
-    const truth = served(...answers, reportsWrites)
-    const cells = cellsOf(report(linesOf(id)), truth, reportsWrites)
-    assert.deepStrictEqual(documented.get(id)?.slice(1, 4), cells)
-  })
+  it.each(Object.entries(programs))(
+    "says what the report of %s has",
+    (id, { answers, report, reportsWrites }) => {
+      const truth = served(...answers, reportsWrites)
+      const cells = cellsOf(report(linesOf(id)), truth, reportsWrites)
+      assert.deepStrictEqual(documented.get(id)?.slice(1, 4), cells)
+    }
+  )
 
-  it.each(Object.entries(programs))("is undone by the adapter %s", (id, { answers, report, reportsWrites }) => {
-    const truth = served(...answers, reportsWrites)
-    const [, , reasoning] = cellsOf(report(linesOf(id)), truth, reportsWrites)
-    const { cachedInputTokens = truth.read, inputTokens, outputTokens, reasoningTokens } = usageOf(id)
-    const isLost = reasoning === "left out" && reasoningTokens === undefined
-    assert.deepStrictEqual(
-      { cachedInputTokens, inputTokens, outputTokens },
-      {
-        cachedInputTokens: truth.read,
-        inputTokens: truth.fresh + truth.read + truth.written,
-        outputTokens: truth.text + (isLost ? 0 : truth.reasoning)
-      }
-    )
-  })
+  it.each(Object.entries(programs))(
+    "is undone by the adapter %s",
+    (id, { answers, report, reportsWrites }) => {
+      const truth = served(...answers, reportsWrites)
+      const [, , reasoning] = cellsOf(report(linesOf(id)), truth, reportsWrites)
+      const { cachedInputTokens = truth.read, inputTokens, outputTokens, reasoningTokens } = usageOf(id)
+      const isLost = reasoning === "left out" && reasoningTokens === undefined
+      assert.deepStrictEqual(
+        { cachedInputTokens, inputTokens, outputTokens },
+        {
+          cachedInputTokens: truth.read,
+          inputTokens: truth.fresh + truth.read + truth.written,
+          outputTokens: truth.text + (isLost ? 0 : truth.reasoning)
+        }
+      )
+    }
+  )
 })

@@ -105,8 +105,8 @@ const expected: Readonly<Record<string, Expected>> = {
     bad: []
   },
   CORRAL_EDGE_PRICES_FILE: {
-    of: (config) => config.pricesFile,
-    fallback: undefined,
+    of: (config) => config.pricesFile ?? "the prices that come with Corral",
+    fallback: "the prices that come with Corral",
     good: [["/etc/corral/prices.json", "/etc/corral/prices.json"]],
     bad: []
   },

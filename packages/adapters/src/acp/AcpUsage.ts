@@ -26,12 +26,18 @@ const tokensOf = (counts: UnverifiedFields<TokenCounts>): Tokens | undefined => 
   const input = firstCount(counts.inputTokens, counts.input_tokens)
   const output = firstCount(counts.outputTokens, counts.output_tokens)
   const read = firstCount(counts.cachedReadTokens, counts.cachedInputTokens)
-  const written = firstCount(counts.cachedWriteTokens, counts.cacheWriteInputTokens, counts.cacheCreationTokens)
+  const written = firstCount(
+    counts.cachedWriteTokens,
+    counts.cacheWriteInputTokens,
+    counts.cacheCreationTokens
+  )
   const reasoning = firstCount(counts.thoughtTokens, counts.reasoningOutputTokens, counts.reasoningTokens)
-  if (input === undefined && output === undefined && read === undefined && reasoning === undefined) return undefined
+  if (input === undefined && output === undefined && read === undefined && reasoning === undefined)
+    return undefined
   const cached = (read ?? 0) + (written ?? 0)
   const rest = (countOf(counts.totalTokens) ?? 0) - (input ?? 0) - (output ?? 0)
-  const isReasoningApart = reasoning !== undefined && reasoning > 0 && (rest === reasoning || rest === cached + reasoning)
+  const isReasoningApart =
+    reasoning !== undefined && reasoning > 0 && (rest === reasoning || rest === cached + reasoning)
   const isCacheApart = cached > 0 && rest >= cached + (isReasoningApart ? reasoning : 0)
   return {
     inputTokens: (input ?? 0) + (isCacheApart ? cached : 0),
@@ -53,7 +59,10 @@ const tokensOfModels = ({ quota, usage }: UnverifiedFields<PromptMeta>): Readonl
     const { model, token_count }: UnverifiedFields<ModelUsage> = objectOf(entry)
     return { model: textOf(model), counts: objectOf(token_count) }
   })
-  const named = Object.entries(objectOf(modelUsage)).map(([model, counts]) => ({ model, counts: objectOf(counts) }))
+  const named = Object.entries(objectOf(modelUsage)).map(([model, counts]) => ({
+    model,
+    counts: objectOf(counts)
+  }))
   return [...listed, ...named].flatMap(({ counts, model }) => {
     const tokens = tokensOf(counts)
     return tokens === undefined ? [] : [{ ...tokens, ...defined({ model }) }]
@@ -90,7 +99,10 @@ const combined = (a: Tokens, b: Tokens, sign: 1 | -1): Tokens => {
 const total = (all: ReadonlyArray<Tokens>): Tokens =>
   all.reduce((sum, each) => ({ ...combined(sum, each, 1), model: undefined, count: undefined }), nothing)
 
-const callOf = ({ reasoningTokens: _, ...call }: Tokens): ModelCall => call
+const callOf = (tokens: Tokens): ModelCall => {
+  const { reasoningTokens: _, ...call } = tokens
+  return call
+}
 
 type CountingAgent = Pick<AcpAgent, "countsModels" | "countsSession" | "hasSubscription">
 
@@ -151,7 +163,8 @@ export class AcpUsage {
     const models = tokensOfModels(objectOf(response._meta))
     const { countsModels = false, countsSession = false } = this.#agent
     // Totals of a resumed session may include earlier runs.
-    if (countsModels && !this.#isResumed && models.length > 0) return models.map((each) => this.#sinceLast(each))
+    if (countsModels && !this.#isResumed && models.length > 0)
+      return models.map((each) => this.#sinceLast(each))
     const all = tokensInResponse(response)
     if (all === undefined) return []
     if (countsSession) return [this.#sinceLast(all)]

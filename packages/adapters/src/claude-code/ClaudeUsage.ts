@@ -64,7 +64,10 @@ const ofModels = (models: JsonObject): { readonly tokens: Tokens; readonly cost:
     const input = count(model, "inputTokens") + cached + count(model, "cacheCreationInputTokens")
     const [output, reasoning] = [count(model, "outputTokens"), count(model, "thinkingTokens")]
     tokens = sum(tokens, { input, output, cached, reasoning })
-    cost = cost === undefined || model["costBasis"] === "unknown" ? undefined : cost + (costOf(model["costUSD"]) ?? 0)
+    cost =
+      cost === undefined || model["costBasis"] === "unknown"
+        ? undefined
+        : cost + (costOf(model["costUSD"]) ?? 0)
   }
   return { tokens, cost }
 }
@@ -180,7 +183,11 @@ export class ClaudeUsage {
     this.#calls = []
     const cost = this.#hasSubscription || this.#cost === "unknown" ? undefined : this.#cost
     // Without a figure of the program, what the result has more than the frames is priced as a call, too.
-    return { usage: { ...this.#soFar, ...defined({ costUsd: cost }) }, ...(calls.length === 0 ? {} : { calls }), ...this.#payment }
+    return {
+      usage: { ...this.#soFar, ...defined({ costUsd: cost }) },
+      ...(calls.length === 0 ? {} : { calls }),
+      ...this.#payment
+    }
   }
 
   #ofTurn(result: JsonObject): Tokens {

@@ -67,7 +67,8 @@ export class CodexUsage {
   }
 
   #setModel(thread: unknown, model: unknown): void {
-    if (typeof thread === "string" && typeof model === "string" && model !== "") this.#models.set(thread, model)
+    if (typeof thread === "string" && typeof model === "string" && model !== "")
+      this.#models.set(thread, model)
   }
 
   /**

@@ -34,7 +34,7 @@ interface PlotProps {
 const HEIGHT = 200
 const TOP = 8
 const BOTTOM = 22
-const LABEL_SPACE = 64
+const LABEL_SPACE = 80
 /** Columns of the text of a tick, in pixels. */
 const CHARACTER = 7
 const MOST_WIDE = 36

@@ -62,9 +62,8 @@ export class TransitionStep {
     this.state = { ...this.state, held: outcome }
     if (isIdle) return
     const { usage } = outcome
-    if (usage !== undefined) this.state = { ...this.state, used: usage }
     const text = outcome._tag === "Completed" ? outcome.text : undefined
-    this.append(
+    const isEnded = this.append(
       draft("run.turn.ended", {
         turn,
         ...(text === undefined ? {} : { text }),
@@ -72,6 +71,7 @@ export class TransitionStep {
         outstanding: outstanding.size
       })
     )
+    if (isEnded && usage !== undefined) this.state = { ...this.state, used: usage }
   }
 
   /** Lets the held outcome count, if nothing is left that it waits for. */
@@ -113,8 +113,7 @@ export class TransitionStep {
 }
 
 /** The state after the runtime has reported what the run has used so far. What is decided about its end includes what it uses afterwards. */
-export const withUsage = (state: RunState, usage: Usage | undefined): RunState => {
-  if (usage === undefined) return state
+export const withUsage = (state: RunState, usage: Usage): RunState => {
   const { held, verdict } = state
   return {
     ...state,

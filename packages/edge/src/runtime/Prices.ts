@@ -68,7 +68,8 @@ const hasName = (pattern: string, name: string): boolean =>
   pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern
 
 /** A whole name is longer than its beginnings. */
-const lengthOf = (pattern: string): number => (pattern.endsWith("*") ? pattern.length - 1 : pattern.length + 1)
+const lengthOf = (pattern: string): number =>
+  pattern.endsWith("*") ? pattern.length - 1 : pattern.length + 1
 
 /** The owner's price of a model; `undefined` if the file does not have it. A model that is named with its provider also has the price of its bare name. */
 export const ownPrice = ({ models = {} }: PricesFile, model: string): ModelPrice | null | undefined => {
@@ -82,13 +83,15 @@ export const ownPrice = ({ models = {} }: PricesFile, model: string): ModelPrice
 }
 
 /** Price of one call in the package's table. A model that is named with its provider is looked up there. */
-const tableCost = (
-  calculate: typeof calcPrice,
-  call: PricedCall,
-  timestamp: Date
-): number | undefined => {
-  const { cachedInputTokens = 0, cacheWriteTokens = 0, count = 1, inputTokens, longCacheWriteTokens = 0, outputTokens } =
-    call
+const tableCost = (calculate: typeof calcPrice, call: PricedCall, timestamp: Date): number | undefined => {
+  const {
+    cachedInputTokens = 0,
+    cacheWriteTokens = 0,
+    count = 1,
+    inputTokens,
+    longCacheWriteTokens = 0,
+    outputTokens
+  } = call
   const name = nameOf(call.model)
   const slash = name.indexOf("/")
   // The price of a long prompt depends on the tokens of one call.

@@ -65,31 +65,42 @@ const played = (steps: ReadonlyArray<Step>) => {
 const usageOf = (output: AdapterOutput): Usage | undefined =>
   output._tag === "Usage" ? output.usage : output._tag === "Outcome" ? output.outcome.usage : undefined
 
-const startedWith = (model: string): AdapterOutput => ({ _tag: "Event", event: draft("run.started", { model }) })
+const startedWith = (model: string): AdapterOutput => ({
+  _tag: "Event",
+  event: draft("run.started", { model })
+})
 
 describe("CostMeter", () => {
-  it.prop("adds the prices of all calls since the last figure of the program, each once", [Schema.Array(Step)], ([steps]) => {
-    const meter = new CostMeter(priceOf)
-    for (const { cost, isEstimated, outputs } of played(steps))
-      for (const output of outputs) {
-        const { costSource, costUsd } = usageOf(meter.read(output)) ?? {}
-        if (cost === undefined) assert.isUndefined(costUsd)
-        else assert.closeTo(costUsd ?? Number.NaN, cost, 1e-6)
-        assert.strictEqual(
-          costSource,
-          costUsd === undefined ? undefined : isEstimated ? "estimated" : "program"
-        )
-      }
-  })
+  it.prop(
+    "adds the prices of all calls since the last figure of the program, each once",
+    [Schema.Array(Step)],
+    ([steps]) => {
+      const meter = new CostMeter(priceOf)
+      for (const { cost, isEstimated, outputs } of played(steps))
+        for (const output of outputs) {
+          const { costSource, costUsd } = usageOf(meter.read(output)) ?? {}
+          if (cost === undefined) assert.isUndefined(costUsd)
+          else assert.closeTo(costUsd ?? Number.NaN, cost, 1e-6)
+          assert.strictEqual(
+            costSource,
+            costUsd === undefined ? undefined : isEstimated ? "estimated" : "program"
+          )
+        }
+    }
+  )
 
-  it.prop("gives the same cost when all outputs are read again, as after an adoption", [Schema.Array(Step)], ([steps]) => {
-    const outputs = played(steps).flatMap((step) => step.outputs)
-    const [first, second] = [new CostMeter(priceOf), new CostMeter(priceOf)]
-    assert.deepStrictEqual(
-      outputs.map((output) => first.read(output)),
-      outputs.map((output) => second.read(output))
-    )
-  })
+  it.prop(
+    "gives the same cost when all outputs are read again, as after an adoption",
+    [Schema.Array(Step)],
+    ([steps]) => {
+      const outputs = played(steps).flatMap((step) => step.outputs)
+      const [first, second] = [new CostMeter(priceOf), new CostMeter(priceOf)]
+      assert.deepStrictEqual(
+        outputs.map((output) => first.read(output)),
+        outputs.map((output) => second.read(output))
+      )
+    }
+  )
 
   it.prop(
     "prices the growth of the counts of a program that names no calls",

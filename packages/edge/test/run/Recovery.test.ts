@@ -101,7 +101,10 @@ layer(memoryLogLayer, { excludeTestServices: true })("recover", (it) => {
 
   it.effect("books what a run had used that its predecessor lost", () =>
     Effect.gen(function* () {
-      const [logged, later] = [{ outputTokens: 5 }, { outputTokens: 9, costUsd: 0.25, costSource: "program" }] as const
+      const [logged, later] = [
+        { outputTokens: 5 },
+        { outputTokens: 9, costUsd: 0.25, costSource: "program" }
+      ] as const
       const run = yield* writeRun([
         [{ _tag: "EventEmitted", event: draft("run.usage.updated", { usage: logged }) }],
         [{ _tag: "UsageReported", usage: later }, messageInput("a")]

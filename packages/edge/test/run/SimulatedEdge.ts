@@ -143,7 +143,15 @@ export class SimulatedEdge {
     const budget = new BudgetMeter(run.budget)
     const cost = new CostMeter(() => undefined)
     const applied = appliedOutputs(store, run.id, journal)
-    const replay = new RunReplay({ protocol, redaction, budget, cost, journal, secrets, appliedOutputs: applied })
+    const replay = new RunReplay({
+      protocol,
+      redaction,
+      budget,
+      cost,
+      journal,
+      secrets,
+      appliedOutputs: applied
+    })
     replay.step(this.program.printed)
     if (!replay.finish()) return yield* Effect.die("the journal does not fit the output")
     const { state: unlogged } = journal

@@ -62,9 +62,17 @@ class Played {
   }
 }
 
-const decoded = (...outputs: ReadonlyArray<AdapterOutput>): RunMessage => ({ _tag: "Decoded", outputs, weight: 0 })
+const decoded = (...outputs: ReadonlyArray<AdapterOutput>): RunMessage => ({
+  _tag: "Decoded",
+  outputs,
+  weight: 0
+})
 const used = (outputTokens: number): AdapterOutput => ({ _tag: "Usage", usage: { outputTokens } })
-const costing = (outputTokens: number): Usage => ({ outputTokens, costUsd: outputTokens, costSource: "estimated" })
+const costing = (outputTokens: number): Usage => ({
+  outputTokens,
+  costUsd: outputTokens,
+  costSource: "estimated"
+})
 const due: RunMessage = { _tag: "UsageDue" }
 
 describe("run.usage.updated", () => {

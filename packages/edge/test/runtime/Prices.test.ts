@@ -37,22 +37,30 @@ const write = (file: string, content: PricesFile | string, minutes = 0): void =>
 }
 
 describe("Prices", () => {
-  it.effect("takes the price of the table, with those of tokens that are read from and written to a cache", () =>
-    withPrices(undefined, (prices) =>
-      Effect.gen(function* () {
-        yield* prices.load(true)
-        const cost = (each: PricedCall) => prices.costOf(each, createdAt, false) ?? Number.NaN
-        // $3 and $15 for a million tokens, $0.30 for those from the cache, $3.75 for those into it for minutes, $6 for an hour.
-        assert.closeTo(cost(call("claude-sonnet-4-5")), 0.0045, 1e-9)
-        assert.closeTo(
-          cost(call("claude-sonnet-4-5", { cachedInputTokens: 300, cacheWriteTokens: 100, longCacheWriteTokens: 60 })),
-          (600 * 3 + 300 * 0.3 + 40 * 3.75 + 60 * 6 + 100 * 15) / 1e6,
-          1e-9
-        )
-        assert.strictEqual(cost(call("Claude-Sonnet-4-5[1m]")), cost(call("claude-sonnet-4-5")))
-        assert.strictEqual(cost(call("anthropic/claude-sonnet-4-5")), cost(call("claude-sonnet-4-5")))
-      })
-    )
+  it.effect(
+    "takes the price of the table, with those of tokens that are read from and written to a cache",
+    () =>
+      withPrices(undefined, (prices) =>
+        Effect.gen(function* () {
+          yield* prices.load(true)
+          const cost = (each: PricedCall) => prices.costOf(each, createdAt, false) ?? Number.NaN
+          // $3 and $15 for a million tokens, $0.30 for those from the cache, $3.75 for those into it for minutes, $6 for an hour.
+          assert.closeTo(cost(call("claude-sonnet-4-5")), 0.0045, 1e-9)
+          assert.closeTo(
+            cost(
+              call("claude-sonnet-4-5", {
+                cachedInputTokens: 300,
+                cacheWriteTokens: 100,
+                longCacheWriteTokens: 60
+              })
+            ),
+            (600 * 3 + 300 * 0.3 + 40 * 3.75 + 60 * 6 + 100 * 15) / 1e6,
+            1e-9
+          )
+          assert.strictEqual(cost(call("Claude-Sonnet-4-5[1m]")), cost(call("claude-sonnet-4-5")))
+          assert.strictEqual(cost(call("anthropic/claude-sonnet-4-5")), cost(call("claude-sonnet-4-5")))
+        })
+      )
   )
 
   it.effect("prices a long prompt by the tokens of one call", () =>
@@ -60,7 +68,8 @@ describe("Prices", () => {
       Effect.gen(function* () {
         yield* prices.load(true)
         const long = { inputTokens: 300_000, outputTokens: 1_000 }
-        const cost = (more: Partial<PricedCall>) => prices.costOf(call("claude-sonnet-4-5", more), createdAt, false)
+        const cost = (more: Partial<PricedCall>) =>
+          prices.costOf(call("claude-sonnet-4-5", more), createdAt, false)
         assert.closeTo(cost(long) ?? 0, (300_000 * 6 + 1_000 * 22.5) / 1e6, 1e-9)
         // Tokens from the cache are a part of the prompt.
         assert.closeTo(
@@ -139,7 +148,10 @@ describe("Prices", () => {
           Effect.map(({ message }) => message.replace(/^\S*prices\.json is not usable: /, ""))
         )
       assert.strictEqual(yield* refusal("{"), "it is not JSON.")
-      assert.match(yield* refusal('{"models": {"fake": {"input": -1, "output": 1}}}'), /^models\.fake\.input: /)
+      assert.match(
+        yield* refusal('{"models": {"fake": {"input": -1, "output": 1}}}'),
+        /^models\.fake\.input: /
+      )
       assert.match(yield* refusal('{"models": {"fake": {"input": 1}}}'), /^models\.fake\.output: Required/)
       assert.match(yield* refusal('{"model": {}}'), /^model: Not a field of this object/)
     })

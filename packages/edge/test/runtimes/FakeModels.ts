@@ -169,8 +169,9 @@ export class FakeModels {
       if (call === undefined) this.impossible.push(`${step.tool}: ${tools.map(({ name }) => name).join(" ")}`)
       return call === undefined ? [] : [placed(call, tools)]
     })
-    // A program may also ask for suggestions after the last words of its turn.
-    const isSide = script === undefined || (endings > 0 && steps.length === 0)
+    // A program may also ask for suggestions after the last words of its turn. What is to be said is in the prompt, too.
+    const isAfter = script !== undefined && script.act !== "say" && endings > 0 && steps.length === 0
+    const isSide = script === undefined || isAfter
     return { id, text, calls, tokens, isSide }
   }
 }

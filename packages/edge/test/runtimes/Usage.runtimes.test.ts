@@ -33,7 +33,9 @@ interface Price {
 
 /** Of a model that is in no table, by the file of the Edge's owner. */
 const fake: Price = { input: 10, output: 40, cachedInput: 1, cacheWrite: 12 }
-writeFileSync(pricesFile, JSON.stringify({ models: { "fake-model": fake, "other-model": fake } }), { mode: 0o644 })
+writeFileSync(pricesFile, JSON.stringify({ models: { "fake-model": fake, "other-model": fake } }), {
+  mode: 0o644
+})
 
 /** List prices, for a million tokens. */
 const prices: Readonly<Record<string, Price>> = {
@@ -72,7 +74,13 @@ const countings: Readonly<Record<string, Counting>> = {
   pi: { answers: "turns", cached: true, reasoning: false, cost: "estimated", whileItWorks: true },
   gemini: { answers: "turns", cached: true, reasoning: true, cost: "estimated", whileItWorks: false },
   copilot: { answers: "none", cached: false, reasoning: false, cost: "none", whileItWorks: false },
-  "claude-agent-acp": { answers: "all", cached: true, reasoning: false, cost: "program", whileItWorks: false },
+  "claude-agent-acp": {
+    answers: "all",
+    cached: true,
+    reasoning: false,
+    cost: "program",
+    whileItWorks: false
+  },
   "codex-acp": { answers: "turns", cached: true, reasoning: true, cost: "estimated", whileItWorks: false },
   "opencode-acp": { answers: "last", cached: true, reasoning: true, cost: "none", whileItWorks: false },
   "gemini-acp": { answers: "turns", cached: false, reasoning: false, cost: "estimated", whileItWorks: false },
@@ -91,7 +99,10 @@ const tokensOf = (answers: ReadonlyArray<SentAnswer>, { cached, reasoning }: Cou
   ...(reasoning ? { reasoningTokens: sumOf(answers, ({ tokens }) => tokens.reasoning) } : {})
 })
 
-const counted = (answers: ReadonlyArray<SentAnswer>, { answers: which }: Counting): ReadonlyArray<SentAnswer> => {
+const counted = (
+  answers: ReadonlyArray<SentAnswer>,
+  { answers: which }: Counting
+): ReadonlyArray<SentAnswer> => {
   const turns = answers.filter(({ isSide }) => !isSide)
   switch (which) {
     case "all":
@@ -166,7 +177,7 @@ describe.each(subjects)("$agentId", ({ adapter, agentId, place }) => {
     const resume = first?.runId
     if (resume === undefined) assert.fail("the first turn has no run")
     await playAndCheck("a later turn", () =>
-      stage.playAll(promptFor("say", "Again"), allow, mode, undefined, { resume })
+      stage.playAll(promptFor(act, "echo again"), allow, mode, undefined, { resume })
     )
   })
 
@@ -185,7 +196,12 @@ describe.each(subjects)("$agentId", ({ adapter, agentId, place }) => {
   const begunTwice = async () => {
     const before = stage.answers.length
     const answers = stage.holdAnswers(1)
-    const run = await stage.playWhile(promptFor(act, "echo once ;; echo twice"), answers.reached, "the call", mode)
+    const run = await stage.playWhile(
+      promptFor(act, "echo once ;; echo twice"),
+      answers.reached,
+      "the call",
+      mode
+    )
     return { ...run, sent: () => stage.answers.slice(before), release: answers.release }
   }
 
@@ -199,7 +215,10 @@ describe.each(subjects)("$agentId", ({ adapter, agentId, place }) => {
     const run = await stage.edge.client.run(runId)
     note(what, run, sent)
     if (counting.whileItWorks) {
-      const { inputTokens, outputTokens } = tokensOf(counted(sent, { ...counting, answers: "turns" }), counting)
+      const { inputTokens, outputTokens } = tokensOf(
+        counted(sent, { ...counting, answers: "turns" }),
+        counting
+      )
       assert.isAtLeast(run.usage?.inputTokens ?? 0, inputTokens)
       assert.isAtLeast(run.usage?.outputTokens ?? 0, outputTokens)
       if (counting.cost !== "none") assert.isAbove(run.usage?.costUsd ?? 0, 0)

@@ -101,7 +101,8 @@ const costUnknown = (unpriced: Unpriced): RunFailure => {
   if (unpriced._tag === "Subscription")
     return {
       code: "budget_exceeded",
-      message: "The agent is paid by a subscription, so the run has no cost that a budget can limit. Limit tokens.",
+      message:
+        "The agent is paid by a subscription, so the run has no cost that a budget can limit. Limit tokens.",
       details: { ...details, subscription: true }
     }
   const { model } = unpriced

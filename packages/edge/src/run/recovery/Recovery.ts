@@ -230,7 +230,12 @@ export const endRun = Effect.fnUntraced(function* (
   const { contents, lastSeq, state } = readLoggedRun(log, run)
   // The row of the run is newer than the last report in the log.
   const used = run.usage ?? state.usage
-  const recorder = RunRecorder.recovered({ ...run, lastSeq }, { ...state, used }, pendingRows(store, run), contents)
+  const recorder = RunRecorder.recovered(
+    { ...run, lastSeq },
+    { ...state, used },
+    pendingRows(store, run),
+    contents
+  )
   recorder.at(new Date(now).toISOString())
   recorder.apply({
     _tag: "FailureImposed",
