@@ -272,7 +272,7 @@ const QueuedRow = ({ idleRuns, mayWrite, message, messages: queue, session }: Ro
             {words[state]}
           </span>
           {state === "failed" && message.delivery?.error?.code === "budget_exceeded" && (
-            <Link to="/usage" search={{ projectId: session.projectId }}>
+            <Link to="/usage" search={{ projectId: session.projectId }} className="button small">
               {messages.toLimits}
             </Link>
           )}

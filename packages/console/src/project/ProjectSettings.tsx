@@ -153,11 +153,10 @@ export const ProjectSettingsTab = ({ project }: { readonly project: Project }) =
         </fieldset>
       </form>
       <h2>{messages.limits}</h2>
-      <p>
-        <Link to="/usage" search={{ projectId: id }}>
-          {messages.toUsage}
-        </Link>
-      </p>
+      <p className="quiet">{messages.limitsHint}</p>
+      <Link to="/usage" search={{ projectId: id }} className="button">
+        {messages.toUsage}
+      </Link>
       {isAtLeast(project.role, "owner") && (
         <>
           <h2>{messages.remove}</h2>
