@@ -1,4 +1,5 @@
 /** Members of a project and their roles. */
+import type { UserId } from "@corral/domain/identity/Ids"
 import type { Project, ProjectMember, ProjectRole } from "@corral/domain/project/Project"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
