@@ -15,15 +15,15 @@ export const subjects: Readonly<Record<string, ReadonlyArray<number>>> = {
   "Language, tools and tests": [1, 5, 6, 36, 40, 68, 48, 119],
   "Events and their store": [3, 4, 2, 59, 41, 74, 117, 134, 115, 118, 105, 12, 29],
   "Processes of runs": [11, 72, 133, 73, 78, 69, 71, 16, 111, 94],
-  "Workspaces and their changes": [8, 101, 14, 102, 106, 130, 142, 131, 132, 140, 141],
-  "Turns and questions": [95, 96, 52, 54, 109, 99, 123, 126],
+    "Workspaces and their changes": [8, 101, 14, 102, 106, 130, 142, 131, 132, 140, 141],
+    "Turns and questions": [95, 96, 52, 54, 109, 99, 123, 126, 138],
   Confinement: [60, 61, 62, 63, 64, 103, 104, 65, 66, 67, 70, 77, 116],
   "Approvals, policy and secrets": [9, 26, 27, 100, 28, 30, 120, 107, 122],
   "Agents and adapters": [13, 127, 15, 35, 31, 32, 47, 58, 97, 98, 129, 135],
   "Streams, previews and telemetry": [7, 10, 24, 23],
   "Services and packages": [17, 37, 110, 46, 25, 39, 125, 44, 45, 42, 43],
   "People and devices at the Hub": [18, 33, 20, 51, 55, 53, 83, 128, 136],
-  "Work and data of the Hub": [19, 75, 76, 38, 112, 121, 80, 81, 86, 113, 114, 108, 91, 92, 90, 93],
+  "Work and data of the Hub": [19, 75, 76, 38, 139, 112, 121, 80, 81, 86, 113, 114, 108, 91, 92, 90, 93],
   Chat: [21, 22, 34, 57, 56]
 }
 

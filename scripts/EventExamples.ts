@@ -80,6 +80,18 @@ export const eventExamples: EventExamples = {
       "The runtime has ended a turn, and the run continues, because work is in progress, a question is open or a further turn is due. The last turn of a run ends with the run's last event.",
     payload: { turn: 1, text: "The tests are being written.", outstanding: 1 }
   },
+  "run.usage.updated": {
+    sentence: "What the run has used so far, in total. The last event of the run has the final figures.",
+    payload: {
+      usage: {
+        inputTokens: 8_400,
+        outputTokens: 610,
+        cachedInputTokens: 6_100,
+        costUsd: 0.021,
+        costSource: "estimated"
+      }
+    }
+  },
   "run.steps.updated": {
     sentence: "The agent's list of steps. Each event has the whole list.",
     payload: {

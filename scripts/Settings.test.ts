@@ -73,6 +73,7 @@ const edge: Readonly<Record<string, Example>> = {
   CORRAL_EDGE_TOKEN_FILE: { accepted: "/srv/token" },
   CORRAL_EDGE_HUB_URL: { accepted: "https://hub.example", rejected: "hub.example" },
   CORRAL_EDGE_CONFIG_FILE: { accepted: "/srv/config.json" },
+  CORRAL_EDGE_PRICES_FILE: { accepted: "/srv/prices.json" },
   CORRAL_EDGE_WORKSPACES: {
     accepted: '[{"id":"api","path":"/api"}]',
     rejected: '[{"id":"api","path":"api"}]'

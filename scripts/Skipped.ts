@@ -54,6 +54,7 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/console/test/e2e/Review.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Thread.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/WholeRequest.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/Usage.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Gallery.test.ts": "no Chromium for this system",
   "packages/console/test/smoke/Run.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Sidebar.soak.test.ts": "no Chromium for this system",

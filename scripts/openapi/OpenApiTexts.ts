@@ -114,6 +114,7 @@ export const hubTexts: DocumentTexts = {
     integrations: "Events and account links of a Gateway.",
     chatBindings: "Linked chat accounts of the caller.",
     preferences: "Preferences of the caller.",
+    usage: "What runs have used, and what they may use per day.",
     audit: "Audit records."
   },
   summaries: {
@@ -154,6 +155,11 @@ export const hubTexts: DocumentTexts = {
     "uploads.create": "Upload a file for a message",
     "uploads.content": "Download a file of a message",
     "search.find": "Search the texts of all projects",
+    "usage.report": "Sum what runs have used",
+    "usage.csv": "Download what runs have used",
+    "usage.limits": "Read the limits of a project and their use today",
+    "usage.setLimit": "Set a limit of a project",
+    "usage.removeLimit": "Remove a limit of a project",
     "sessions.updateAgent": "Change the limits of an agent's turns",
     "sessions.updateMessage": "Change a pending message",
     "sessions.withdrawMessage": "Withdraw a pending message",

@@ -37,7 +37,7 @@
  *   /stream COUNT RATE SIZE    deltas at RATE a second (0: as fast as the pipe takes them); each starts with the sending time in ns
  *   /ask                       an approval without an effect
  *   /flood COUNT LENGTH PIECE  so many approvals without an effect at once, each of a command that repeats PIECE up to LENGTH characters
- *   /use TOKENS                says that so many tokens and one turn more are used
+ *   /use TOKENS [USD]          says that so many tokens, one turn and so many dollars more are used
  *   /artifact NAME TYPE TEXT   makes an artifact of that media type (`\n` is a newline)
  *   /attach PATH TYPE          makes an artifact of a file
  *   /wait                      waits for one further input and says it
@@ -161,9 +161,12 @@ const directives = {
     const allowed = answers.filter(({ allow }) => allow).length
     await say(`${allowed} of ${count} allowed`)
   },
-  use: (tokens) => {
-    used.outputTokens += Number(tokens)
+  use: (text) => {
+    const [tokens = 0, usd] = numbers(text)
+    used.outputTokens += tokens
     used.turns++
+    // Thousandths of a cent: sums of dollars are not exact.
+    if (usd !== undefined) used.costUsd = Math.round(((used.costUsd ?? 0) + usd) * 1e6) / 1e6
     return send({ type: "usage", usage: used })
   },
   artifact: (text) => {

@@ -31,6 +31,7 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
     network,
     passEnv,
     projectSettings,
+    reportsCost,
     signIn,
     trustArgs = [],
     withAttachments,
@@ -49,7 +50,8 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
       cancel: true,
       input: true
     },
-    counts: countsTokens ? ["tokens"] : [],
+    counts: countsTokens ? ["tokens", "cost"] : [],
+    ...defined({ reportsCost }),
     probe: { command, versionArgs: ["--version"], install, signIn },
     passEnv,
     ...defined({ continuation, folders, images, network, projectSettings }),

@@ -62,7 +62,7 @@ export const claudeCode: RuntimeAdapter = {
     cancel: true,
     input: true
   },
-  counts: ["tokens", "turns"],
+  counts: ["tokens", "turns", "cost"],
   continuation: { store: "~/.claude/projects", model: "any", mode: "any", folder: "any" },
   images: "native",
   probe: {

@@ -66,7 +66,7 @@ export const codex: RuntimeAdapter = {
     cancel: true,
     input: true
   },
-  counts: ["tokens", "turns"],
+  counts: ["tokens", "turns", "cost"],
   continuation: codexContinuation,
   images: "native",
   probe: codexProbe,

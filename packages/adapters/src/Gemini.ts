@@ -29,7 +29,13 @@ import { geminiProject } from "./ProjectFiles.ts"
 import { geminiFolders } from "./StateFolders.ts"
 import { countOf, defined, type JsonObject, objectOf, textOf } from "./text/Json.ts"
 import type { Usage } from "@corral/domain/run/Run"
-import type { ProcessEnd, RunImage, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type {
+  ModelCall,
+  ProcessEnd,
+  RunImage,
+  RunStart,
+  RuntimeAdapter
+} from "@corral/domain/run/RuntimeAdapter"
 import { dirname } from "node:path"
 
 /**
@@ -48,11 +54,33 @@ const reasonByExitCode: ReadonlyMap<number, Reason> = new Map([
   [55, "untrusted_folder"]
 ])
 
-const usageOf = (stats: JsonObject): Usage =>
-  defined({
+/** The rest of the total is the reasoning, which is paid like output. */
+const outputOf = (
+  stats: JsonObject
+): { readonly output: number | undefined; readonly reasoning: number | undefined } => {
+  const [input, output, total] = [stats["input_tokens"], stats["output_tokens"], stats["total_tokens"]].map(
+    countOf
+  )
+  if (output === undefined) return { output, reasoning: undefined }
+  const reasoning = total === undefined || input === undefined ? 0 : Math.max(0, total - input - output)
+  return { output: output + reasoning, reasoning: reasoning === 0 ? undefined : reasoning }
+}
+
+const usageOf = (stats: JsonObject): Usage => {
+  const { output, reasoning } = outputOf(stats)
+  return defined({
     inputTokens: countOf(stats["input_tokens"]),
-    outputTokens: countOf(stats["output_tokens"]),
-    cachedInputTokens: countOf(stats["cached"])
+    outputTokens: output,
+    cachedInputTokens: countOf(stats["cached"]),
+    reasoningTokens: reasoning
+  })
+}
+
+/** Calls of each model, of which only the sums are reported. `replies`: how many calls there were. */
+const callsOf = (stats: JsonObject, replies: number): ReadonlyArray<ModelCall> =>
+  Object.entries(objectOf(stats["models"])).map(([model, reported]) => {
+    const { cachedInputTokens, inputTokens = 0, outputTokens = 0 } = usageOf(objectOf(reported))
+    return { model, inputTokens, outputTokens, count: replies, ...defined({ cachedInputTokens }) }
   })
 
 /** Reader of Gemini CLI's lines (`--output-format stream-json`). */
@@ -63,6 +91,9 @@ class GeminiLines implements Reader {
   readonly #calls: Calls
   /** The last error line. */
   #error = ""
+  /** Replies of the model so far: each follows the prompt or results of tools. */
+  #replies = 0
+  #isReplying = false
 
   constructor(program: ProgramInfo, collector: OutputCollector, { workspacePath }: RunStart) {
     this.#program = program
@@ -79,6 +110,7 @@ class GeminiLines implements Reader {
           defined({ runtimeSessionId: readSessionId(line["session_id"]), model: textOf(line["model"]) })
         )
       case "tool_use":
+        this.#reply()
         this.#text.close()
         return this.#calls.call(textOf(line["tool_id"]), textOf(line["tool_name"]), line["parameters"])
       case "tool_result":
@@ -105,12 +137,19 @@ class GeminiLines implements Reader {
   #readMessage(line: JsonObject): void {
     // The run already has the user's message.
     if (line["role"] !== "assistant") return
+    this.#reply()
     const content = textOf(line["content"]) ?? ""
     if (line["delta"] === true) this.#text.piece("text", content)
     else this.#text.whole("text", content)
   }
 
+  #reply(): void {
+    if (!this.#isReplying) this.#replies++
+    this.#isReplying = true
+  }
+
   #readToolResult(line: JsonObject): void {
+    this.#isReplying = false
     const status = line["status"] === "success" ? "completed" : "failed"
     const output = textOf(line["output"]) ?? textOf(objectOf(line["error"])["message"])
     const callId = textOf(line["tool_id"])
@@ -133,7 +172,10 @@ class GeminiLines implements Reader {
 
   #readResult(line: JsonObject): void {
     this.#text.close()
-    const usage = usageOf(objectOf(line["stats"]))
+    const stats = objectOf(line["stats"])
+    const usage = usageOf(stats)
+    if (Object.keys(usage).length > 0)
+      this.#collector.emit({ _tag: "Usage", usage, calls: callsOf(stats, Math.max(1, this.#replies)) })
     if (line["status"] === "success") {
       return this.#collector.conclude({ _tag: "Completed", usage, ...defined({ text: this.#text.last }) })
     }

@@ -3,6 +3,7 @@
  *
  * Does not: ask for approvals. The Edge runs it in `full_access` only, like the text adapter.
  */
+import type { CountedLimit } from "@corral/domain/run/Budget"
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { commandLineAdapter, type CommandLine } from "./CommandLine.ts"
 import { compileMeanings, type JsonMap, MappedLines } from "./one-shot/MappedLines.ts"
@@ -13,8 +14,10 @@ export interface JsonLinesOptions extends CommandLine {
   readonly map: JsonMap
 }
 
-const hasTokens = ({ usage }: JsonMap): boolean =>
-  usage?.inputTokens !== undefined || usage?.outputTokens !== undefined
+const countsOf = ({ usage }: JsonMap): ReadonlyArray<CountedLimit> => [
+  ...(usage?.inputTokens !== undefined || usage?.outputTokens !== undefined ? (["tokens"] as const) : []),
+  ...(usage?.costUsd !== undefined ? (["cost"] as const) : [])
+]
 
 /** Generic adapter for a command line whose output a map describes. */
 export const makeJsonLines = ({ map, ...options }: JsonLinesOptions): RuntimeAdapter => {
@@ -22,7 +25,7 @@ export const makeJsonLines = ({ map, ...options }: JsonLinesOptions): RuntimeAda
   const meanings = compileMeanings(map, options.label)
   return {
     ...commandLineAdapter("json-lines", options),
-    counts: hasTokens(map) ? ["tokens"] : [],
+    counts: countsOf(map),
     protocol: (start) =>
       new OneShotProtocol(
         program,

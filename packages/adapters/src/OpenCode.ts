@@ -71,7 +71,8 @@ export const makeOpenCode = ({ bridge, node }: OpenCodeOptions): RuntimeAdapter 
     cancel: true,
     input: true
   },
-  counts: ["tokens", "turns"],
+  counts: ["tokens", "turns", "cost"],
+  reportsCost: true,
   continuation: openCodeContinuation,
   images: "native",
   probe: {

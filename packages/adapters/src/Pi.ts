@@ -18,6 +18,7 @@ import {
   toArgument
 } from "./one-shot/OneShot.ts"
 import type { OutputCollector } from "./output/OutputCollector.ts"
+import { ReportedCost } from "./output/ReportedCost.ts"
 import { toRetryEvent } from "./output/ServiceFailure.ts"
 import { piProject } from "./ProjectFiles.ts"
 import { piFolders } from "./StateFolders.ts"
@@ -25,7 +26,13 @@ import { arrayOf, countOf, defined, isJsonObject, type JsonObject, objectOf, tex
 import { type Hunk, unifiedDiff } from "./text/UnifiedDiff.ts"
 import type { Usage } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
-import type { AdapterEvent, ProcessEnd, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type {
+  AdapterEvent,
+  ModelCall,
+  ProcessEnd,
+  RunStart,
+  RuntimeAdapter
+} from "@corral/domain/run/RuntimeAdapter"
 
 // Unified diff from a diff with a line number before each line: ` 1 same`, `-2 before`, `+2 after`, `   ...` between parts.
 
@@ -95,17 +102,18 @@ const silent = new Set([
   "response"
 ])
 
-/** Adds the tokens of a reply. A broken reply has tokens but does not count as a turn. */
-const addUsage = (usage: Usage, reported: JsonObject, replies: 0 | 1): Usage => {
-  const cached = countOf(reported["cacheRead"]) ?? 0
-  const cost = objectOf(reported["cost"])["total"]
-  const input = (countOf(reported["input"]) ?? 0) + cached + (countOf(reported["cacheWrite"]) ?? 0)
+/** Tokens of a reply. Pi counts cached tokens apart from the input. */
+const callOf = (usage: JsonObject, model: string | undefined): ModelCall => {
+  const [cachedInputTokens, cacheWriteTokens] = [
+    countOf(usage["cacheRead"]) ?? 0,
+    countOf(usage["cacheWrite"]) ?? 0
+  ]
   return {
-    inputTokens: (usage.inputTokens ?? 0) + input,
-    outputTokens: (usage.outputTokens ?? 0) + (countOf(reported["output"]) ?? 0),
-    cachedInputTokens: (usage.cachedInputTokens ?? 0) + cached,
-    turns: (usage.turns ?? 0) + replies,
-    costUsd: (usage.costUsd ?? 0) + (typeof cost === "number" && Number.isFinite(cost) && cost > 0 ? cost : 0)
+    inputTokens: (countOf(usage["input"]) ?? 0) + cachedInputTokens + cacheWriteTokens,
+    outputTokens: countOf(usage["output"]) ?? 0,
+    cachedInputTokens,
+    cacheWriteTokens,
+    ...defined({ model })
   }
 }
 
@@ -135,6 +143,7 @@ class PiLines implements Reader {
   readonly #collector: OutputCollector
   readonly #calls: Calls
   #number = 0
+  readonly #cost = new ReportedCost()
   #usage: Usage = {}
   /** Error of the last attempt, as the program reported it. */
   #error: string | undefined
@@ -208,8 +217,7 @@ class PiLines implements Reader {
   #readMessage(message: JsonObject): void {
     if (message["role"] !== "assistant") return
     const isBroken = message["stopReason"] === "error" || message["stopReason"] === "aborted"
-    this.#usage = addUsage(this.#usage, objectOf(message["usage"]), isBroken ? 0 : 1)
-    this.#collector.emit({ _tag: "Usage", usage: this.#usage })
+    this.#addReply(message, isBroken ? 0 : 1)
     // The message is incomplete, and its request may be retried.
     if (isBroken) return
     arrayOf(message["content"]).forEach((reported, index) => {
@@ -222,6 +230,23 @@ class PiLines implements Reader {
         draft("run.message.completed", { messageId, role: "assistant", channel, text })
       )
     })
+  }
+
+  /** A broken reply has tokens but does not count as a turn. */
+  #addReply(message: JsonObject, replies: 0 | 1): void {
+    const reported = objectOf(message["usage"])
+    const [provider, name] = [textOf(message["provider"]), textOf(message["model"])]
+    const model = provider === undefined || name === undefined ? name : `${provider}/${name}`
+    const call = callOf(reported, model)
+    const { cachedInputTokens = 0, inputTokens = 0, outputTokens = 0, turns = 0 } = this.#usage
+    this.#usage = {
+      inputTokens: inputTokens + call.inputTokens,
+      outputTokens: outputTokens + call.outputTokens,
+      cachedInputTokens: cachedInputTokens + (call.cachedInputTokens ?? 0),
+      turns: turns + replies,
+      ...this.#cost.add(objectOf(reported["cost"])["total"], call)
+    }
+    this.#collector.emit({ _tag: "Usage", usage: this.#usage, calls: [call] })
   }
 
   #readToolResult(line: JsonObject): void {
@@ -272,7 +297,8 @@ export const pi: RuntimeAdapter = {
   id: "pi",
   label: program.label,
   capabilities: oneShotCapabilities({ readOnly: true, resume: true }),
-  counts: ["tokens", "turns"],
+  counts: ["tokens", "turns", "cost"],
+  reportsCost: true,
   continuation: {
     store: "~/.pi/agent/sessions",
     model: "any",

@@ -53,7 +53,7 @@ export const qwen: RuntimeAdapter = {
     cancel: true,
     input: true
   },
-  counts: ["tokens"],
+  counts: ["tokens", "cost"],
   continuation: qwenContinuation,
   images: "native",
   probe: {

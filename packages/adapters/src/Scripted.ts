@@ -301,7 +301,8 @@ export const makeScripted = ({
     cancel: true,
     input: true
   },
-  counts: ["tokens", "turns"],
+  counts: ["tokens", "turns", "cost"],
+  reportsCost: true,
   probe: {
     command: node,
     versionArgs: [program, "--version"],

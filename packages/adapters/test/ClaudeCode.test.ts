@@ -205,7 +205,9 @@ describe("ClaudeCode conversation", () => {
       request_id: "interrupt",
       request: { subtype: "interrupt" }
     })
-    const [outcome] = send(protocol, { type: "result", is_error: true, subtype: "error_during_execution" })
+    const outcome = send(protocol, { type: "result", is_error: true, subtype: "error_during_execution" }).at(
+      -1
+    )
     assert.deepInclude(outcome?._tag === "Outcome" ? outcome.outcome : undefined, {
       _tag: "Cancelled",
       reason: "interrupted"

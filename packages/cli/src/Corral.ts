@@ -31,6 +31,7 @@ import { rawCommand } from "./commands/raw.ts"
 import { runsCommand, showCommand } from "./commands/runs.ts"
 import { sayCommand } from "./commands/say.ts"
 import { upCommand } from "./commands/up.ts"
+import { usageCommand } from "./commands/usage.ts"
 
 const completions = makeCompletionsCommand((): Completions.CommandDescriptor =>
   Completions.fromCommand(corral)
@@ -70,6 +71,7 @@ export const corral = Command.make("corral").pipe(
     logoutCommand,
     whoamiCommand,
     projectsCommand,
+    usageCommand,
     devicesCommand,
     deviceCommand,
     auditCommand,

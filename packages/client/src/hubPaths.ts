@@ -165,6 +165,13 @@ export const hubPaths = {
     get: ["GET", "/client/preferences"],
     update: ["PATCH", "/client/preferences"]
   },
+  usage: {
+    report: ["GET", "/client/usage"],
+    csv: ["GET", "/client/usage/csv", "bytes"],
+    limits: ["GET", "/client/projects/:id/limits"],
+    setLimit: ["PUT", "/client/projects/:id/limits/:subject"],
+    removeLimit: ["DELETE", "/client/projects/:id/limits/:subject"]
+  },
   audit: {
     list: ["GET", "/client/audit"],
     export: ["GET", "/client/audit/export", "bytes"],

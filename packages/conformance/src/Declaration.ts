@@ -1,10 +1,12 @@
 /** Checks of what an adapter declares: its version, shape, probe, command and capabilities. They need no recording. */
-import type { RunImage, RuntimeAdapter, RunStart } from "@corral/domain/run/RuntimeAdapter"
+import type { AdapterOutput, RunImage, RuntimeAdapter, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { CountedLimit } from "@corral/domain/run/Budget"
-import { RunMode, type Usage } from "@corral/domain/run/Run"
+import { RunMode } from "@corral/domain/run/Run"
 import type { Recording } from "./Replay.ts"
 import { replay } from "./Replay.ts"
 import { catching, type Finding, findingsOf, thrownMessage } from "./Rules.ts"
+
+type OutputOf<Tag extends AdapterOutput["_tag"]> = Extract<AdapterOutput, { readonly _tag: Tag }>
 
 const versions: ReadonlyArray<unknown> = [1, 2]
 const capabilityNames = ["deltas", "approvals", "editInput", "resume", "readOnly", "cancel", "input"] as const
@@ -48,7 +50,7 @@ export const declarationFindings = (adapter: RuntimeAdapter): ReadonlyArray<Find
     ...capabilityNames.flatMap((name) =>
       typeof capabilities[name] === "boolean" ? [] : [`capabilities.${name} is not a boolean`]
     ),
-    ...(areCounts(value["counts"]) ? [] : ["counts is not a list of tokens and turns"]),
+    ...(areCounts(value["counts"]) ? [] : ["counts is not a list of tokens, turns and cost"]),
     ...["command", "protocol"].flatMap((name) =>
       typeof value[name] === "function" ? [] : [`${name} is not a function`]
     )
@@ -160,7 +162,7 @@ export const capabilityFindings = (
     const has = (type: string) =>
       outputs.some((output) => output._tag === "Event" && output.event.type === type)
     const isCounted = (limit: CountedLimit) =>
-      outputs.some((output) => output._tag === "Usage" && usedOf(limit, output.usage) > 0)
+      outputs.some((output) => output._tag === "Usage" && usedOf(limit, output) > 0)
     const usesImages = inputIn("ask") !== inputIn("ask", { images: [image] })
     const listens = adapter.command(ask).stdin === "pipe"
     const claims: ReadonlyArray<readonly [boolean, string]> = [
@@ -211,8 +213,17 @@ export const capabilityFindings = (
     )
   })
 
-const usedOf = (limit: CountedLimit, { inputTokens = 0, outputTokens = 0, turns = 0 }: Usage): number =>
-  limit === "turns" ? turns : inputTokens + outputTokens
+const usedOf = (limit: CountedLimit, { calls = [], usage }: OutputOf<"Usage">): number => {
+  const { costUsd = 0, inputTokens = 0, outputTokens = 0, turns = 0 } = usage
+  switch (limit) {
+    case "turns":
+      return turns
+    case "tokens":
+      return inputTokens + outputTokens
+    case "cost":
+      return costUsd + calls.length
+  }
+}
 
 /** Whether the protocol has a text for a message or a cancel at the start, or after any tenth of a recording. */
 const acceptsDuring = (

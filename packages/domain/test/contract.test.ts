@@ -106,7 +106,7 @@ describe("the founding contract", () => {
         .split(",")
         .map((name) => name.trim())
     )
-    // Decided since, with ADR 0032, ADR 0062, ADR 0071, ADR 0095, ADR 0096, ADR 0101 and ADR 0102.
+    // Decided since, with ADR 0032, ADR 0062, ADR 0071, ADR 0095, ADR 0096, ADR 0101, ADR 0102 and ADR 0139.
     const added = [
       "runtime.retrying",
       "run.protected.changed",
@@ -120,6 +120,7 @@ describe("the founding contract", () => {
       "run.work.ended",
       "run.turn.started",
       "run.turn.ended",
+      "run.usage.updated",
       "run.steps.updated",
       "run.notice"
     ]

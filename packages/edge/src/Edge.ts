@@ -41,6 +41,7 @@ import { RawOutputs } from "./raw/RawOutputs.ts"
 import { Layers } from "./layer/Layers.ts"
 import { Retention } from "./retention/Retention.ts"
 import { Presets } from "./runtime/Presets.ts"
+import { Prices } from "./runtime/Prices.ts"
 import { Runtimes } from "./runtime/Runtimes.ts"
 import { EdgeStorage } from "./store/EdgeStorage.ts"
 import { Store } from "./store/Store.ts"
@@ -149,6 +150,7 @@ export const edgeCoreServices = Layer.mergeAll(
     RawOutputs.layer(),
     Retention.layer,
     Runtimes.layer,
+    Prices.layer,
     Workspaces.layer,
     Worktrees.layer.pipe(Layer.provide(isolatedGitLayer)),
     Layers.layer.pipe(Layer.provide(isolatedGitLayer), Layer.provideMerge(Snapshots.layer))

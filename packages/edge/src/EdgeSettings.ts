@@ -84,6 +84,12 @@ export const edgeSettings = {
     schema: FilePath,
     shownDefault: "$CORRAL_HOME/edge.config.json"
   }),
+  pricesFile: optionalSetting({
+    name: "CORRAL_EDGE_PRICES_FILE",
+    doc: "JSON file of [prices of models](edge.md#cost), which overrides the table that comes with Corral. Read again when it changes. The file may be missing.",
+    schema: FilePath,
+    shownDefault: "the prices that come with Corral"
+  }),
   workspaces: setting({
     name: "CORRAL_EDGE_WORKSPACES",
     doc: 'Allowlisted folders, JSON: `[{"id": "api", "path": "/absolute/path", "grants": ["full_access"]}]`. `grants` is optional: `full_access`, `project_settings`, `confined`, and rules that [security](security.md#grants) describes. `isolation` is optional: `none`, `worktree`, `overlay` or `copy-unconfined` for runs that name none ([layers](edge.md#layers)).',

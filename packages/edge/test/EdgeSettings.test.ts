@@ -104,6 +104,12 @@ const expected: Readonly<Record<string, Expected>> = {
     good: [["/etc/corral/edge.json", "/etc/corral/edge.json"]],
     bad: []
   },
+  CORRAL_EDGE_PRICES_FILE: {
+    of: (config) => config.pricesFile ?? "the prices that come with Corral",
+    fallback: "the prices that come with Corral",
+    good: [["/etc/corral/prices.json", "/etc/corral/prices.json"]],
+    bad: []
+  },
   CORRAL_EDGE_WORKSPACES: {
     of: (config) => config.workspaces,
     fallback: [],

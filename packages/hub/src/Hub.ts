@@ -70,6 +70,10 @@ import { Dispatcher } from "./task/Dispatcher.ts"
 import { closedCandidatesLayer } from "./task/ClosedCandidates.ts"
 import { TaskGroups } from "./task/TaskGroups.ts"
 import { Tasks } from "./task/Tasks.ts"
+import { limitNoticesLayer } from "./usage/LimitNotices.ts"
+import { UsageLimits } from "./usage/UsageLimits.ts"
+import { usageMetricsLayer } from "./usage/UsageMetrics.ts"
+import { UsageReports } from "./usage/UsageReports.ts"
 
 /** Mirrored runs, and requests to the Edges that execute them. */
 const runServices = ArtifactContents.layer.pipe(
@@ -112,6 +116,8 @@ const coreServices = Layer.mergeAll(
   HubCredentials.layer.pipe(Layer.provideMerge([ApiKeyStore.layer, SignInStore.layer])),
   TaskGroups.layer,
   Tasks.layer,
+  UsageLimits.layer,
+  UsageReports.layer,
   UserPreferences.layer,
   Users.layer,
   WorkspaceLinks.layer
@@ -170,6 +176,7 @@ export const hubServicesLayer = Layer.mergeAll(
   Readiness.layer,
   SignInRate.layer,
   linkLayer,
+  limitNoticesLayer,
   searchIndexerLayer,
   streams,
   uploadSweepLayer
@@ -183,8 +190,14 @@ export const hubServicesLayer = Layer.mergeAll(
   Layer.provideMerge(telemetry)
 )
 
-/** Work of a Hub that no request starts: deletion of old data, and metrics of the store. */
-const ownWork = Layer.mergeAll(keyExpiry, runRetentionLayer, closedCandidatesLayer, hubStoreMetricsLayer)
+/** Work of a Hub that no request starts: deletion of old data, and metrics of the store and of usage. */
+const ownWork = Layer.mergeAll(
+  keyExpiry,
+  runRetentionLayer,
+  closedCandidatesLayer,
+  hubStoreMetricsLayer,
+  usageMetricsLayer
+)
 
 /**
  * A Hub below a path of a program's own HTTP server, for `HttpRouter.serve`: its endpoints, the addresses to which a sign-in returns, its cookies,

@@ -16,6 +16,24 @@ export const hubMetrics = {
   },
   links: { name: "links_open", kind: "gauge", what: "Devices connected to this Hub." },
   events: { name: "events_mirrored_total", kind: "counter", what: "Events received from devices." },
+  cost: {
+    name: "run_cost_usd_total",
+    kind: "counter",
+    what: "Cost of runs in US dollars, as their reports arrived at this Hub. `program`: the runtime reported it. `estimated`: the Edge computed it from tokens and prices. Runs without a price are not part of it.",
+    labels: ["source"]
+  },
+  tokens: {
+    name: "run_tokens_total",
+    kind: "counter",
+    what: "Tokens of runs, as their reports arrived at this Hub.",
+    labels: ["direction"]
+  },
+  limits: {
+    name: "limits_used",
+    kind: "gauge",
+    what: "Limits of projects of which at least 80 % (`near`) or all (`reached`) is used today. The same at every Hub.",
+    labels: ["state"]
+  },
   commands: {
     name: "commands_total",
     kind: "counter",

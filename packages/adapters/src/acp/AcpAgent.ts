@@ -104,6 +104,14 @@ export interface AcpAgent {
   readonly namesMessages?: boolean | undefined
   /** The agent reports the tokens of each call to the model, so that a budget can limit them. */
   readonly countsTokens?: boolean | undefined
+  /** The counts of a response are those of all turns of the session. */
+  readonly countsSession?: boolean | undefined
+  /** The counts by model in a response are those of all turns of the session, and include sub-agents, which its other counts do not. */
+  readonly countsModels?: boolean | undefined
+  /** The agent reports what the session costs. It has no cost where it reports none. */
+  readonly reportsCost?: boolean | undefined
+  /** A subscription pays for the tokens. */
+  readonly hasSubscription?: boolean | undefined
   /** Field in `_meta` of `session_info_update` with failed turns and retries of model calls. */
   readonly statusKey?: string | undefined
   /** `_meta` of the client's capabilities, by which the agent reports more: background work, sub-agents. */

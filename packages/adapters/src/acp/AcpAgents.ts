@@ -106,6 +106,7 @@ export const acpAgents = {
     modes: { ask: "build", readOnly: "plan" },
     toolName: "title",
     cancelsInWords: /^User aborted the command$/m,
+    reportsCost: true,
     continuation: openCodeContinuation,
     images: "native"
   },
@@ -172,6 +173,8 @@ export const acpAgents = {
     notes: ["commands"],
     asides: /^Info: /,
     retriesInWords: /\bRetrying\.{3}$/,
+    countsSession: true,
+    hasSubscription: true,
     failsInWords: capped(
       8_000,
       /^Error: (\d{3}\b|Failed to get response from the AI model; retried|Authentication failed with provider|[^]*\(HTTP \d{3}\))/
@@ -233,6 +236,7 @@ export const acpAgents = {
     },
     modes: { ask: "default", readOnly: "plan" },
     clientMeta: taskReports,
+    countsModels: true,
     reportsTimersInWords: true,
     continuesAfterWork: true
   },

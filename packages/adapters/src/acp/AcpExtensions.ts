@@ -16,16 +16,31 @@ export interface TurnTokens {
   readonly thoughtTokens: number
 }
 
-export type PromptResponse = Acp.PromptResponse & { readonly usage: TurnTokens }
-
-/** `_meta` of a prompt's response. Gemini and Grok have their token counts there. */
-export interface PromptMeta {
-  readonly usage: TurnTokens
-  readonly quota: { readonly token_count: QuotaTokens }
-}
-export interface QuotaTokens {
+/** Token counts by the names that agents give them. */
+export interface TokenCounts extends TurnTokens {
+  /** Gemini. */
   readonly input_tokens: number
   readonly output_tokens: number
+  /** Claude and Codex, by model. */
+  readonly cachedInputTokens: number
+  readonly cacheWriteInputTokens: number
+  readonly reasoningOutputTokens: number
+  /** Grok. */
+  readonly cacheCreationTokens: number
+  readonly reasoningTokens: number
+  readonly modelCalls: number
+}
+
+export type PromptResponse = Acp.PromptResponse & { readonly usage: TurnTokens }
+
+/** `_meta` of a prompt's response. Gemini and Grok have their token counts there; these, Claude and Codex have those of each model. */
+export interface PromptMeta {
+  readonly usage: TokenCounts & { readonly modelUsage: Readonly<Record<string, TokenCounts>> }
+  readonly quota: { readonly token_count: TokenCounts; readonly model_usage: ReadonlyArray<ModelUsage> }
+}
+export interface ModelUsage {
+  readonly model: string
+  readonly token_count: TokenCounts
 }
 
 /** `_meta` of a message chunk. Qwen sends the tokens of one model call with an empty chunk. */

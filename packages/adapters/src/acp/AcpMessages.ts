@@ -17,6 +17,7 @@ import type { AcpUsage } from "./AcpUsage.ts"
 import type { ToolCalls } from "./ToolCalls.ts"
 import type * as Acp from "@agentclientprotocol/sdk"
 import { draft } from "@corral/domain/run/RunEvent"
+import type { UsageReport } from "@corral/domain/run/RuntimeAdapter"
 import { firstCharacters } from "@corral/domain/text/Cut"
 
 type Channel = "text" | "reasoning"
@@ -171,8 +172,7 @@ export class ChunkReports {
     // Some agents report tokens with an empty text.
     if (text === "") {
       const { usage: tokens }: UnverifiedFields<ChunkMeta> = objectOf(_meta)
-      if (usage.addTokens(objectOf(tokens))) this.emitUsage()
-      return
+      return this.report(usage.addTokens(objectOf(tokens)))
     }
     const parentCallId = _meta === undefined ? undefined : parentCallIn(_meta)
     const channel = kind === "agent_message_chunk" ? "text" : "reasoning"
@@ -181,9 +181,8 @@ export class ChunkReports {
     else messages.addChunk(part)
   }
 
-  emitUsage(): void {
-    const { collector, usage } = this.#targets
-    if (usage.usage !== undefined) collector.emit({ _tag: "Usage", usage: usage.usage })
+  report(report: UsageReport | undefined): void {
+    if (report !== undefined) this.#targets.collector.emit({ _tag: "Usage", ...report })
   }
 
   /** Reads text of the agent itself. */

@@ -94,7 +94,7 @@ export class SessionUpdates {
     this.#agent = agent
     this.#messages = new AcpMessages(collector, agent)
     this.#calls = new ToolCalls(collector, agent, relative)
-    this.#usage = new AcpUsage(isResumed)
+    this.#usage = new AcpUsage(agent, isResumed)
     this.#work = work
     this.#agentSessions = new AgentSessions(collector)
     this.#chunks = new ChunkReports({
@@ -136,7 +136,7 @@ export class SessionUpdates {
 
   /** Reads the response to the prompt. Reports of its turn may follow, the end of its last message too. */
   readResponse(response: UnverifiedFields<PromptResponse>): void {
-    this.#usage.endTurn(response)
+    this.#chunks.report(this.#usage.endTurn(response))
     this.#calls.openAll()
   }
 
@@ -154,7 +154,9 @@ export class SessionUpdates {
 
   /** The call that a permission is requested for. */
   requestPermission(toolCall: UnverifiedFields<Acp.ToolCallUpdate>): ToolCall | undefined {
-    const parentCallId = parentCallIn(toolCall._meta) ?? this.#calls.parentOf(textOf(toolCall.toolCallId))
+    const callId = textOf(toolCall.toolCallId)
+    if (callId !== undefined) this.#usage.countToolCall(callId)
+    const parentCallId = parentCallIn(toolCall._meta) ?? this.#calls.parentOf(callId)
     this.#beginCall(parentCallId)
     if (parentCallId === undefined) this.#progress.proceed()
     return this.#calls.requestPermission(toolCall)
@@ -217,8 +219,7 @@ export class SessionUpdates {
           : undefined
       case "usage_update":
         this.#calls.openAll()
-        if (isPrompted && this.#usage.readCost(update)) this.#chunks.emitUsage()
-        return
+        return isPrompted ? this.#chunks.report(this.#usage.readCost(update)) : undefined
       case "current_mode_update": {
         const current = firstCharacters(textOf(update.currentModeId) ?? "", MAX_UNKNOWN_NAME)
         if (isPrompted && current !== mode)
@@ -309,6 +310,7 @@ export class SessionUpdates {
   #readCall(update: SessionUpdate): void {
     const callId = textOf(update.toolCallId)
     const parentCallId = parentCallIn(update._meta) ?? this.#calls.parentOf(callId)
+    if (callId !== undefined) this.#usage.countToolCall(callId)
     if (parentCallId === undefined && update.sessionUpdate === "tool_call") this.#progress.proceed()
     if (!isOnlyMeta(update)) this.#beginCall(parentCallId)
     const call = this.#calls.report(update)

@@ -5,7 +5,7 @@
  * the background, or the outcome of the run.
  */
 import { draft } from "@corral/domain/run/RunEvent"
-import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
+import type { AdapterOutput, Protocol, RunStart, UsageReport } from "@corral/domain/run/RuntimeAdapter"
 import { arrayOf, countOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
 import { JsonLines, type JsonLine } from "../text/JsonLines.ts"
 import { relativeTo, type Relative } from "../files/RelativePath.ts"
@@ -150,6 +150,9 @@ export class ClaudeCodeProtocol implements Protocol {
         return this.#withdrawRequest(line)
       case "result":
         return this.#readResult(line)
+      case "control_response":
+        // That to `initialize` has the account.
+        return this.#usage.readAccount(objectOf(objectOf(line["response"])["response"])["account"])
       case "rate_limit_event":
         return this.#emitNotice(noticeOfRateLimit(line))
       case "conversation_reset":
@@ -211,8 +214,11 @@ export class ClaudeCodeProtocol implements Protocol {
     // The stream broke, and another message takes the place of this one.
     const abandoned = textOf(objectOf(line["abandoned_blocks"])["api_message_id"])
     if (abandoned !== undefined) this.#collector.closeMessages(`${abandoned}:`)
-    const usage = this.#usage.followFrame(event, parent !== undefined)
-    if (usage !== undefined) this.#collector.emit({ _tag: "Usage", usage })
+    this.#report(this.#usage.followFrame(event, parent))
+  }
+
+  #report(report: UsageReport | undefined): void {
+    if (report !== undefined) this.#collector.emit({ _tag: "Usage", ...report })
   }
 
   #readAssistant(line: JsonObject): void {
@@ -226,8 +232,7 @@ export class ClaudeCodeProtocol implements Protocol {
     this.#lastError = undefined
     const parent = textOf(line["parent_tool_use_id"])
     this.#tasks.addCall(textOf(line["agent_id"]), parent)
-    const usage = parent === undefined ? undefined : this.#usage.followChild(message)
-    if (usage !== undefined) this.#collector.emit({ _tag: "Usage", usage })
+    if (parent !== undefined) this.#report(this.#usage.followChild(message))
     for (const block of arrayOf(message["content"]).filter(isJsonObject)) {
       const messageId = this.#messages.ofBlock(textOf(message["id"]) ?? "message", parent ?? "")
       this.#readBlock(block, messageId, parent)
@@ -353,12 +358,13 @@ export class ClaudeCodeProtocol implements Protocol {
   }
 
   #readResult(line: JsonObject): void {
-    const usage = this.#usage.endTurn(line)
+    const report = this.#usage.endTurn(line)
+    this.#report(report)
     const isOfTask = objectOf(line["origin"])["kind"] === "task-notification"
     const isSilent = isOfTask && line["num_turns"] === 0 && line["is_error"] !== true
     const text = isSilent ? this.#lastText : textOf(line["result"])
     this.#lastText = text ?? this.#lastText
-    const outcome = toClaudeOutcome({ ...line, result: text }, usage, {
+    const outcome = toClaudeOutcome({ ...line, result: text }, report.usage, {
       hasNoCredentials: this.#hasNoCredentials,
       lastError: this.#lastError,
       isCancelling: this.#cancelling

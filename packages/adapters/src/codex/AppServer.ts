@@ -285,6 +285,7 @@ export class AppServerProtocol implements Protocol {
       case "serverRequest/resolved":
         return this.#requests.resolved(params["requestId"])
       default:
+        this.#usage.readNotice(method, params, this.#threads.threadOf(params))
         if (isNotice(method)) this.#notices.emit(noticeOf(method, params), this.#placeOf(params))
         else if (!isIgnored(method)) this.#collector.countUnknown(method)
     }
@@ -313,6 +314,7 @@ export class AppServerProtocol implements Protocol {
   #completeItem(item: JsonObject, params: JsonObject): void {
     const origin = this.#originOf(params)
     this.#notices.emit(noticeOfItem(item), this.#placeOf(params))
+    this.#usage.readItem(item)
     if (origin.parent !== undefined || this.#turns.readItem(item)) this.#items.completed(item, origin)
   }
 
@@ -320,12 +322,12 @@ export class AppServerProtocol implements Protocol {
     const thread = this.#threads.threadOf(params)
     const since = !this.#threads.isOwn(thread) || this.#start.resumeSessionId === undefined
     const turn = this.#threads.turnOf(thread)
-    const usage = this.#usage.follow(
+    const report = this.#usage.follow(
       thread,
       objectOf(params["tokenUsage"]),
       since,
       since || (turn !== undefined && params["turnId"] === turn)
     )
-    if (usage !== undefined) this.#collector.emit({ _tag: "Usage", usage })
+    if (report !== undefined) this.#collector.emit({ _tag: "Usage", ...report })
   }
 }

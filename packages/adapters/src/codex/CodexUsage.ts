@@ -4,21 +4,25 @@
  * The total of a resumed thread includes earlier runs. Sub-agents have their own threads, which count too.
  */
 import type { Usage } from "@corral/domain/run/Run"
-import { countOf, objectOf, type JsonObject } from "../text/Json.ts"
+import type { ModelCall, UsageReport } from "@corral/domain/run/RuntimeAdapter"
+import { arrayOf, countOf, defined, objectOf, type JsonObject } from "../text/Json.ts"
 
 interface Tokens {
   readonly input: number
   readonly output: number
   readonly cached: number
+  readonly cacheWrite: number
   readonly reasoning: number
 }
 
-const none: Tokens = { input: 0, output: 0, cached: 0, reasoning: 0 }
+const none: Tokens = { input: 0, output: 0, cached: 0, cacheWrite: 0, reasoning: 0 }
 
 const tokensOf = (tokens: JsonObject): Tokens => ({
   input: countOf(tokens["inputTokens"]) ?? 0,
   output: countOf(tokens["outputTokens"]) ?? 0,
   cached: countOf(tokens["cachedInputTokens"]) ?? 0,
+  // Part of the input, too. Older versions do not report it.
+  cacheWrite: countOf(tokens["cacheWriteInputTokens"]) ?? 0,
   reasoning: countOf(tokens["reasoningOutputTokens"]) ?? 0
 })
 
@@ -26,7 +30,16 @@ const plus = (a: Tokens, b: Tokens, sign: 1 | -1): Tokens => ({
   input: Math.max(0, a.input + sign * b.input),
   output: Math.max(0, a.output + sign * b.output),
   cached: Math.max(0, a.cached + sign * b.cached),
+  cacheWrite: Math.max(0, a.cacheWrite + sign * b.cacheWrite),
   reasoning: Math.max(0, a.reasoning + sign * b.reasoning)
+})
+
+const callOf = (tokens: Tokens, model: string | undefined): ModelCall => ({
+  inputTokens: tokens.input,
+  outputTokens: tokens.output,
+  cachedInputTokens: tokens.cached,
+  cacheWriteTokens: tokens.cacheWrite,
+  ...defined({ model })
 })
 
 export class CodexUsage {
@@ -36,12 +49,38 @@ export class CodexUsage {
   /** Tokens of this run in all threads. */
   #sum = none
   #replies = 0
+  /** Models of threads, as far as they are not the run's. */
+  readonly #models = new Map<string, string>()
+  /** Whether a plan of the account pays. */
+  #hasPlan = false
+
+  /** Reads which model answers, and whether the account has a plan. An account that pays by its use has none. */
+  readNotice(method: string, params: JsonObject, thread: string): void {
+    if (method === "model/rerouted") this.#setModel(thread, params["toModel"])
+    else if (method === "account/rateLimits/updated")
+      this.#hasPlan ||= typeof objectOf(params["rateLimits"])["planType"] === "string"
+  }
+
+  /** Reads the models of sub-agents that a call has started. */
+  readItem(item: JsonObject): void {
+    for (const thread of arrayOf(item["receiverThreadIds"])) this.#setModel(thread, item["model"])
+  }
+
+  #setModel(thread: unknown, model: unknown): void {
+    if (typeof thread === "string" && typeof model === "string" && model !== "")
+      this.#models.set(thread, model)
+  }
 
   /**
    * Reads `{total, last}` of a thread. Returns the run's usage if it has grown. `isNewThread`: this run started the thread. `isOurReply`: the
    * total includes a reply to this run.
    */
-  follow(thread: string, usage: JsonObject, isNewThread: boolean, isOurReply: boolean): Usage | undefined {
+  follow(
+    thread: string,
+    usage: JsonObject,
+    isNewThread: boolean,
+    isOurReply: boolean
+  ): UsageReport | undefined {
     const total = tokensOf(objectOf(usage["total"]))
     if (!isOurReply) {
       if (!this.#total.has(thread)) this.#before.set(thread, total)
@@ -56,12 +95,16 @@ export class CodexUsage {
     this.#sum = plus(this.#sum, plus(total, before, -1), 1)
     this.#total.set(thread, total)
     this.#replies++
-    return this.usage
+    const call = callOf(plus(total, previous ?? before, -1), this.#models.get(thread))
+    return { usage: this.#used, calls: [call], ...(this.#hasPlan ? { subscription: true } : {}) }
   }
 
   /** Usage so far; `undefined` before the first reply. */
   get usage(): Usage | undefined {
-    if (this.#replies === 0) return undefined
+    return this.#replies === 0 ? undefined : this.#used
+  }
+
+  get #used(): Usage {
     const { cached, input, output, reasoning } = this.#sum
     return {
       inputTokens: input,

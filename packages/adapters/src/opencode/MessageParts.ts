@@ -10,7 +10,6 @@ import { Calls, fileEventsOfCall, toolPathOf } from "../one-shot/Tools.ts"
 import { LOST_RESULT } from "../text/JsonLines.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import { arrayOf, countOf, defined, isJsonObject, type JsonObject, objectOf, textOf } from "../text/Json.ts"
-import type { Usage } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
 import { Buffer } from "node:buffer"
@@ -206,22 +205,5 @@ export class TextParts {
         ...defined({ parentCallId })
       })
     )
-  }
-}
-
-/** Adds one finished step. OpenCode counts cached tokens apart from the input. */
-export const addStep = (usage: Usage, part: JsonObject): Usage => {
-  const tokens = objectOf(part["tokens"])
-  const cache = objectOf(tokens["cache"])
-  const cached = countOf(cache["read"]) ?? 0
-  const input = (countOf(tokens["input"]) ?? 0) + cached + (countOf(cache["write"]) ?? 0)
-  const cost = part["cost"]
-  return {
-    inputTokens: (usage.inputTokens ?? 0) + input,
-    outputTokens: (usage.outputTokens ?? 0) + (countOf(tokens["output"]) ?? 0),
-    cachedInputTokens: (usage.cachedInputTokens ?? 0) + cached,
-    reasoningTokens: (usage.reasoningTokens ?? 0) + (countOf(tokens["reasoning"]) ?? 0),
-    turns: (usage.turns ?? 0) + 1,
-    costUsd: (usage.costUsd ?? 0) + (typeof cost === "number" && Number.isFinite(cost) && cost > 0 ? cost : 0)
   }
 }

@@ -5,7 +5,7 @@
  * them. A sub-agent in the background is work: when it ends, OpenCode starts a turn. A further message waits for the end of the turn.
  */
 import type { RequestedInput } from "@corral/domain/input/InputRequest"
-import type { RunFailure, Usage } from "@corral/domain/run/Run"
+import type { RunFailure } from "@corral/domain/run/Run"
 import type {
   AdapterOutput,
   Outcome,
@@ -22,8 +22,9 @@ import { toRetryEvent } from "../output/ServiceFailure.ts"
 import { countOf, defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
 import * as Bridge from "./BridgeRequests.ts"
 import { toOpenCodeAnswers, toOpenCodeApproval, toOpenCodeInput } from "./OpenCodeRequests.ts"
-import { addStep, TextParts, ToolParts } from "./MessageParts.ts"
+import { TextParts, ToolParts } from "./MessageParts.ts"
 import { OpenCodeSessions } from "./OpenCodeSessions.ts"
+import { StepUsage } from "./StepUsage.ts"
 
 /** Events of the server that say nothing about the run, or that others repeat. */
 const silentGroups = new Set(
@@ -64,7 +65,9 @@ export class OpenCodeProtocol implements Protocol {
   readonly #queued: Array<string> = []
   readonly #steps = new Set<string>()
   #version: string | undefined
-  #usage: Usage = {}
+  readonly #usage = new StepUsage()
+  /** Model of the newest message of each session. */
+  readonly #models = new Map<string, string>()
   /** Why the last step of the conversation finished. */
   #finish: string | undefined
   #error: RunFailure | "aborted" | undefined
@@ -215,7 +218,7 @@ export class OpenCodeProtocol implements Protocol {
     if (id === Bridge.SESSION_REQUEST) return this.#openSession(code, objectOf(body))
     if (id !== Bridge.PROMPT_REQUEST || code < 400) return
     const message = textOf(objectOf(objectOf(body)["data"])["message"]) ?? JSON.stringify(body)
-    this.#collector.fail(toProgramFailure(this.#program, "request_refused", message), this.#usage)
+    this.#collector.fail(toProgramFailure(this.#program, "request_refused", message), this.#usage.usage)
   }
 
   #openSession(code: number, session: JsonObject): void {
@@ -233,13 +236,17 @@ export class OpenCodeProtocol implements Protocol {
   /** Reads the description of a message. The first one of the conversation names its model and agent. */
   #readMessage(info: JsonObject): void {
     this.#texts.readMessage(info)
-    if (!this.#sessions.isMain(textOf(info["sessionID"]))) return
     const { modelID, providerID } = { ...info, ...objectOf(info["model"]) }
+    const name = textOf(modelID)
+    const model = name === undefined ? undefined : `${textOf(providerID) ?? ""}/${name}`
+    const session = textOf(info["sessionID"])
+    if (session !== undefined && model !== undefined) this.#models.set(session, model)
+    if (!this.#sessions.isMain(session)) return
     this.#collector.start(
       defined({
         runtimeSessionId: this.#sessions.main,
         runtimeVersion: this.#version,
-        model: textOf(modelID) === undefined ? undefined : `${textOf(providerID) ?? ""}/${textOf(modelID)}`,
+        model,
         mode: textOf(info["agent"])
       })
     )
@@ -293,8 +300,7 @@ export class OpenCodeProtocol implements Protocol {
     if (this.#steps.has(id)) return
     this.#steps.add(id)
     if (this.#sessions.isMain(session)) this.#finish = textOf(part["reason"])
-    this.#usage = addStep(this.#usage, part)
-    this.#collector.emit({ _tag: "Usage", usage: this.#usage })
+    this.#collector.emit({ _tag: "Usage", ...this.#usage.add(part, this.#models.get(session)) })
   }
 
   #readStatus(session: string, status: JsonObject): void {
@@ -339,7 +345,7 @@ export class OpenCodeProtocol implements Protocol {
   }
 
   #outcome(): Outcome {
-    const usage = this.#usage
+    const { usage } = this.#usage
     if (this.#cancelling || this.#error === "aborted")
       return { _tag: "Cancelled", reason: "interrupted", usage }
     if (this.#error !== undefined) return { _tag: "Failed", error: this.#error, usage }
@@ -400,6 +406,6 @@ export class OpenCodeProtocol implements Protocol {
     const reason = startFailure(end)
     if (reason !== undefined) this.#collector.fail(toProgramFailure(this.#program, reason, end.stderr))
     else if (this.#error !== undefined && this.#error !== "aborted")
-      this.#collector.fail(this.#error, this.#usage)
+      this.#collector.fail(this.#error, this.#usage.usage)
   }
 }

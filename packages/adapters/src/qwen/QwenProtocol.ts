@@ -10,6 +10,7 @@ import { draft } from "@corral/domain/run/RunEvent"
 import type {
   AdapterEvent,
   AdapterOutput,
+  ModelCall,
   Outcome,
   Protocol,
   RunStart
@@ -266,19 +267,25 @@ export class QwenProtocol implements Protocol {
           this.#collector.countUnknown(textOf(block["type"]) ?? "block")
       }
     }
-    this.#addUsage(objectOf(message["usage"]))
+    this.#addUsage(objectOf(message["usage"]), textOf(message["model"]))
   }
 
-  #addUsage(usage: JsonObject): void {
-    const output = countOf(usage["output_tokens"]) ?? 0
-    if (output === 0) return
+  /** Cached tokens are part of the input. */
+  #addUsage(usage: JsonObject, model: string | undefined): void {
+    const call: ModelCall = {
+      inputTokens: countOf(usage["input_tokens"]) ?? 0,
+      outputTokens: countOf(usage["output_tokens"]) ?? 0,
+      cachedInputTokens: countOf(usage["cache_read_input_tokens"]) ?? 0,
+      ...defined({ model })
+    }
+    if (call.outputTokens === 0) return
     const { inputTokens = 0, outputTokens = 0, cachedInputTokens = 0 } = this.#usage
     this.#usage = {
-      inputTokens: inputTokens + (countOf(usage["input_tokens"]) ?? 0),
-      outputTokens: outputTokens + output,
-      cachedInputTokens: cachedInputTokens + (countOf(usage["cache_read_input_tokens"]) ?? 0)
+      inputTokens: inputTokens + call.inputTokens,
+      outputTokens: outputTokens + call.outputTokens,
+      cachedInputTokens: cachedInputTokens + (call.cachedInputTokens ?? 0)
     }
-    this.#collector.emit({ _tag: "Usage", usage: this.#usage })
+    this.#collector.emit({ _tag: "Usage", usage: this.#usage, calls: [call] })
   }
 
   #readUser(line: JsonObject): void {

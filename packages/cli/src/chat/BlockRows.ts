@@ -34,6 +34,7 @@ import {
   retryLine,
   unknownChangesLine
 } from "../run/EventLines.ts"
+import { usageLine } from "../run/UsageLine.ts"
 import { ENDS_WITH_EDGE } from "@corral/domain/run/RunEnd"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 
@@ -147,19 +148,10 @@ export const resolutionRows = (
   ]
 }
 
-const usageText = (usage: EndBlock["usage"]): string => {
-  const { costUsd, inputTokens, outputTokens } = usage ?? {}
-  return [
-    ...(inputTokens === undefined ? [] : [`${inputTokens} tokens in`]),
-    ...(outputTokens === undefined ? [] : [`${outputTokens} out`]),
-    ...(costUsd === undefined ? [] : [`$${costUsd.toFixed(4)}`])
-  ].join(", ")
-}
-
 const endRows = (block: EndBlock, { columns, nameOf }: RowContext): Rows => {
   const { by, error, reason, state, stopped = [], usage } = block
   if (state === "completed") {
-    const used = usageText(usage)
+    const used = usageLine(usage)
     const ended = stopped.length === 0 ? "" : `finished; stopped: ${stopped.map(escapeLine).join(", ")}`
     return [ended, used].filter((text) => text !== "").flatMap((text) => oneRow(text, columns, "dim"))
   }

@@ -8,7 +8,7 @@ export const chatCommands = {
   mode: "/mode [MODE]: what the agent can do without approval",
   model: "/model [NAME]: model of the next messages; without a name the agent's own",
   budget:
-    "/budget [tokens=N] [turns=N] [time=10m] [timeout=10m]: limits of the next messages; off removes them",
+    "/budget [tokens=N] [turns=N] [cost=2.50] [time=10m] [timeout=10m]: limits of the next messages; off removes them",
   attach: "/attach FILE: add a file to the message: an image, a PDF document or text",
   detach: "/detach [NAME]: remove this file, or all files, from the message",
   answer: "/answer [TEXT]: answer the question with this text; without a text a secret, which is not shown",

@@ -17,6 +17,7 @@ import { HubProjects } from "@corral/domain/hub-api/Projects"
 import { HubRuns } from "@corral/domain/hub-api/Runs"
 import { HubTaskGroups } from "@corral/domain/hub-api/TaskGroups"
 import { HubTasks } from "@corral/domain/hub-api/Tasks"
+import { HubUsage } from "@corral/domain/hub-api/Usage"
 import { Effect, type Redacted } from "effect"
 import { HttpApi } from "effect/http-api"
 import { originAccess } from "../edge/CallOrigin.ts"
@@ -38,6 +39,7 @@ class UsedApi extends HttpApi.make("hub")
     HubApprovals,
     HubInputs,
     HubChanges,
+    HubUsage,
     HubAudit
   )
   .annotateMerge(HubApi.annotations) {}

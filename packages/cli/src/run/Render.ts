@@ -32,6 +32,7 @@ import {
   unknownChangesLine
 } from "./EventLines.ts"
 import type { TailedEvent } from "./EventTail.ts"
+import { usageLine } from "./UsageLine.ts"
 import { makePaint, type Paint, paintRow } from "../terminal/Rows.ts"
 import { ENDS_WITH_EDGE } from "@corral/domain/run/RunEnd"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
@@ -160,6 +161,8 @@ export class Renderer {
       outstanding === 0
         ? ""
         : to.#line(to.#paint("cyan", backgroundText(outstanding, [...to.#work.values()]))),
+    // The end of the run shows the whole usage.
+    "run.usage.updated": () => "",
     "run.steps.updated": (to, { payload }) => to.#stepList(payload),
     "run.notice": (to, { payload: { parentCallId, text } }) =>
       to.#line(to.#paint("yellow", escapeLine(text)), parentCallId),
@@ -173,15 +176,17 @@ export class Renderer {
       const ended = stopped.length === 0 ? "" : `; stopped: ${stopped.map(escapeLine).join(", ")}`
       return to.#end(`${to.#paint("green", "completed")}${ended}${to.#usage(usage)}`)
     },
-    "run.failed": (to, { payload: { error } }) => {
+    "run.failed": (to, { payload: { error, usage } }) => {
       const code = to.#paint("dim", `(${escapeLine(error.code)})`)
       const lines = failureLines(error).map((line) => `\n  ${to.#paint("dim", line)}`)
       return to.#end(
-        `${to.#paint("red", "failed")}: ${escapeControls(error.message)} ${code}${lines.join("")}`
+        `${to.#paint("red", "failed")}: ${escapeControls(error.message)} ${code}${to.#usage(usage)}${lines.join("")}`
       )
     },
-    "run.cancelled": (to, { payload: { reason } }) =>
-      to.#end(`${to.#paint("yellow", "cancelled")}${reason === undefined ? "" : `: ${escapeLine(reason)}`}`),
+    "run.cancelled": (to, { payload: { reason, usage } }) =>
+      to.#end(
+        `${to.#paint("yellow", "cancelled")}${reason === undefined ? "" : `: ${escapeLine(reason)}`}${to.#usage(usage)}`
+      ),
     // Events of chats have no run to show.
     "integration.message.received": () => "",
     "integration.card.action": () => "",
@@ -355,13 +360,8 @@ export class Renderer {
   }
 
   #usage(usage: PayloadOf<"run.completed">["usage"]): string {
-    const { inputTokens, outputTokens, costUsd } = usage ?? {}
-    const parts = [
-      ...(inputTokens === undefined ? [] : [`${inputTokens} tokens in`]),
-      ...(outputTokens === undefined ? [] : [`${outputTokens} out`]),
-      ...(costUsd === undefined ? [] : [`$${costUsd.toFixed(4)}`])
-    ]
-    return parts.length === 0 ? "" : this.#paint("dim", ` · ${parts.join(", ")}`)
+    const used = usageLine(usage)
+    return used === "" ? "" : this.#paint("dim", ` · ${used}`)
   }
 }
 

@@ -9,6 +9,7 @@ import { fileRows } from "../attachment/LocalFile.ts"
 import { MarkdownRows } from "../chat/MarkdownRows.ts"
 import { backgroundText, isolationText, protectedLine, unknownChangesLine } from "../run/EventLines.ts"
 import { limitsText } from "../run/TurnLimits.ts"
+import { usageLine } from "../run/UsageLine.ts"
 import { datedTime, localTime } from "../terminal/ShownTime.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 import { type Row, wrapIndented, wrapSpans } from "../terminal/Rows.ts"
@@ -78,6 +79,7 @@ export const runDetails = (
     ...detail("writes", isolationText(run), columns),
     ...detail("limits", confinement && confinementText(confinement, mode), columns),
     ...detail("budget", budget && limitsText({ budget }, usage), columns),
+    ...detail("used", usageLine(usage), columns),
     ...detail("life", endsWithEdge && ENDS_WITH_EDGE, columns),
     ...detail("session", sessionId, columns),
     ...detail("continues", run.resume, columns),

@@ -68,6 +68,37 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     assert.notMatch(stderr, /attach|still in progress|in progress/)
   })
 
+  it("prints what runs have used as a table, as JSON and as CSV, with the limits of a project", async () => {
+    assert.strictEqual(await start("/use 1200 0.25\n/say spent", "--budget-cost", "2.50").ended, 0)
+    const [report] = await json("usage", "--by", "agent,model")
+    assert.deepInclude(report.rows[0], { agentId: "scripted", costUsd: 0.25, estimatedUsd: 0 })
+    const projectPath = `/client/projects/${joined.projectId}`
+    const body = { runBudget: { costUsd: 1 } }
+    assert.strictEqual((await joined.owner.ask("PATCH", projectPath, { body })).status, 200)
+    const limit = `${projectPath}/limits/everyone`
+    const set = await joined.owner.ask("PUT", limit, { body: { costUsd: 10 } })
+    assert.strictEqual(set.status, 200, set.text)
+    const table = await corral.run("usage", "--project", joined.projectId, "--by", "person")
+    assert.deepStrictEqual([table.exit, table.stderr], [0, ""])
+    assert.match(table.out[0] ?? "", /^person\s+runs\s+input\s+output\s+cost$/)
+    assert.match(table.out.join("\n"), /^owner\s+\d+\s.*\$0\.25$/m)
+    assert.match(table.out.at(-1) ?? "", /^everyone {2}\$0\.25 of \$10\.00 used$/)
+    assert.strictEqual((await joined.owner.ask("DELETE", limit)).status, 204)
+    const csv = await corral.run("usage", "--by", "day,agent", "--csv")
+    assert.match(csv.out[0] ?? "", /^day,agentId,runs,/)
+    assert.match(csv.out[1] ?? "", /^\d{4}-\d\d-\d\d,scripted,\d+,0,/)
+    for (const [flags, reason] of [
+      [["--csv", "--json"], /Choose --csv or --json/],
+      [["--by", "hour"], /day, person, project, agent and model/],
+      [["--from", "2026-02-30"], /a date such as/],
+      [["--project", "none such"], /project/]
+    ] as const) {
+      const refused = await corral.run("usage", ...flags)
+      assert.strictEqual(refused.exit, 2, flags.join(" "))
+      assert.match(refused.stderr, reason)
+    }
+  })
+
   it("prints the name of another user who decides", async () => {
     const ada = await joined.hub.signedIn("ada")
     const added = await joined.owner.ask("POST", `/client/projects/${joined.projectId}/members`, {

@@ -118,6 +118,7 @@ const eventFields = {
   "run.work.ended": { workId: text, state: text },
   "run.turn.started": { turn: number, by: text },
   "run.turn.ended": { turn: number, text: optionalText, outstanding: number },
+  "run.usage.updated": { usage: object },
   "run.steps.updated": { steps: Array.isArray, parentCallId: optionalText },
   "run.notice": { kind: text, text, parentCallId: optionalText },
   "runtime.unavailable": { reason: text, message: text },

@@ -1,6 +1,6 @@
 /**
- * Change feed of a Hub, across lost connections: hints about devices, approvals, questions, change sets, tasks, runs and messages that the caller can
- * see, and about the caller's preferences.
+ * Change feed of a Hub, across lost connections: hints about devices, approvals, questions, change sets, tasks, runs, messages and limits that the caller
+ * can see, and about the caller's preferences.
  *
  * Each connection starts with the current state of devices and with pending approvals and questions and open change sets. Changes of tasks, runs and messages during a lost connection are
  * not sent: read what is shown again when `onConnection` reports `live`.
@@ -17,6 +17,7 @@ const kinds: { readonly [K in ChangeHint["kind"]]: true } = {
   task: true,
   run: true,
   message: true,
+  limit: true,
   preferences: true
 }
 

@@ -64,6 +64,7 @@ const groupsByKind: { readonly [K in ChangeHint["kind"]]: ReadonlyArray<string> 
   task: ["tasks", "taskGroups"],
   run: ["runs", "sessions", "taskGroups"],
   message: ["sessions"],
+  limit: ["usage"],
   preferences: ["preferences"]
 }
 

@@ -6,7 +6,7 @@
 import type { Target } from "@corral/domain/device/Device"
 import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
 import { findAgent } from "@corral/domain/offer/Offer"
-import type { Project, ProjectRole } from "@corral/domain/project/Project"
+import type { Project, ProjectMember, ProjectRole } from "@corral/domain/project/Project"
 import type { Agent } from "@corral/domain/run/Agent"
 import { queryOptions, useQuery } from "@tanstack/react-query"
 import { useMemo } from "react"
@@ -107,17 +107,31 @@ export const useDevice = (id: DeviceId | undefined) =>
     enabled: id !== undefined
   }).data
 
+/** The first 200 members of a project, for names and for selection. */
+const membersQuery = (projectId: ProjectId | undefined) =>
+  queryOptions({
+    queryKey: ["projects", projectId, "members", "names"],
+    queryFn: ({ signal }) =>
+      hubApi.projects.members({
+        params: { id: projectId ?? ("" as ProjectId) },
+        query: { limit: MOST },
+        signal
+      }),
+    staleTime: 300_000
+  })
+
+const noMembers: ReadonlyArray<ProjectMember> = []
+
+/** Members of a project, for selection. Empty while they load. */
+export const useMembers = (projectId: ProjectId): ReadonlyArray<ProjectMember> =>
+  useQuery(membersQuery(projectId)).data?.items ?? noMembers
+
 /** Name of a member of a project, read with those of the others: `undefined` without a user, until the names are read, and for users who are not members. */
 export const useMemberName = (
   projectId: ProjectId | undefined,
   userId: string | undefined
 ): string | undefined => {
-  const { data } = useQuery({
-    queryKey: ["projects", projectId, "members", "names"],
-    queryFn: ({ signal }) =>
-      hubApi.projects.members({ params: { id: projectId ?? ("" as never) }, query: { limit: 200 }, signal }),
-    enabled: projectId !== undefined && userId !== undefined,
-    staleTime: 300_000
-  })
+  const enabled = projectId !== undefined && userId !== undefined
+  const { data } = useQuery({ ...membersQuery(projectId), enabled })
   return data?.items.find((member) => member.userId === userId)?.name
 }

@@ -72,6 +72,7 @@ const DevicePresetsPage = lazyRouteComponent(
 )
 const ComparePage = lazyRouteComponent(() => import("../compare/ComparePage.tsx"), "ComparePage")
 const AuditPage = lazyRouteComponent(() => import("../audit/AuditPage.tsx"), "AuditPage")
+const UsagePage = lazyRouteComponent(() => import("../usage/UsagePage.tsx"), "UsagePage")
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFoundPage })
 const parent = { getParentRoute: () => root }
@@ -180,6 +181,12 @@ const pages = [
     path: "/audit",
     validateSearch: pickSearchParams("projectId", "actor", "action", "from", "to", "view"),
     component: () => <AuditPage filter={useSearch({ from: "/audit" })} />
+  }),
+  createRoute({
+    ...parent,
+    path: "/usage",
+    validateSearch: pickSearchParams("projectId", "by", "days", "plot"),
+    component: () => <UsagePage search={useSearch({ from: "/usage" })} />
   }),
   createRoute({
     ...parent,

@@ -17,6 +17,7 @@ import { sentenceSpace, useLanguage, useMessages } from "../text/Language.tsx"
 import { formatPointInTime } from "../text/Duration.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { phone, useMedia, withoutSidebar } from "../ui/useMedia.ts"
+import { noteLimits } from "../usage/UsedLimits.ts"
 import { Sidebar } from "./Sidebar.tsx"
 import { appMessages } from "./messages.ts"
 import { useKeptFocus } from "./useKeptFocus.ts"
@@ -185,7 +186,11 @@ export const Shell = () => {
   const messages = useMessages(appMessages)
   const navigate = useNavigate()
   const { close, loaded, open, overlay } = useOverlays()
-  const connection = useChangeFeed(useNotifications())
+  const notify = useNotifications()
+  const connection = useChangeFeed((hints) => {
+    noteLimits(hints)
+    notify(hints)
+  })
   const narrow = useMedia(withoutSidebar)
   useBrowserCopies()
   useTextInProgress()

@@ -10,6 +10,7 @@ import { type Language, useLanguage, useMessages } from "../text/Language.tsx"
 import { Icon, Mark } from "../ui/Icon.tsx"
 import { useStoredText } from "../ui/StoredText.ts"
 import { type Theme, themes } from "../ui/Theme.ts"
+import { useUsedLimits } from "../usage/UsedLimits.ts"
 import { appMessages } from "./messages.ts"
 
 const MIN = 208
@@ -133,7 +134,8 @@ const places = [
   { to: "/approvals", name: "approvals" },
   { to: "/board", name: "board" },
   { to: "/devices", name: "devices" },
-  { to: "/projects", name: "projects" }
+  { to: "/projects", name: "projects" },
+  { to: "/usage", name: "usage" }
 ] as const
 
 const PendingCount = () => {
@@ -147,6 +149,21 @@ const PendingCount = () => {
         </span>
       )}
       {waiting > 0 && <span className="hidden">{messages.waiting(waiting)}</span>}
+    </>
+  )
+}
+
+/** Share of the most used limit of the user today, from 80 % on. */
+const UsedLimit = () => {
+  const messages = useMessages(appMessages)
+  const state = useUsedLimits()
+  if (state === undefined) return null
+  return (
+    <>
+      <span className="place-count" aria-hidden="true">
+        {state === "reached" ? "100 %" : "80 %"}
+      </span>
+      <span className="hidden">{messages.limits[state]}</span>
     </>
   )
 }
@@ -190,6 +207,7 @@ export const Sidebar = ({ onSearch, sheet = false }: SidebarProps) => {
                 <Icon name={name} />
                 <span>{messages[name]}</span>
                 {name === "approvals" && <PendingCount />}
+                {name === "usage" && <UsedLimit />}
               </Link>
             </li>
           ))}

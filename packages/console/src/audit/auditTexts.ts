@@ -165,6 +165,8 @@ const en: AuditTexts = {
           : sentence`the members of ${subject.project ?? "a project"}`
     ],
     "policy.manage": ["changed", "change", (subject) => sentence`the policies of ${theProject(subject)}`],
+    "limit.set": ["set", "set", (subject) => sentence`a limit of ${theProject(subject)}`],
+    "limit.remove": ["removed", "remove", (subject) => sentence`a limit of ${theProject(subject)}`],
     "audit.read": ["read", "read", (subject) => sentence`the audit log of ${theProject(subject)}`],
     "session.write": [
       "worked in",
@@ -286,6 +288,8 @@ const zh: AuditTexts = {
           : sentence`${zhInProject(subject)}成员`
     ],
     "policy.manage": ["更改了", "更改", (subject) => sentence`${zhTheProject(subject)}的策略`],
+    "limit.set": ["设置了", "设置", (subject) => sentence`${zhTheProject(subject)}的限额`],
+    "limit.remove": ["移除了", "移除", (subject) => sentence`${zhTheProject(subject)}的限额`],
     "audit.read": ["查看了", "查看", (subject) => sentence`${zhTheProject(subject)}的审计日志`],
     "session.write": [
       "写入了",

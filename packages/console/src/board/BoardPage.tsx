@@ -30,6 +30,7 @@ import { Loading } from "../ui/Loading.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { useErrorSentence } from "../ui/errorSentence.ts"
+import { RunCost } from "../usage/RunUsage.tsx"
 import { ChangeCounts, RunTime, useRunTail } from "./RunTail.tsx"
 import { type BoardColumn, type BoardItem, boardColumns, boardOf } from "./boardColumns.ts"
 import { boardMessages } from "./messages.ts"
@@ -83,7 +84,7 @@ const GroupCardOnBoard = ({ groupId, item }: { readonly groupId: TaskGroupId; re
   )
 }
 
-/** Card of a run on the board: title, status, agent and device, latest line, changes and duration. */
+/** Card of a run on the board: title, status, agent and device, latest line, changes, duration and cost. */
 const BoardCard = ({ approval, input, item }: BoardCardProps) => {
   const messages = useMessages(boardMessages)
   const { run, status } = item
@@ -93,7 +94,7 @@ const BoardCard = ({ approval, input, item }: BoardCardProps) => {
   const agent = useAgentName(run.targetId, run.agentId)
   const target = useTargetName(run.targetId)
   const line = useLine({ approval, input, item })
-  const { changes } = useRunTail(run)
+  const { changes, usage } = useRunTail(run)
   const title = useWorkTitle(run)
   return (
     <li className={`card card-${status}`}>
@@ -121,6 +122,7 @@ const BoardCard = ({ approval, input, item }: BoardCardProps) => {
             {messages.risks[approval.request.risk]}
           </span>
         )}
+        <RunCost usage={usage} />
       </p>
       <p className="card-place">
         <span>{[agent, target, project].filter((part) => part !== undefined).join(" · ")}</span>{" "}

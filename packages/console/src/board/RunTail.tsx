@@ -20,6 +20,8 @@ interface RunTail {
   /** Newest call without a result: what the run does now, although it has said more since. */
   readonly currentCall?: { readonly kind: ActionKind; readonly target: string }
   readonly changes: { readonly additions: number; readonly deletions: number } | undefined
+  /** What a run in progress has used so far. */
+  readonly usage?: HubRun["usage"]
 }
 
 /** Longest text that is read from one event. */
@@ -114,31 +116,35 @@ export const runTail = (events: ReadonlyArray<Envelope>): RunTail => {
 const EVENTS = 60
 const EVERY_MS = 4_000
 
-const runTailQuery = ({ id, lastSeq, state }: HubRun) =>
+/** A run in progress, as it is now. */
+const currentRun = async (run: HubRun, signal: AbortSignal): Promise<HubRun> =>
+  isInProgress(run.state) ? await hubApi.runs.get({ params: { id: run.id }, signal }) : run
+
+const runTailQuery = (run: HubRun) =>
   queryOptions({
     // Not of the group `runs`: each card would be read again with every change of any run.
-    queryKey: ["runTail", id, state],
+    queryKey: ["runTail", run.id, run.state],
     queryFn: async ({ signal }): Promise<RunTail> => {
-      const params = { id }
-      const last = isInProgress(state) ? (await hubApi.runs.get({ params, signal })).lastSeq : lastSeq
-      const query = { after: Math.max(0, last - EVENTS), limit: EVENTS }
-      return runTail((await hubApi.runs.events({ params, query, signal })).items)
+      const { id, lastSeq, usage } = await currentRun(run, signal)
+      const query = { after: Math.max(0, lastSeq - EVENTS), limit: EVENTS }
+      const tail = runTail((await hubApi.runs.events({ params: { id }, query, signal })).items)
+      return { ...tail, ...(usage === undefined ? {} : { usage }) }
     },
-    staleTime: isInProgress(state) ? EVERY_MS : Number.POSITIVE_INFINITY,
-    refetchInterval: isInProgress(state) && state !== "queued" ? EVERY_MS : false
+    staleTime: isInProgress(run.state) ? EVERY_MS : Number.POSITIVE_INFINITY,
+    refetchInterval: isInProgress(run.state) && run.state !== "queued" ? EVERY_MS : false
   })
 
 const unknownTail: RunTail = { line: undefined, changes: undefined }
 
 /**
  * Latest line and change counts of a run, from the end of the log that the Hub has. A run in progress is read again every few seconds. Latest
- * line: the call in progress in words, else what the run said last. And the counts of its changes.
+ * line: the call in progress in words, else what the run said last. And the counts of its changes, and what it has used.
  */
-export const useRunTail = (run: HubRun): Pick<RunTail, "line" | "changes"> => {
+export const useRunTail = (run: HubRun): Pick<RunTail, "line" | "changes" | "usage"> => {
   const { verbs } = useMessages(threadMessages)
-  const { changes, currentCall, line } = useQuery(runTailQuery(run)).data ?? unknownTail
-  if (currentCall === undefined || !isInProgress(run.state)) return { changes, line }
-  return { changes, line: `${verbs[currentCall.kind].doing} ${currentCall.target}`.trimStart() }
+  const { changes, currentCall, line, usage = run.usage } = useQuery(runTailQuery(run)).data ?? unknownTail
+  if (currentCall === undefined || !isInProgress(run.state)) return { changes, line, usage }
+  return { changes, usage, line: `${verbs[currentCall.kind].doing} ${currentCall.target}`.trimStart() }
 }
 
 interface Props {

@@ -8,6 +8,7 @@ import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
+import { Link } from "@tanstack/react-router"
 import { useState } from "react"
 import { useCurrentUser } from "../api/CurrentUser.ts"
 import { hubApi, messageLimit, useIdempotencyKey } from "../api/Hub.ts"
@@ -77,14 +78,19 @@ const useContinue = ({ id: agentInstanceId, sessionId: id }: AgentInstance) => {
 const HeldNote = ({ agent, mayWrite, messages: queue, session }: HeldNoteProps) => {
   const messages = useMessages(composerMessages)
   const proceed = useContinue(agent)
-  const { by, reason } = agent.held ?? {}
+  const { by, code, reason } = agent.held ?? {}
   const { user } = useCurrentUser()
   const member = useMemberName(session.projectId, by)
   const person = by === user.id ? messages.you : member === undefined ? "" : visibleLine(member, 60)
   const count = queue.filter(({ delivery, to }) => to === agent.id && delivery?.held === true).length
   if (reason === undefined || count === 0) return null
   const name = session.agents.length > 1 ? visibleLine(agent.label, 60) : ""
-  const why = reason === "failed" ? messages.heldAfterFailure(name) : messages.heldAfterStop(name, person)
+  const why =
+    reason === "stopped"
+      ? messages.heldAfterStop(name, person)
+      : code === "budget_exceeded"
+        ? messages.heldAfterBudget(name)
+        : messages.heldAfterFailure(name)
   return (
     <div className="held-note" role="status">
       <Icon name="pause" size={14} />
@@ -265,6 +271,11 @@ const QueuedRow = ({ idleRuns, mayWrite, message, messages: queue, session }: Ro
             <Icon name={icons[state] ?? "clock"} size={14} />
             {words[state]}
           </span>
+          {state === "failed" && message.delivery?.error?.code === "budget_exceeded" && (
+            <Link to="/usage" search={{ projectId: session.projectId }} className="button small">
+              {messages.toLimits}
+            </Link>
+          )}
           {mayWrite && message.when !== "now" && (
             <QueueActions
               {...{ message, session, state }}

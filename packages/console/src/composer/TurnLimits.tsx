@@ -1,16 +1,12 @@
 /** Limits of a turn: their form fields, the chip that sets them for the next turn, and their texts. A limit that the agent does not count can't be set. */
 import type { Agent } from "@corral/domain/run/Agent"
-import {
-  type Budget,
-  type CountedLimit,
-  limitsOfTurn,
-  type RunLimits,
-  uncountedLimits
-} from "@corral/domain/run/Budget"
+import { type CountedLimit, limitsOfTurn, type RunLimits, uncountedLimits } from "@corral/domain/run/Budget"
+import { limitsFrom, type SetLimits } from "@corral/domain/run/LimitText"
 import type { Usage } from "@corral/domain/run/Run"
+import { costText } from "@corral/domain/run/UsageText"
 import { formatLimit } from "../text/Duration.ts"
 import { bilingual, type Language, useLanguage, useMessages } from "../text/Language.tsx"
-import { Field, textIn } from "../ui/Field.tsx"
+import { Field, type FieldInput, numberIn } from "../ui/Field.tsx"
 import { ChipForm } from "./Chip.tsx"
 import "./composer.css"
 
@@ -21,6 +17,7 @@ export const limitMessages = bilingual(
     hint: "The turn stops at the first limit that it reaches. Leave empty to use the agent's limit.",
     defaultsHint: "Each turn of the agent stops at the first limit that it reaches. Empty: no limit.",
     uncounted: (agent: string) => `${agent} does not count these while it works.`,
+    cost: "Cost in US dollars",
     tokens: "Tokens",
     turns: "Replies of the model",
     wall: "Minutes",
@@ -41,6 +38,7 @@ export const limitMessages = bilingual(
     hint: "此轮达到任一限额时即停止。留空则使用智能体的限额。",
     defaultsHint: "智能体的每一轮达到任一限额时即停止。留空表示不限。",
     uncounted: (agent: string) => `${agent} 在工作期间不统计这些数值。`,
+    cost: "费用（美元）",
     tokens: "Token 数",
     turns: "模型回复次数",
     wall: "分钟",
@@ -66,13 +64,16 @@ export const limitTexts = (
   usage: Usage = {}
 ): ReadonlyArray<string> => {
   const messages = limitMessages[language]
-  const { tokens, turns, wallMs } = budget
-  const { inputTokens, outputTokens, turns: replies } = usage
+  const { costUsd, tokens, turns, wallMs } = budget
+  const { costUsd: spent, inputTokens, outputTokens, turns: replies } = usage
   const isCounted = inputTokens !== undefined || outputTokens !== undefined
   const count = (limit: number, used: number | undefined): string =>
     used === undefined ? grouped(limit) : messages.used(grouped(used), grouped(limit))
   const usedTokens = isCounted ? (inputTokens ?? 0) + (outputTokens ?? 0) : undefined
   return [
+    ...(costUsd === undefined
+      ? []
+      : [spent === undefined ? costText(costUsd) : messages.used(costText(spent), costText(costUsd))]),
     ...(tokens === undefined ? [] : [messages.tokensOf(count(tokens, usedTokens))]),
     ...(turns === undefined ? [] : [messages.turnsOf(count(turns, replies))]),
     ...(wallMs === undefined ? [] : [formatLimit(wallMs, language)]),
@@ -80,17 +81,11 @@ export const limitTexts = (
   ]
 }
 
-/** Limits that are set. */
-export interface TurnLimits {
-  readonly budget?: Budget
-  readonly timeoutMs?: number
-}
-
 /** The limits without those that the agent does not count: they were set for another agent. */
 export const limitsFor = (
   agent: Pick<Agent, "counts"> | undefined,
-  { budget = {}, timeoutMs }: TurnLimits
-): TurnLimits => {
+  { budget = {}, timeoutMs }: SetLimits
+): SetLimits => {
   const uncounted: ReadonlyArray<string> =
     agent === undefined ? [] : uncountedLimits(budget, agent.counts ?? [])
   const counted = Object.entries(budget).filter(([name]) => !uncounted.includes(name))
@@ -101,24 +96,21 @@ export const limitsFor = (
 }
 
 const MINUTE = 60_000
+const countedLimits: ReadonlyArray<CountedLimit> = ["cost", "tokens", "turns"]
 
 /** Limits of a submitted form. The browser has checked the numbers. */
-export const limitsIn = (form: FormData): TurnLimits => {
-  const numberIn = (name: string, unit = 1): number | undefined => {
-    const text = textIn(form, name)
-    return text === "" ? undefined : Math.round(Number(text) * unit)
+export const limitsIn = (form: FormData): SetLimits => {
+  const minutesIn = (name: string): number | undefined => {
+    const minutes = numberIn(form, name)
+    return minutes === undefined ? undefined : Math.round(minutes * MINUTE)
   }
-  const [tokens, turns] = [numberIn("tokens"), numberIn("turns")]
-  const [wallMs, timeoutMs] = [numberIn("wall", MINUTE), numberIn("active", MINUTE)]
-  const budget: Budget = {
-    ...(tokens === undefined ? {} : { tokens }),
-    ...(turns === undefined ? {} : { turns }),
-    ...(wallMs === undefined ? {} : { wallMs })
-  }
-  return {
-    ...(Object.keys(budget).length === 0 ? {} : { budget }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs })
-  }
+  return limitsFrom({
+    costUsd: numberIn(form, "cost"),
+    tokens: numberIn(form, "tokens"),
+    turns: numberIn(form, "turns"),
+    wallMs: minutesIn("wall"),
+    timeoutMs: minutesIn("active")
+  })
 }
 
 interface LimitFieldsProps {
@@ -134,25 +126,64 @@ interface LimitFieldsProps {
 const LEAST_MINUTES = 1_000 / MINUTE
 const MOST_MINUTES = 1_440
 
-/** Form fields for the limits of a turn: tokens, replies, time and active time. A limit that the agent does not count can't be set. */
+/** Bounds of a cost: those of the Hub. */
+const LEAST_USD = 0.000_001
+const MOST_USD = 1_000_000
+
+interface AmountProps extends FieldInput {
+  readonly name: string
+  readonly value: number | undefined
+  readonly placeholder?: number | undefined
+  readonly required?: boolean
+  readonly disabled?: boolean
+}
+
+const shown = (value: number | undefined, unit = 1) => (value === undefined ? "" : String(value / unit))
+
+/** Input of a cost in US dollars. */
+export const CostInput = ({ placeholder, value, ...input }: AmountProps) => (
+  <input
+    {...input}
+    type="number"
+    min={LEAST_USD}
+    max={MOST_USD}
+    step="any"
+    inputMode="decimal"
+    defaultValue={shown(value)}
+    placeholder={shown(placeholder)}
+  />
+)
+
+/** Input of a number of tokens or replies. */
+export const CountInput = ({ placeholder, value, ...input }: AmountProps) => (
+  <input
+    {...input}
+    type="number"
+    min={1}
+    step={1}
+    max={Number.MAX_SAFE_INTEGER}
+    defaultValue={shown(value)}
+    placeholder={shown(placeholder)}
+  />
+)
+
+/** Form fields for the limits of a turn: cost, tokens, replies, time and active time. A limit that the agent does not count can't be set. */
 export const LimitFields = ({ agent, defaults = {}, hint, limits }: LimitFieldsProps) => {
   const messages = useMessages(limitMessages)
-  const isCounted = (limit: CountedLimit) => agent === undefined || agent.counts?.includes(limit) === true
-  const shown = (value: number | undefined, unit = 1) => (value === undefined ? "" : String(value / unit))
-  const count = (name: CountedLimit) => (
-    <Field label={messages[name]}>
-      <input
-        name={name}
-        type="number"
-        min={1}
-        step={1}
-        max={Number.MAX_SAFE_INTEGER}
-        disabled={!isCounted(name)}
-        defaultValue={shown(limits.budget?.[name])}
-        placeholder={shown(defaults.budget?.[name])}
-      />
-    </Field>
-  )
+  const counts = agent === undefined ? countedLimits : (agent.counts ?? [])
+  const amount = (name: CountedLimit, field: "costUsd" | "tokens" | "turns") => {
+    const Input = name === "cost" ? CostInput : CountInput
+    return (
+      <Field label={messages[name]}>
+        <Input
+          name={name}
+          disabled={!counts.includes(name)}
+          value={limits.budget?.[field]}
+          placeholder={defaults.budget?.[field]}
+        />
+      </Field>
+    )
+  }
   const minutes = (name: "wall" | "active", value: number | undefined, usual: number | undefined) => (
     <Field label={messages[name]}>
       <input
@@ -166,15 +197,17 @@ export const LimitFields = ({ agent, defaults = {}, hint, limits }: LimitFieldsP
       />
     </Field>
   )
-  const isAnyUncounted = !isCounted("tokens") || !isCounted("turns")
   return (
     <fieldset className="limit-fields">
       <legend className="quiet">{hint}</legend>
-      {count("tokens")}
-      {count("turns")}
+      {amount("cost", "costUsd")}
+      {amount("tokens", "tokens")}
+      {amount("turns", "turns")}
       {minutes("wall", limits.budget?.wallMs, defaults.budget?.wallMs)}
       {minutes("active", limits.timeoutMs, defaults.timeoutMs)}
-      {isAnyUncounted && <p className="quiet">{messages.uncounted(agent?.label ?? "")}</p>}
+      {countedLimits.some((name) => !counts.includes(name)) && (
+        <p className="quiet">{messages.uncounted(agent?.label ?? "")}</p>
+      )}
     </fieldset>
   )
 }
@@ -182,10 +215,10 @@ export const LimitFields = ({ agent, defaults = {}, hint, limits }: LimitFieldsP
 interface LimitsChipProps {
   /** The agent as its device offers it. */
   readonly agent: Pick<Agent, "counts" | "label"> | undefined
-  readonly limits: TurnLimits
+  readonly limits: SetLimits
   /** Limits of the agent; absent for an agent that is not added yet. */
-  readonly defaults?: TurnLimits
-  readonly onChoose: (limits: TurnLimits) => void
+  readonly defaults?: SetLimits
+  readonly onChoose: (limits: SetLimits) => void
 }
 
 /** Limits of the next turn: those of the agent, or others. */

@@ -73,6 +73,8 @@ export const composerMessages = bilingual(
     held: "Held",
     heldAfterFailure: (agent: string) =>
       agent === "" ? "The last turn failed." : `The last turn of ${agent} failed.`,
+    heldAfterBudget: (agent: string) =>
+      agent === "" ? "The budget is used up." : `The budget of ${agent} is used up.`,
     heldAfterStop: (agent: string, by: string) => {
       const name = agent === "" ? "The agent" : agent
       return by === "" ? `${name} was stopped.` : `${by} stopped ${agent === "" ? "the agent" : agent}.`
@@ -85,6 +87,7 @@ export const composerMessages = bilingual(
     waits: (device: string) => `Waits for ${device}`,
     sending: "Sending",
     notSent: (reason: string) => `Not sent: ${reason}`,
+    toLimits: "Show limits",
     pendingMessages: "Messages that are not sent yet",
     edit: "Edit",
     save: "Save",
@@ -163,6 +166,7 @@ export const composerMessages = bilingual(
     finishAndSend: "立即结束并发送",
     held: "已暂缓",
     heldAfterFailure: (agent: string) => (agent === "" ? "上一轮出错了，" : `${agent} 的上一轮出错了，`),
+    heldAfterBudget: (agent: string) => (agent === "" ? "预算已用完，" : `${agent} 的预算已用完，`),
     heldAfterStop: (agent: string, by: string) => {
       const name = agent === "" ? "智能体" : ` ${agent} `
       return by === "" ? `${name}已停止，`.trim() : `${by}停止了${name.trimEnd()}，`
@@ -174,6 +178,7 @@ export const composerMessages = bilingual(
     waits: (device: string) => `等待 ${device}`,
     sending: "发送中",
     notSent: (reason: string) => `未发送：${reason}`,
+    toLimits: "查看限额",
     pendingMessages: "尚未发送的消息",
     edit: "编辑",
     save: "保存",

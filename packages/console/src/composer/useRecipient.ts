@@ -3,13 +3,13 @@ import type { Target } from "@corral/domain/device/Device"
 import type { AgentInstanceId } from "@corral/domain/identity/Ids"
 import { findAgent } from "@corral/domain/offer/Offer"
 import { limitsOfTurn } from "@corral/domain/run/Budget"
+import type { SetLimits } from "@corral/domain/run/LimitText"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { Session } from "@corral/domain/session/Session"
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { targetsQuery } from "../api/ProjectsAndTargets.ts"
 import { startModes } from "../start/Offer.ts"
-import type { TurnLimits } from "./TurnLimits.tsx"
 import type { MentionPlace } from "./MentionList.tsx"
 
 /** What the user chose for the next message. Absent parts are those of the session and its agent. */
@@ -17,7 +17,7 @@ export interface MessageChoice {
   readonly to?: AgentInstanceId | "people"
   readonly mode?: RunMode
   readonly model?: string | undefined
-  readonly limits?: TurnLimits
+  readonly limits?: SetLimits
 }
 
 const noTargets: { readonly items: ReadonlyArray<Target> } = { items: [] }
@@ -71,7 +71,7 @@ export const useRecipient = ({ agents: all, defaultAgentInstanceId, projectId }:
     chooseAgent: (to: AgentInstanceId | "people") => setChoice({ to }),
     chooseMode: (next: RunMode) => setChoice({ ...choice, mode: next }),
     chooseModel: (model: string | undefined) => setChoice({ ...choice, model }),
-    chooseLimits: (limits: TurnLimits) => setChoice({ ...choice, limits })
+    chooseLimits: (limits: SetLimits) => setChoice({ ...choice, limits })
   }
 }
 

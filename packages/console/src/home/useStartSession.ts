@@ -4,6 +4,7 @@
  * Guarantees: a retry after a failure continues with the session and the agent that exist.
  */
 import { newIdempotencyKey } from "@corral/client/http/Transport"
+import type { SetLimits } from "@corral/domain/run/LimitText"
 import type { Isolation } from "@corral/domain/run/Run"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
@@ -12,7 +13,6 @@ import { useCurrentUser } from "../api/CurrentUser.ts"
 import { hubApi, messageLimit, useIdempotencyKey } from "../api/Hub.ts"
 import type { CandidateChoice } from "../composer/CandidatesDialog.tsx"
 import type { Draft } from "../composer/Draft.ts"
-import type { TurnLimits } from "../composer/TurnLimits.tsx"
 import { draftContent } from "../composer/SendMessage.tsx"
 import type { StartChoice } from "../start/Offer.ts"
 import { useMessages } from "../text/Language.tsx"
@@ -76,7 +76,7 @@ export interface StartSettings {
   /** Where the agent writes, if a user chose it. Otherwise the workspace's own setting counts. */
   readonly isolation?: Isolation | undefined
   /** Limits of each turn of the agent. */
-  readonly limits: TurnLimits
+  readonly limits: SetLimits
   /** Several agents for the same task. Empty: the chosen one. */
   readonly candidates: ReadonlyArray<CandidateChoice>
 }

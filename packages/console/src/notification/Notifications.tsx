@@ -1,5 +1,5 @@
 /**
- * Browser notifications of approvals, questions, changes to decide and ended runs while every tab of the console is hidden: one for each, in one tab, which Web
+ * Browser notifications of approvals, questions, changes to decide, ended runs and used limits while every tab of the console is hidden: one for each, in one tab, which Web
  * Locks choose. A click opens the session; a decision elsewhere closes the notification. Only the users that a change concerns see one. The user's
  * preference and the permission of the browser decide whether there are any.
  */
@@ -79,14 +79,16 @@ export const NotificationToggle = () => {
   )
 }
 
-/** A change that can notify: an approval, a question or changes that wait, or a run that has ended by itself. */
+/** A change that can notify: an approval, a question or changes that wait, a run that has ended by itself, or a limit that is nearly or completely used up. */
 type NotifiableChange =
+  | Extract<ChangeHint, { kind: "limit" }>
   | (Extract<ChangeHint, { kind: "approval" }> & { readonly state: "pending" })
   | (Extract<ChangeHint, { kind: "input" }> & { readonly state: "pending" })
   | (Extract<ChangeHint, { kind: "changes" }> & { readonly state: "open" })
   | (Extract<ChangeHint, { kind: "run" }> & { readonly state: "completed" | "failed" })
 
 export const isNotifiable = (hint: ChangeHint): hint is NotifiableChange =>
+  hint.kind === "limit" ||
   ((hint.kind === "approval" || hint.kind === "input") && hint.state === "pending") ||
   (hint.kind === "changes" && hint.state === "open") ||
   (hint.kind === "run" && (hint.state === "completed" || hint.state === "failed"))
@@ -98,9 +100,13 @@ const isOver = (hint: ChangeHint): boolean =>
 
 const notificationKeyOfRun = (id: RunId): string => `run ${id}`
 
-/** Identifies the item in all tabs of the browser. Each run that leaves changes is one more item of their set. */
+/** Identifies the item in all tabs of the browser. Each run that leaves changes is one more item of their set; a limit is another one each day, and when it is used up. */
 export const notificationKey = (hint: ChangeHint): string =>
-  hint.kind === "changes" ? `changes ${hint.id} ${hint.runId}` : `${hint.kind} ${hint.id}`
+  hint.kind === "changes"
+    ? `changes ${hint.id} ${hint.runId}`
+    : hint.kind === "limit"
+      ? `limit ${hint.id} ${hint.day} ${hint.state}`
+      : `${hint.kind} ${hint.id}`
 
 export interface NotificationContext {
   readonly isOn: boolean
@@ -166,15 +172,17 @@ const claimNotification = async (key: string): Promise<boolean> => {
 }
 
 interface NotificationContent {
-  readonly kind: "approval" | "input" | "changes" | "completed" | "failed"
-  /** What waits, or the session or prompt of the run. */
+  readonly kind: "approval" | "input" | "changes" | "completed" | "failed" | "near" | "reached"
+  /** What waits, the session or prompt of the run, or the project of the limit. */
   readonly title: string
   readonly text: string
   /** Of changes. */
   readonly fileCount?: number
   /** When it was requested or ended, in ISO 8601. */
   readonly at: string
-  readonly run: Pick<HubRun, "id" | "sessionId">
+  /** The run that it is about. Absent: the limits of the project. */
+  readonly run?: Pick<HubRun, "id" | "sessionId">
+  readonly projectId?: ProjectId
 }
 
 const runOf = (id: RunId): Promise<HubRun> => hubApi.runs.get({ params: { id } })
@@ -255,11 +263,30 @@ const changesContent = async (
   }
 }
 
+type LimitTexts = (typeof notificationMessages)["en"]["limits"]
+
+/** The Hub sends the hint of a person's limit to that person and to admins. */
+const limitContent = async (
+  client: QueryClient,
+  { projectId, state, userId }: Extract<NotifiableChange, { kind: "limit" }>,
+  { reader, texts }: { readonly reader: UserId; readonly texts: LimitTexts }
+): Promise<NotificationContent | undefined> => {
+  const projects = await client.fetchQuery(projectsQuery)
+  const project = projects.items.find((each) => each.id === projectId)
+  const { today } = await hubApi.usage.limits({ params: { id: projectId } })
+  const name = today.find(({ subject }) => subject === userId)?.name ?? ""
+  const text =
+    userId === undefined ? texts.everyone : userId === reader ? texts.own : texts.of(visibleLine(name, 60))
+  // The hint comes when it happens, and has no time.
+  return { kind: state, title: project?.name ?? "", text, at: new Date().toISOString(), projectId }
+}
+
 /** Content of a notification: read from the Hub, and only for those whom the change concerns. */
 const notificationOf = (
   client: QueryClient,
   change: NotifiableChange,
-  reader: UserId
+  reader: UserId,
+  texts: LimitTexts
 ): Promise<NotificationContent | undefined> => {
   switch (change.kind) {
     case "approval":
@@ -268,6 +295,8 @@ const notificationOf = (
       return inputContent(client, change)
     case "changes":
       return changesContent(client, change)
+    case "limit":
+      return limitContent(client, change, { reader, texts })
     case "run":
       return runContent(client, change, reader)
   }
@@ -295,16 +324,19 @@ export const useNotifications = (): ((hints: ReadonlyArray<ChangeHint>) => void)
     const isQuietNow = preferences?.quietHours !== undefined && isQuiet(preferences.quietHours, Date.now())
     return notificationState(preferences) === "on" && !isQuietNow
   }
-  const open = ({ kind, run: { id, sessionId } }: NotificationContent): void => {
+  const open = ({ kind, projectId, run }: NotificationContent): void => {
     globalThis.focus()
     const panel = kind === "changes" ? { panel: "changes" } : {}
-    void (sessionId === undefined
-      ? navigate({ to: "/runs/$runId", params: { runId: id }, search: panel })
-      : navigate({
-          to: "/sessions/$sessionId",
-          params: { sessionId },
-          search: kind === "changes" ? { ...panel, run: id } : {}
-        }))
+    if (run === undefined)
+      void navigate({ to: "/usage", search: projectId === undefined ? {} : { projectId } })
+    else if (run.sessionId === undefined)
+      void navigate({ to: "/runs/$runId", params: { runId: run.id }, search: panel })
+    else
+      void navigate({
+        to: "/sessions/$sessionId",
+        params: { sessionId: run.sessionId },
+        search: kind === "changes" ? { ...panel, run: run.id } : {}
+      })
   }
   const show = (key: string, content: NotificationContent): void => {
     const { fileCount, kind, run, text, title } = content
@@ -313,7 +345,7 @@ export const useNotifications = (): ((hints: ReadonlyArray<ChangeHint>) => void)
       body: visibleLine(body, 200),
       icon: "/icon.svg",
       // Changes replace the news that their run has ended.
-      tag: kind === "changes" ? notificationKeyOfRun(run.id) : key
+      tag: kind === "changes" && run !== undefined ? notificationKeyOfRun(run.id) : key
     })
     notification.addEventListener("click", () => {
       notification.close()
@@ -325,7 +357,7 @@ export const useNotifications = (): ((hints: ReadonlyArray<ChangeHint>) => void)
     const key = notificationKey(change)
     // Who looked when the change came has seen it, also if its content comes later.
     const wasVisible = await isAnyTabVisible()
-    const content = wasVisible ? undefined : await notificationOf(client, change, user.id)
+    const content = wasVisible ? undefined : await notificationOf(client, change, user.id, messages.limits)
     if (content === undefined) return
     const isVisibleElsewhere = await isAnyTabVisible()
     const context = { isOn: isOn(), isHidden: document.hidden, isVisibleElsewhere, openedAt }

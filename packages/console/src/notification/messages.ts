@@ -7,8 +7,8 @@ export const notificationMessages = bilingual(
     enable: "Turn on notifications",
     disable: "Turn off notifications",
     states: {
-      on: "This browser notifies you of approvals, questions, changes and finished turns while the console is hidden.",
-      off: "Get a notification of approvals, questions, changes and finished turns while the console is hidden.",
+      on: "This browser notifies you of approvals, questions, changes, finished turns and used limits while the console is hidden.",
+      off: "Get a notification of approvals, questions, changes, finished turns and used limits while the console is hidden.",
       blocked: "This browser blocks notifications. Allow them in the browser's settings for this site.",
       unsupported: "This browser does not support notifications."
     },
@@ -19,7 +19,14 @@ export const notificationMessages = bilingual(
       input: (title: string) => `Question: ${title}`,
       changes: (title: string) => `Changes to decide: ${title}`,
       completed: (title: string) => `Done: ${title}`,
-      failed: (title: string) => `Failed: ${title}`
+      failed: (title: string) => `Failed: ${title}`,
+      near: (title: string) => `80 % of a limit is used: ${title}`,
+      reached: (title: string) => `A limit is used up: ${title}`
+    },
+    limits: {
+      own: "Your limit for today.",
+      everyone: "The limit for everyone together, today.",
+      of: (name: string) => `The limit of ${name} for today.`
     }
   },
   {
@@ -27,8 +34,8 @@ export const notificationMessages = bilingual(
     enable: "开启通知",
     disable: "关闭通知",
     states: {
-      on: "控制台不可见时，此浏览器会通知您审批、提问、待决定的更改和已结束的任务。",
-      off: "控制台不可见时，通过通知了解审批、提问、待决定的更改和已结束的任务。",
+      on: "控制台不可见时，此浏览器会通知您审批、提问、待决定的更改、已结束的任务和限额用量。",
+      off: "控制台不可见时，通过通知了解审批、提问、待决定的更改、已结束的任务和限额用量。",
       blocked: "此浏览器已阻止通知。请在浏览器的网站设置中允许通知。",
       unsupported: "此浏览器不支持通知。"
     },
@@ -38,7 +45,14 @@ export const notificationMessages = bilingual(
       input: (title: string) => `向您提问：${title}`,
       changes: (title: string) => `更改待决定：${title}`,
       completed: (title: string) => `已完成：${title}`,
-      failed: (title: string) => `失败：${title}`
+      failed: (title: string) => `失败：${title}`,
+      near: (title: string) => `限额已用 80%：${title}`,
+      reached: (title: string) => `限额已用完：${title}`
+    },
+    limits: {
+      own: "您今天的限额。",
+      everyone: "全部成员今天合计的限额。",
+      of: (name: string) => `${name} 今天的限额。`
     }
   }
 )

@@ -36,6 +36,7 @@ const places = [
   ["approvals", "approvals", "/approvals"],
   ["devices", "devices", "/devices"],
   ["projects", "projects", "/projects"],
+  ["usage", "usage", "/usage"],
   ["audit", "audit", "/audit"],
   ["account", "account", "/account"]
 ] as const satisfies ReadonlyArray<readonly [Command, IconName, string]>

@@ -5,7 +5,7 @@
 import type { Approvers, ChatAnswers, Project, UpdateProject } from "@corral/domain/project/Project"
 import type { Isolation } from "@corral/domain/run/Run"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
-import { useNavigate } from "@tanstack/react-router"
+import { Link, useNavigate } from "@tanstack/react-router"
 import { hubApi } from "../api/Hub.ts"
 import { isAtLeast } from "../api/ProjectsAndTargets.ts"
 import { useMessages } from "../text/Language.tsx"
@@ -155,6 +155,11 @@ export const ProjectSettingsTab = ({ project }: { readonly project: Project }) =
           </div>
         </fieldset>
       </form>
+      <h2>{messages.limits}</h2>
+      <p className="quiet">{messages.limitsHint}</p>
+      <Link to="/usage" search={{ projectId: id }} className="button">
+        {messages.toUsage}
+      </Link>
       {isAtLeast(project.role, "owner") && (
         <>
           <h2>{messages.remove}</h2>

@@ -79,6 +79,9 @@ export const projectMessages = bilingual(
       worktree: "Into a separate git worktree, until you accept",
       overlay: "Into a layer over the workspace, until you accept"
     },
+    limits: "Limits",
+    limitsHint: "What runs may use per day, the time zone of the days, and the budget of a run.",
+    toUsage: "Show usage and limits",
     remove: "Delete project",
     removeTitle: (name: string) => `Delete ${name}?`,
     removeText:
@@ -155,6 +158,9 @@ export const projectMessages = bilingual(
       worktree: "写入独立的 git 工作树，待您接受",
       overlay: "写入工作区之上的一层，待您接受"
     },
+    limits: "限额",
+    limitsHint: "运行每天可使用的额度、日期所用的时区，以及运行的预算。",
+    toUsage: "查看用量与限额",
     remove: "删除项目",
     removeTitle: (name: string) => `要删除 ${name} 吗？`,
     removeText: "项目的会话、运行和工作区关联将被删除，审计日志会保留。此操作无法撤销。",

@@ -11,6 +11,7 @@ import { type RunFollower, useFollowedRun, useRunView } from "../run/RunFollower
 import { runMessages } from "../run/messages.ts"
 import { useLanguage, useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { RunUsage } from "../usage/RunUsage.tsx"
 import { kindOf, targetOf } from "./ActionKind.ts"
 import { BackgroundNote, BackgroundPanel, outstandingWork } from "./BackgroundWork.tsx"
 import type { RunPlace } from "./RunPlace.ts"
@@ -101,17 +102,25 @@ export const isEnded = (state: HubRun["state"] | undefined): boolean =>
 
 interface FollowedWorkProps {
   readonly place: RunPlace
+  /** The run, which has the budget. Undefined until it is loaded. */
+  readonly run: HubRun | undefined
   /** Text of the answer below the work. */
   readonly answer?: string | undefined
   /** What follows the whole work of an ended run. */
   readonly after?: ReactNode
 }
 
-const Rows = ({ after, answer, follower, place }: FollowedWorkProps & { readonly follower: RunFollower }) => {
+const Rows = ({
+  after,
+  answer,
+  follower,
+  place,
+  run
+}: FollowedWorkProps & { readonly follower: RunFollower }) => {
   const messages = useMessages(runMessages)
   const {
     version,
-    view: { blocks, dropped, isIdle, isPaused, state, unknown }
+    view: { blocks, dropped, isIdle, isPaused, state, unknown, usage }
   } = useRunView(follower)
   const device = visibleLine(useTargetName(place.targetId) ?? "", 60)
   const isOver = isEnded(state)
@@ -124,7 +133,12 @@ const Rows = ({ after, answer, follower, place }: FollowedWorkProps & { readonly
       {unknown > 0 && <p className="quiet">{messages.unknown(unknown)}</p>}
       <WorkList {...{ answer, blocks, isOver, place, silence, version }} />
       {!isOver && answer === undefined && (
-        <RunningLine {...{ blocks, device, isIdle, isOffline, isPaused, place, state }} />
+        <>
+          <RunningLine {...{ blocks, device, isIdle, isOffline, isPaused, place, state }} />
+          <p className="live-usage">
+            <RunUsage usage={usage ?? run?.usage} budget={run?.budget} />
+          </p>
+        </>
       )}
       {isOver && after}
     </>
@@ -157,7 +171,7 @@ const useSilence = (device: Device | undefined): string | undefined => {
   return time === undefined ? messages.silent : messages.silentSince(time)
 }
 
-export const FollowedWork = ({ after, answer, place }: FollowedWorkProps) => {
+export const FollowedWork = ({ after, answer, place, run }: FollowedWorkProps) => {
   const messages = useMessages(runMessages)
   const client = useQueryClient()
   const [{ connection, isIdle, pending, refusal, state }, follower] = useFollowedRun(place.runId)
@@ -172,7 +186,7 @@ export const FollowedWork = ({ after, answer, place }: FollowedWorkProps) => {
   const isReading = state === undefined && (connection === "connecting" || connection === "live")
   return (
     <div className="followed" aria-busy={isReading}>
-      <Rows {...{ after, answer, follower, place }} />
+      <Rows {...{ after, answer, follower, place, run }} />
       {connection === "waiting" && (
         <p className="connection" role="status">
           {messages.connection.waiting}{" "}

@@ -209,6 +209,7 @@ const RunThread = ({ approvals, inputs, panel, run }: ThreadProps) => {
           <TypedMessage author={messages.you} at={createdAt} text={input.text} />
           <FollowedWork
             place={place}
+            run={run}
             after={isOver && <RunEnd run={run} diff={summary?.diff} onPanel={panel.open} />}
           />
         </section>

@@ -155,7 +155,7 @@ export const Turn = memo((props: Props) => {
         <bdi>{name}</bdi>
       </h2>
       {answer !== undefined && <FoldLine {...{ isOpen, run, summary }} onToggle={toggle} />}
-      {isOpen && <FollowedWork place={place} answer={answer?.text} />}
+      {isOpen && <FollowedWork place={place} run={run} answer={answer?.text} />}
       {answer !== undefined && (
         <>
           <Answer

@@ -13,7 +13,6 @@ import { lazy, Suspense, useState } from "react"
 import { hubApi } from "../api/Hub.ts"
 import { useCanDecide } from "../api/ProjectsAndTargets.ts"
 import { UserName } from "../approval/ApprovalOutcome.tsx"
-import { limitTexts } from "../composer/TurnLimits.tsx"
 import { markdownMessages } from "../markdown/messages.ts"
 import { visibleLine, visibleText } from "../markdown/visible.ts"
 import { unknownChangesMessages } from "../run/unknownChanges.ts"
@@ -25,6 +24,7 @@ import { useErrorSentence } from "../ui/errorSentence.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { uiMessages } from "../ui/messages.ts"
 import { Time } from "../ui/Time.tsx"
+import { RunUsage } from "../usage/RunUsage.tsx"
 import { countsOf, type WorkCounts } from "./ActionKind.ts"
 import { threadMessages } from "./messages.ts"
 import { WorkFold } from "./WorkPart.ts"
@@ -37,6 +37,7 @@ const useAdvice = (error: RunFailure | undefined): string => {
   if (remedy !== undefined) return remedies[remedy]
   const hint = error && confinedHintOf(error)
   if (hint !== undefined) return confinedAdvice[hint]
+  if (error?.details?.["reason"] === "cost_unknown") return failureAdvice.cost_unknown
   switch (error?.code) {
     case "budget_exceeded":
     case "run_timeout":
@@ -141,18 +142,6 @@ interface Props {
 export const durationOf = ({ createdAt, endedAt }: HubRun): number | undefined =>
   endedAt === undefined ? undefined : Date.parse(endedAt) - Date.parse(createdAt)
 
-const Usage = ({ usage }: { readonly usage: NonNullable<HubRun["usage"]> }) => {
-  const messages = useMessages(threadMessages)
-  const tokens = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0)
-  const cost = usage.costUsd
-  return (
-    <>
-      {tokens > 0 && <span>{messages.tokens(shortNumber(tokens))}</span>}
-      {cost !== undefined && <span>{formatCost(cost)}</span>}
-    </>
-  )
-}
-
 const UndoDialog = lazy(async () => ({ default: (await import("../review/UndoDialog.tsx")).UndoDialog }))
 
 /** What waits of the changes of the turn, and a button that undoes what it wrote, or the newest decision. */
@@ -228,9 +217,7 @@ export const TurnFooter = ({ answer, context, diff, onChanges, run }: Props) => 
       )}
       {run !== undefined && <TurnChanges run={run} onChanges={onChanges} />}
       {duration !== undefined && <span>{formatDuration(duration, language)}</span>}
-      {run?.usage !== undefined && <Usage usage={run.usage} />}
-      {run?.budget !== undefined &&
-        limitTexts({ budget: run.budget }, language, run.usage).map((text) => <span key={text}>{text}</span>)}
+      <RunUsage usage={run?.usage} budget={run?.budget} />
       {context === "transcript" && <span title={messages.transcriptHint}>{messages.transcript}</span>}
       {run?.endedAt !== undefined && <Time at={run.endedAt} />}
       {answer !== undefined && <CopyIcon label={copyAnswer} text={answer} />}

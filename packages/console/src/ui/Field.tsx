@@ -37,6 +37,12 @@ export const textIn = (form: FormData, name: string): string => {
   return typeof value === "string" ? value.trim() : ""
 }
 
+/** Reads a number field of a submitted form, whose number the browser has checked. */
+export const numberIn = (form: FormData, name: string): number | undefined => {
+  const text = textIn(form, name)
+  return text === "" ? undefined : Number(text)
+}
+
 /** Returns `{ [name]: text }`, or `{}` if the field is empty. */
 export const optionalField = <K extends string>(form: FormData, name: K): { readonly [N in K]?: string } => {
   const text = textIn(form, name)

@@ -10,6 +10,7 @@ import {
   Bell,
   Bot,
   Brain,
+  ChartColumn,
   Check,
   ChevronDown,
   ChevronRight,
@@ -115,6 +116,7 @@ const drawings = {
   tree: FolderTree,
   undo: Undo2,
   unfold: ChevronRight,
+  usage: ChartColumn,
   warning: TriangleAlert,
   widen: UnfoldVertical,
   write: FilePen

@@ -81,6 +81,31 @@ export const chineseByMessage: ReadonlyMap<string, string> = new Map([
   ["The run's token budget is used up.", "此次运行的 token 预算已用完。"],
   ["The run's turn budget is used up.", "此次运行的轮数预算已用完。"],
   ["The run's time budget is used up.", "此次运行的时间预算已用完。"],
+  ["The run's cost budget is used up.", "此次运行的费用预算已用完。"],
+  [
+    "The project's limit for today is used up, or reserved by runs in progress.",
+    "该项目今天的限额已用完，或已被进行中的运行预留。"
+  ],
+  [
+    "Your limit in this project for today is used up, or reserved by your runs in progress.",
+    "您今天在该项目中的限额已用完，或已被您进行中的运行预留。"
+  ],
+  [
+    "The project's limit for today has less left than the budget of this run.",
+    "该项目今天剩余的限额低于此次运行的预算。"
+  ],
+  [
+    "Your limit in this project for today has less left than the budget of this run.",
+    "您今天在该项目中剩余的限额低于此次运行的预算。"
+  ],
+  [
+    "The agent is paid by a subscription, so the run has no cost that a budget can limit. Limit tokens.",
+    "智能体按订阅付费，此次运行没有可限制的费用，请改为限制 token。"
+  ],
+  [
+    "A limit of the project needs it: a run without a budget reserves it. Remove the limit first.",
+    "项目的限额需要此项：没有自身预算的运行会预留它。请先移除该限额。"
+  ],
   ["There is no such run.", "没有这次运行。"],
   ["This id is another run's.", "该 ID 属于另一次运行。"],
   ["Another run is continuing this conversation.", "另一次运行正在继续这段对话。"],
@@ -162,8 +187,8 @@ export const chineseByMessage: ReadonlyMap<string, string> = new Map([
     "该设备的 Edge 版本过旧，不支持附件，请更新。"
   ],
   [
-    "The Edge of this device is too old to limit tokens or turns. Update it.",
-    "该设备的 Edge 版本过旧，无法限制 token 或轮数，请更新。"
+    "The Edge of this device is too old to limit tokens, turns or cost. Update it.",
+    "该设备的 Edge 版本过旧，无法限制 token、轮数或费用，请更新。"
   ],
   [
     "The Edge of this device is too old to search for files. Update it.",

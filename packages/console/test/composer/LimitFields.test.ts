@@ -15,7 +15,7 @@ const attribute = (tag: string, name: string): string => new RegExp(` ${name}="(
 
 describe("LimitFields", () => {
   it.prop("accept the limits of an agent, and return them unchanged", [Limits], ([limits]) => {
-    const agent = { label: "Scripted", counts: ["tokens", "turns"] as const }
+    const agent = { label: "Scripted", counts: ["tokens", "turns", "cost"] as const }
     const markup = renderToStaticMarkup(createElement(LimitFields, { agent, limits, hint: "" }))
     const form = new FormData()
     for (const [tag] of markup.matchAll(/<input[^>]*>/g)) {
@@ -40,6 +40,9 @@ describe("limitsFor", () => {
     const { budget = {}, timeoutMs } = limitsFor({ counts }, limits)
     assert.deepStrictEqual(uncountedLimits(budget, counts), [])
     assert.deepStrictEqual([budget.wallMs, timeoutMs], [limits.budget?.wallMs, limits.timeoutMs])
-    for (const limit of counts) assert.strictEqual(budget[limit], limits.budget?.[limit])
+    for (const count of counts) {
+      const limit = count === "cost" ? "costUsd" : count
+      assert.strictEqual(budget[limit], limits.budget?.[limit])
+    }
   })
 })

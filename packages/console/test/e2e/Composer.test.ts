@@ -101,7 +101,9 @@ describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
     await field(page).fill("/use 1\n/use 1\n/sleep 60000")
     await page.getByRole("button", { name: "Send", exact: true }).click()
     await page.getByText("The run's turn budget is used up.").first().waitFor()
-    await page.getByText("Continue with a larger budget, or split the task.").waitFor()
+    await page
+      .getByText("Set a larger budget below the message field and continue, or split the task.")
+      .waitFor()
     await page.getByText("2 of 2 replies").waitFor()
     const id = sessionIdOf(page)
 

@@ -7,6 +7,7 @@
 import type { HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
 import { answerIssues } from "@corral/domain/input/AnswerCheck"
 import type { InputAnswer } from "@corral/domain/input/InputRequest"
+import type { HeldQueue } from "@corral/domain/run/AgentProfile"
 import { type Envelope, type EventDraft, draft } from "@corral/domain/run/RunEvent"
 import { readFileSync } from "node:fs"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
@@ -15,6 +16,7 @@ import { extname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { ScriptedChanges } from "./ScriptedChanges.ts"
 import { type ScriptedCandidate, ScriptedGroup } from "./ScriptedGroup.ts"
+import type { ScriptedUsage } from "./ScriptedUsage.ts"
 
 const pages = fileURLToPath(new URL("../../../../dist/hub/console", import.meta.url))
 const types: Readonly<Record<string, string>> = {
@@ -93,6 +95,12 @@ export class ScriptedHub {
   readonly artifacts = new Map<string, Buffer>()
   /** Messages that wait in the session. */
   readonly queued: Array<string> = []
+  /** Budget of the run. */
+  budget: HubRun["budget"]
+  /** Why the messages that wait are held. */
+  held: HeldQueue | undefined
+  /** What the usage page reads. */
+  usage: ScriptedUsage | undefined
   /** Agents besides the one of the run. */
   readonly team: Array<Teammate> = []
   /** Change set of the run. */
@@ -138,6 +146,8 @@ export class ScriptedHub {
     this.inputs.length = 0
     this.received.length = 0
     this.queued.length = 0
+    this.budget = undefined
+    this.held = undefined
     this.team.length = 0
     this.changes = undefined
     this.group = undefined
@@ -244,10 +254,16 @@ export class ScriptedHub {
     const { events, id: runId, mode, prompt } = this.current
     const turns = events.filter(({ type }) => /^run\.turn\.|^run\.started$/.test(type))
     const state = this.stateOf()
+    const isOver = /^(?:completed|failed|cancelled)$/.test(state)
+    const usage = this.payloadOf((payload) => payload["usage"])
+    const error = this.payloadOf((payload) => payload["error"])
     return {
       ...placement,
       id: runId,
       state,
+      ...(this.budget === undefined ? {} : { budget: this.budget }),
+      ...(usage === undefined ? {} : { usage }),
+      ...(error === undefined ? {} : { error }),
       mode,
       sessionId: ids.session,
       input: { text: prompt },
@@ -259,8 +275,15 @@ export class ScriptedHub {
       createdAt: at(),
       updatedAt: at(events.length),
       ...this.changesOfRun(),
-      ...(state === "completed" ? { endedAt: at(events.length), resultText: "Done." } : {})
+      ...(isOver ? { endedAt: at(events.length) } : {}),
+      ...(state === "completed" ? { resultText: "Done." } : {})
     }
+  }
+
+  /** What the newest event of the run says that says it. */
+  private payloadOf(read: (payload: Envelope["payload"]) => unknown): unknown {
+    const event = this.current.events.findLast(({ payload }) => read(payload) !== undefined)
+    return event === undefined ? undefined : read(event.payload)
   }
 
   private changesOfRun(): object {
@@ -359,18 +382,23 @@ export class ScriptedHub {
     })
     const { events, id: runId, prompt } = this.current
     const first = message(1, prompt, { state: "delivered", runId })
-    const waiting = this.queued.map((text, nth) => message(nth + 2, text, { state: "pending" }))
+    const held = this.held === undefined ? {} : { held: true }
+    const waiting = this.queued.map((text, nth) => message(nth + 2, text, { state: "pending", ...held }))
+    const outcome = this.stateOf()
+    const error = this.payloadOf((payload) => payload["error"])
     const answer = {
       id: id("msg", 900),
       sessionId: ids.session,
       author: { kind: "agent", agentInstanceId: ids.agent },
-      text: "Done.",
+      text: outcome === "completed" ? "Done." : "",
       runId,
-      outcome: "completed",
+      outcome,
+      ...(error === undefined ? {} : { error }),
       version: 900,
       createdAt: at(events.length)
     }
-    return [...(this.stateOf() === "completed" ? [answer] : []), ...waiting.toReversed(), first]
+    const isOver = /^(?:completed|failed|cancelled)$/.test(outcome)
+    return [...(isOver ? [answer] : []), ...waiting.toReversed(), first]
   }
 
   private answer(inputId: string, answer: InputAnswer): readonly [status: number, body: unknown] {
@@ -402,7 +430,15 @@ export class ScriptedHub {
       state: "online",
       workspaces: [{ id: "shop", name: "shop", modes, git: true, available: true }],
       agents: [
-        { id: "claude", label: "Claude Code", runtime: "claude", available: true, modes, capabilities }
+        {
+          id: "claude",
+          label: "Claude Code",
+          runtime: "claude",
+          available: true,
+          modes,
+          counts: ["tokens", "turns", "cost"],
+          capabilities
+        }
       ]
     }
     const away = { ...target, id: id("dev", 2), name: "laptop", state: "offline", lastSeenAt: at() }
@@ -415,12 +451,20 @@ export class ScriptedHub {
       createdBy: ids.user,
       createdAt: at(),
       agents: [
-        { id: ids.agent, label: "Claude Code", mode: "ask", addedAt: at(), addedBy: ids.user, ...placement },
+        {
+          id: ids.agent,
+          label: "Claude Code",
+          mode: "ask",
+          addedAt: at(),
+          addedBy: ids.user,
+          ...placement,
+          ...(this.held === undefined ? {} : { held: this.held })
+        },
         ...team.map(({ agent }) => agent),
         ...(this.group?.agents ?? [])
       ],
       defaultAgentInstanceId: this.group?.defaultAgent ?? ids.agent,
-      activeRuns: this.stateOf() === "completed" ? [] : [this.current.id]
+      activeRuns: /^(?:completed|failed|cancelled)$/.test(this.stateOf()) ? [] : [this.current.id]
     }
     const project = {
       id: ids.project,
@@ -428,6 +472,7 @@ export class ScriptedHub {
       visibility: "private",
       approvals: { approvers: "member", ownRequests: this.access.ownRequests },
       chats: { answers: "direct" },
+      timeZone: this.usage?.timeZone ?? "UTC",
       role: this.access.role,
       createdAt: at(),
       updatedAt: at()
@@ -479,6 +524,13 @@ export class ScriptedHub {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://hub")
     if (pathname === "/web/agent-tasks") return this.createTask(await bodyOf(request), response)
     if (!pathname.startsWith("/client/")) return servePage(pathname, response)
+    const { usage } = this
+    const { method = "GET" } = request
+    if (usage?.serves(method, pathname) === true) {
+      const body = method === "GET" ? undefined : await bodyOf(request)
+      if (method !== "GET") this.received.push({ path: pathname, body })
+      return sendJson(response, ...usage.answer(method, pathname, searchParams, body))
+    }
     const [, runId = "", ofChanges = ""] =
       /^\/client\/runs\/([^/]+)\/changes(?:\/(.+))?$/.exec(pathname) ?? []
     const found = this.group?.changesOf(runId) ?? { changes: this.changes, facts: this.factsOfChanges }

@@ -22,6 +22,8 @@ describe("NotificationDecision", () => {
       hint("run", "completed"),
       hint("run", "failed"),
       hint("run", "cancelled"),
+      hint("limit", "near"),
+      hint("limit", "reached"),
       hint("task", "completed"),
       hint("device", "offline")
     ]
@@ -34,9 +36,23 @@ describe("NotificationDecision", () => {
       true,
       true,
       false,
+      true,
+      true,
       false,
       false
     ])
+  })
+
+  it("are one for each day and state of a limit", () => {
+    const limit = (day: string, state: string) =>
+      notificationKey({ ...hint("limit", state), day } as ChangeHint)
+    const keys = [
+      limit("2026-11-29", "near"),
+      limit("2026-11-29", "near"),
+      limit("2026-11-29", "reached"),
+      limit("2026-11-30", "near")
+    ]
+    assert.strictEqual(new Set(keys).size, 3)
   })
 
   it("is news only while notifications are on, every tab is hidden, and for what came after the page", () => {

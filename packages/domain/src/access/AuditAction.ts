@@ -13,6 +13,8 @@ export const auditActions = {
   "project.delete": "delete a project",
   "member.manage": "add, change or remove a member",
   "policy.manage": "change who decides approvals, or what chats receive",
+  "limit.set": "set or change a limit of a project",
+  "limit.remove": "remove a limit of a project",
   "audit.read": "read the audit of a project; recorded when refused",
   "session.write": "create or change a session, or write in it",
   // Tasks, runs and approvals.

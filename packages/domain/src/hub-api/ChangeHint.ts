@@ -1,6 +1,7 @@
 /**
  * Change feed: hints about all resources that the caller may see. A hint is the id and the current state of a changed device, approval, question,
- * change set, task, run or message, without its content, or says that the reader's preferences have changed.
+ * change set, task, run or message, without its content, or says that a limit is nearly used up or that the reader's preferences
+ * have changed.
  *
  * A reader that receives a hint reads the resource again. Later versions of the contract can add kinds, so readers ignore unknown kinds.
  */
@@ -24,6 +25,7 @@ import {
 import { InputState } from "../input/InputRequest.ts"
 import { DeliveryState } from "../session/Message.ts"
 import { TaskState } from "../task/Task.ts"
+import { Day } from "../usage/Day.ts"
 import { HubRunStatus } from "./HubRun.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 import { Schema } from "effect"
@@ -70,6 +72,18 @@ export const ChangeHint = Schema.Union([
     /** Only messages to an agent. */
     delivery: Schema.optionalKey(DeliveryState)
   }),
+  /**
+   * A limit of a project is nearly or completely used up on a day. The id names the project and whose limit it is. `userId`: only if it is the
+   * limit of one person; then that person and the project's admins receive the hint.
+   */
+  Schema.Struct({
+    kind: Schema.Literal("limit"),
+    id: Schema.String,
+    projectId: ProjectId,
+    userId: Schema.optionalKey(UserId),
+    day: Day,
+    state: Schema.Literals(["near", "reached"])
+  }),
   /** Of the reader, with the reader's own id. */
   Schema.Struct({ kind: Schema.Literal("preferences"), id: UserId })
 ]).annotate({ identifier: "HubNews" })
@@ -88,7 +102,7 @@ export class HubChangeFeed extends HttpApiGroup.make("news")
       .annotate(KeyScope, "read")
       .annotate(
         OpenApi.Description,
-        "Stream (`text/event-stream`) of hints about devices, approvals, questions, change sets, tasks, runs and messages that the caller may see. Each `data:` is " +
+        "Stream (`text/event-stream`) of hints about devices, approvals, questions, change sets, tasks, runs, messages and limits that the caller may see. Each `data:` is " +
           "a hint as JSON, without the content of the resource. The stream starts with the current state of devices, with pending approvals and " +
           "questions, and with open change sets, up to 1,000 each. Changes follow; of several waiting changes to one resource only the last is sent. A stream cannot be resumed: each " +
           "connection starts with the current state. The stream ends if the sign-in ends, if the reader stalls for 30 s, or if changes may " +

@@ -31,6 +31,7 @@ import { HubSearch } from "./Search.ts"
 import { HubTaskGroups } from "./TaskGroups.ts"
 import { HubTasks } from "./Tasks.ts"
 import { HubUploads } from "./Uploads.ts"
+import { HubUsage } from "./Usage.ts"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 
 /** Public endpoints of a Hub: readiness, liveness, the status of each layer, and counts. */
@@ -80,6 +81,7 @@ export class HubApi extends HttpApi.make("hub")
     HubIntegrations,
     HubChatBindings,
     HubPreferences,
+    HubUsage,
     HubAudit
   )
   .annotate(HttpApi.ParseOptions, { errors: "all" })

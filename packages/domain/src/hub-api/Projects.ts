@@ -52,7 +52,7 @@ export class HubProjects extends HttpApiGroup.make("projects")
       params,
       payload: UpdateProject,
       success: Project,
-      error: change
+      error: responses("permission_denied", "conflict", "schema_validation_failed")
     })
       .annotate(RequiredAuthority, "project.update")
       .annotate(KeyScope, "write"),

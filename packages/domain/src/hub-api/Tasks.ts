@@ -29,6 +29,7 @@ export class HubTasks extends HttpApiGroup.make("tasks")
         "workspace_outside_allowlist",
         "invalid_agent_id",
         "runtime_unavailable",
+        "budget_exceeded",
         "idempotency_conflict",
         "idempotency_in_flight",
         "overloaded"
@@ -39,7 +40,8 @@ export class HubTasks extends HttpApiGroup.make("tasks")
       .annotate(
         OpenApi.Description,
         "With `onOffline: queue` the task waits for an offline target. Otherwise it is refused with `target_offline`. `conflict` with the reason " +
-          "`edge_outdated` if the budget limits tokens or turns and the Edge of the device is too old to say what its agents count."
+          "`edge_outdated` if the budget limits tokens or turns and the Edge of the device is too old to say what its agents count. `budget_exceeded` if a " +
+          "limit of the project has too little left today."
       ),
     HttpApiEndpoint.get("list", "/client/tasks", {
       query: {

@@ -9,9 +9,9 @@
  */
 import { Schema } from "effect"
 import { Rpc, RpcGroup } from "effect/rpc"
-import { Agent } from "../run/Agent.ts"
 import { ByteOffset, CommandId, CommandOutcome, EdgeCommand } from "./EdgeCommand.ts"
 import { PublicKey } from "../device/Device.ts"
+import { OfferedAgent } from "./OfferedAgent.ts"
 import { AttachmentId, ChangeSetId, DeviceId, RunId } from "../identity/Ids.ts"
 import { Workspace } from "../device/Workspace.ts"
 
@@ -105,7 +105,7 @@ export const addedCalls = ["PushChanges"] as const
 export const Offer = Schema.Struct({
   version: Schema.String,
   workspaces: Schema.Array(Workspace),
-  agents: Schema.Array(Agent),
+  agents: Schema.Array(OfferedAgent),
   /** Names of the commands and features that the Edge accepts. The Hub sends no others. Early versions of the Edge do not send the names. */
   commands: Schema.optionalKey(Schema.Array(Schema.String))
 })

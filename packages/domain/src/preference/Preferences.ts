@@ -8,28 +8,15 @@ import { RunMode } from "../approval/RunMode.ts"
 import { AgentId, DeviceId, ProjectId, WorkspaceId } from "../identity/Ids.ts"
 import { isStorableText } from "../text/Text.ts"
 import { MAX_LAST_CHOICES } from "./ChangedPreferences.ts"
-import { timeOfDayIn } from "./ClockOfZone.ts"
+import { TimeZone } from "./TimeZone.ts"
 import { Schema } from "effect"
 
 const timeOfDay = Schema.String.check(
   Schema.isPattern(/^(?:[01]\d|2[0-3]):[0-5]\d$/, { expected: "a time of day such as 22:00" })
 )
 
-const isTimeZone = (name: string): boolean => {
-  try {
-    return timeOfDayIn(name, 0) !== ""
-  } catch {
-    return false
-  }
-}
-
-const timeZone = Schema.String.check(
-  Schema.isMaxLength(64),
-  Schema.makeFilter(isTimeZone, { expected: "a time zone such as Europe/Berlin" })
-)
-
 /** From `from` to before `to`, over midnight if `to` is the earlier one. */
-export const QuietHours = Schema.Struct({ from: timeOfDay, to: timeOfDay, timeZone })
+export const QuietHours = Schema.Struct({ from: timeOfDay, to: timeOfDay, timeZone: TimeZone })
   .check(Schema.makeFilter(({ from, to }) => from !== to, { expected: "two different times" }))
   .annotate({ identifier: "QuietHours" })
 export type QuietHours = typeof QuietHours.Type

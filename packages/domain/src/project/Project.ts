@@ -3,7 +3,8 @@
  */
 import { Schema } from "effect"
 import { DeviceId, ProjectId, UserId, WorkspaceId } from "../identity/Ids.ts"
-import { RunDuration } from "../run/Budget.ts"
+import { TimeZone } from "../preference/TimeZone.ts"
+import { Budget, RequestedBudget, RunDuration } from "../run/Budget.ts"
 import { Checks } from "../run/Check.ts"
 import { CreateRun } from "../run/Run.ts"
 import { isStorableText, oneLine } from "../text/Text.ts"
@@ -72,6 +73,10 @@ export const Project = Schema.Struct({
   runs: Schema.optionalKey(RunDefaults),
   /** Commands that are executed after the turns of candidates. Absent if there are none. */
   checks: Schema.optionalKey(Checks),
+  /** Time zone of the project's days, as an IANA name. Absent in answers of earlier versions. */
+  timeZone: Schema.optionalKey(Schema.String),
+  /** What a run reserves under a limit where its own budget has no such limit. */
+  runBudget: Schema.optionalKey(Budget),
   /** Role of the caller. */
   role: ProjectRole,
   createdAt: Schema.String,
@@ -109,7 +114,11 @@ export const UpdateProject = Schema.Struct({
       inputTtlMs: Schema.optionalKey(Schema.NullOr(RunDuration)),
       isolation: Schema.optionalKey(Schema.NullOr(Isolation))
     })
-  )
+  ),
+  /** Holds for runs that start later. */
+  timeZone: Schema.optionalKey(TimeZone),
+  /** Replaces the whole budget. `null` removes it. Refused if a limit needs what would be missing. */
+  runBudget: Schema.optionalKey(Schema.NullOr(RequestedBudget))
 }).annotate({ identifier: "UpdateProject" })
 export type UpdateProject = typeof UpdateProject.Type
 

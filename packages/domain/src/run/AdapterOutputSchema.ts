@@ -19,6 +19,7 @@ const isReserved = (type: EventType): boolean =>
   type === "run.created" ||
   type === "run.paused" ||
   type === "run.resumed" ||
+  type === "run.usage.updated" ||
   type === "run.protected.changed" ||
   type === "run.repository.changed" ||
   type === "run.changes.unknown" ||
@@ -35,6 +36,19 @@ const OutcomeSchema = Schema.Union([
   Schema.TaggedStruct("Failed", { error: RunFailure, usage }),
   Schema.TaggedStruct("Cancelled", { reason: optionalText, usage })
 ])
+
+const count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+const optionalCount = Schema.optionalKey(count)
+
+const ModelCallSchema = Schema.Struct({
+  model: optionalText,
+  inputTokens: count,
+  outputTokens: count,
+  cachedInputTokens: optionalCount,
+  cacheWriteTokens: optionalCount,
+  longCacheWriteTokens: optionalCount,
+  count: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)))
+})
 
 const schemas = {
   Event: Schema.Struct({ type: Schema.Literals(adapterEventTypes), payload: Schema.Unknown }),
@@ -64,7 +78,11 @@ const schemas = {
     callId: optionalText
   }),
   Reply: Schema.Struct({ text: Schema.String }),
-  Usage: Schema.Struct({ usage: Usage }),
+  Usage: Schema.Struct({
+    usage: Usage,
+    calls: Schema.optionalKey(Schema.Array(ModelCallSchema)),
+    subscription: Schema.optionalKey(Schema.Boolean)
+  }),
   Outcome: Schema.Struct({ outcome: OutcomeSchema }),
   Unknown: Schema.Struct({ what: Schema.String, raw: optionalText })
 } satisfies Record<AdapterOutput["_tag"], Schema.Top>

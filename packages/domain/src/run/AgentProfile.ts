@@ -28,11 +28,13 @@ export type AgentProfile = typeof AgentProfile.Type
 
 /**
  * Why messages of an agent wait: its run was stopped, or a run or the start of one failed. They stay in their order until a user continues or
- * withdraws them; new messages do not wait. `by`: the user who stopped the run.
+ * withdraws them; new messages do not wait. `by`: the user who stopped the run. `code`: the code
+ * of the failure, such as `budget_exceeded`.
  */
 export const HeldQueue = Schema.Struct({
   reason: Schema.Literals(["stopped", "failed"]),
   by: Schema.optionalKey(UserId),
+  code: Schema.optionalKey(Schema.String),
   since: Schema.String
 }).annotate({ identifier: "HeldQueue" })
 export type HeldQueue = typeof HeldQueue.Type

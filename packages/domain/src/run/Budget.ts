@@ -7,7 +7,13 @@ import { Schema } from "effect"
 
 /** Milliseconds of a limit of a run: 1 s to 24 h. */
 export const RunDuration = Schema.Int.check(Schema.isBetween({ minimum: 1_000, maximum: 86_400_000 }))
-const limit = Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)))
+const count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))
+const limit = Schema.optionalKey(count)
+
+/** US dollars of a limit: from a millionth of a dollar to a million dollars. Parts of a millionth are rounded. */
+export const CostUsd = Schema.Finite.check(Schema.isBetween({ minimum: 0.000_001, maximum: 1_000_000 }))
+/** Tokens of a limit. */
+export const TokenCount = count.check(Schema.isLessThanOrEqualTo(1_000_000_000_000))
 
 /** Limits of a run. At 80 % of a limit the run gets a warning; at 100 % it fails. */
 export const Budget = Schema.Struct({
@@ -16,18 +22,16 @@ export const Budget = Schema.Struct({
   /** Replies of the model. */
   turns: limit,
   /** Milliseconds from the start of the runtime, including the time that approvals are pending, without pauses. 1 s to 24 h. */
-  wallMs: Schema.optionalKey(RunDuration)
+  wallMs: Schema.optionalKey(RunDuration),
+  /** US dollars: as the runtime reports them, or otherwise estimated from its tokens. */
+  costUsd: Schema.optionalKey(CostUsd)
 }).annotate({ identifier: "Budget" })
 export type Budget = typeof Budget.Type
 
-const requested = { ...Budget.fields, costUsd: Schema.optionalKey(Schema.Never) }
 const isOtherName = Schema.isPattern(/^(?!(?:tokens|turns|wallMs|costUsd)$)/u)
 
-/**
- * A budget in a request. A limit of the cost, a mistyped name and a limit of a later version are refused: without that, the run would start
- * without the limit.
- */
-export const RequestedBudget: Schema.Codec<Budget> = Schema.StructWithRest(Schema.Struct(requested), [
+/** A budget in a request. A mistyped name and a limit of a later version are refused: without that, the run would start without the limit. */
+export const RequestedBudget: Schema.Codec<Budget> = Schema.StructWithRest(Schema.Struct(Budget.fields), [
   Schema.Record(Schema.String.check(isOtherName), Schema.Never)
 ]).annotate({ identifier: "RequestedBudget" })
 export type RequestedBudget = Budget
@@ -38,20 +42,38 @@ export const ChangedLimits = Schema.Struct({
   timeoutMs: Schema.optionalKey(Schema.NullOr(RunDuration))
 })
 
-/** A limit that only the runtime can count. */
-export const CountedLimit = Schema.Literals(["tokens", "turns"])
+/** What a runtime counts while it works, so that a budget can limit it. */
+export const CountedLimit = Schema.Literals(["tokens", "turns", "cost"])
 export type CountedLimit = typeof CountedLimit.Type
+
+/** The limit of a budget that needs each count. */
+const limitOfCount = { tokens: "tokens", turns: "turns", cost: "costUsd" } as const satisfies Record<
+  CountedLimit,
+  keyof Budget
+>
+/** A limit of a budget that only the runtime can count. */
+export type CountedField = (typeof limitOfCount)[CountedLimit]
 
 /** Limits that need a count of the runtime and do not have it. */
 export const uncountedLimits = (
   budget: Budget | undefined,
   counts: ReadonlyArray<CountedLimit>
-): ReadonlyArray<CountedLimit> =>
-  CountedLimit.literals.filter((limit) => budget?.[limit] !== undefined && !counts.includes(limit))
+): ReadonlyArray<CountedField> =>
+  CountedLimit.literals
+    .filter((counted) => !counts.includes(counted))
+    .map((counted) => limitOfCount[counted])
+    .filter((field) => budget?.[field] !== undefined)
 
 /** Why a limit is refused, as a sentence. */
-export const uncountedMessage = (label: string, limit: CountedLimit): string =>
-  `${label} does not report its ${limit} while it works, so they can't be limited. Use wallMs or timeoutMs.`
+export const uncountedMessage = (label: string, limit: CountedField): string =>
+  limit === "costUsd"
+    ? `${label} does not report its cost while it works, so it can't be limited. Use wallMs or timeoutMs.`
+    : `${label} does not report its ${limit} while it works, so they can't be limited. Use wallMs or timeoutMs.`
+
+/** Names of all limits of a budget. */
+export const budgetLimits = ["tokens", "turns", "wallMs", "costUsd"] as const satisfies ReadonlyArray<
+  keyof Budget
+>
 
 /** Limits of one turn, or the defaults of an agent. */
 export interface RunLimits {
@@ -74,5 +96,4 @@ export const limitsOfTurn = (
 
 /** Whether two turns have the same limits. */
 export const hasSameLimits = (a: RunLimits, b: RunLimits): boolean =>
-  a.timeoutMs === b.timeoutMs &&
-  (["tokens", "turns", "wallMs"] as const).every((name) => a.budget?.[name] === b.budget?.[name])
+  a.timeoutMs === b.timeoutMs && budgetLimits.every((name) => a.budget?.[name] === b.budget?.[name])

@@ -33,14 +33,23 @@ export const RunStatus = Schema.Literals([
 ])
 export type RunStatus = typeof RunStatus.Type
 
-/** Token counts of a run, from the runtime. `costUsd` is present if the runtime reports it. */
+/** `program`: the runtime reports the cost. `estimated`: the Edge has computed it, at least in part, from tokens and a table of prices. */
+export const CostSource = Schema.Literals(["program", "estimated"])
+export type CostSource = typeof CostSource.Type
+
+/**
+ * Token counts and cost of a run, with those of its sub-agents. `inputTokens` includes `cachedInputTokens`, and `outputTokens` includes
+ * `reasoningTokens`. `costUsd` is absent if the cost is unknown: a model without a price, or a subscription. `costSource` is absent in reports
+ * of earlier versions: there the runtime reported the cost.
+ */
 export const Usage = Schema.Struct({
   inputTokens: Schema.optionalKey(Schema.Int),
   outputTokens: Schema.optionalKey(Schema.Int),
   cachedInputTokens: Schema.optionalKey(Schema.Int),
   reasoningTokens: Schema.optionalKey(Schema.Int),
   turns: Schema.optionalKey(Schema.Int),
-  costUsd: Schema.optionalKey(Schema.Finite)
+  costUsd: Schema.optionalKey(Schema.Finite),
+  costSource: Schema.optionalKey(CostSource)
 }).annotate({ identifier: "Usage" })
 export type Usage = typeof Usage.Type
 

@@ -200,6 +200,8 @@ export const payloads = {
     /** Number of works in the background. */
     outstanding: count
   },
+  /** What the run has used so far, in total. Between two of these events the Edge lets some seconds pass. The last event of the run has the final figures. */
+  "run.usage.updated": { usage: Usage },
   /** The agent's list of steps, whole. `parentCallId`: the list of that sub-agent. */
   "run.steps.updated": {
     steps: Schema.Array(Step).check(Schema.isMaxLength(200)),

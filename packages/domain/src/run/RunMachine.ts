@@ -24,7 +24,7 @@ import { isTerminal } from "./RunEnd.ts"
 import { draft, type EventDraft, type PayloadOf } from "./RunEvent.ts"
 import { MAX_OPEN_CALLS, type ResolutionState, type RunState } from "./RunState.ts"
 import type { ApprovalAnswer, Outcome } from "./RuntimeAdapter.ts"
-import { sourceOf, TransitionStep } from "./TransitionStep.ts"
+import { sourceOf, TransitionStep, withUsage } from "./TransitionStep.ts"
 import { changeWork, finish, reportOutcome, settleTurn, startTurn } from "./TurnTransitions.ts"
 
 export type {
@@ -102,17 +102,7 @@ export const transition = (state: RunState, input: RunMachineInput): Transition 
     case "OutcomeReported":
       return reportOutcome(step, input)
     case "UsageReported":
-      // Work in the background uses more than the turn whose outcome is held.
-      return [
-        {
-          ...state,
-          used: input.usage,
-          ...(state.held === undefined
-            ? {}
-            : { held: { ...state.held, usage: { ...state.held.usage, ...input.usage } } })
-        },
-        nothing
-      ]
+      return [withUsage(state, input.usage), nothing]
     case "FailureImposed":
       return overrule(step, input)
     case "CancelRequested":
@@ -287,7 +277,7 @@ const end = (step: TransitionStep): Transition => {
     const status = verdict._tag === "Cancelled" ? "cancelled" : "failed"
     step.append(draft("run.tool.result", { callId, tool, status }))
   }
-  const used = verdict.usage ?? step.state.used
+  const used = verdict.usage ?? step.state.used ?? step.state.usage
   const usage = used === undefined ? {} : { usage: used }
   const by = step.state.cancelledBy === undefined ? {} : { by: step.state.cancelledBy }
   switch (verdict._tag) {

@@ -64,7 +64,7 @@ export interface RunState {
   readonly endsWithEdge?: true | undefined
   readonly protectedChanges?: ProtectedChanges | undefined
   readonly changesUnknown?: UnknownChanges | undefined
-  /** From the terminal event. */
+  /** From the terminal event, before it from the last report in the log. */
   readonly usage?: Usage | undefined
   /** So far, as the runtime reports while it runs. */
   readonly used?: Usage | undefined
@@ -366,7 +366,9 @@ export const accept = (state: RunState, event: EventDraft): Accepted | Refused =
         ? accepted({ ...state, isIdle: false, turn: event.payload.turn })
         : refused("turn_active")
     case "run.turn.ended":
-      return state.isIdle ? refused("turn_idle") : accepted({ ...state, isIdle: true })
+      return state.isIdle
+        ? refused("turn_idle")
+        : accepted({ ...state, isIdle: true, usage: event.payload.usage ?? state.usage })
     case "run.paused":
       return state.paused === true ? refused("already_paused") : accepted({ ...state, paused: true })
     case "run.resumed":
@@ -376,6 +378,8 @@ export const accept = (state: RunState, event: EventDraft): Accepted | Refused =
         ...state,
         protectedChanges: addProtectedChanges(state.protectedChanges, event.payload)
       })
+    case "run.usage.updated":
+      return accepted({ ...state, usage: event.payload.usage })
     case "run.changes.unknown":
       return accepted({ ...state, changesUnknown: unknownChangesOf(event.payload) })
     case "run.completed":

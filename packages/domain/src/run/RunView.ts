@@ -24,7 +24,7 @@ import {
 import { envelopeOf, type MissingEvents, type SequencedEvent } from "./EventSequence.ts"
 import { type EventHandlers, handleEvent } from "./EventTable.ts"
 import { approvalResolution, inputResolution } from "./Resolution.ts"
-import type { RunStatus } from "./Run.ts"
+import type { RunStatus, Usage } from "./Run.ts"
 import type { Envelope, EventOf, PayloadOf, RunEvent } from "./RunEvent.ts"
 import type { TerminalType } from "./RunEnd.ts"
 
@@ -48,6 +48,8 @@ export class RunView {
   readonly pending = new Set<string>()
   /** Questions that need an answer. */
   readonly pendingInputs = new Set<string>()
+  /** What the run has used, as far as its events say. */
+  usage: Usage | undefined
   /** Work in the background: id → title. */
   readonly outstanding = new Map<string, string>()
   private readonly list = new BlockList()
@@ -199,6 +201,9 @@ export class RunView {
     },
     "run.turn.ended": (view) => {
       view.isIdle = true
+    },
+    "run.usage.updated": (view, event) => {
+      view.usage = event.payload.usage
     },
     "run.steps.updated": (view, event) => {
       const { parentCallId, steps } = event.payload
@@ -406,7 +411,8 @@ export class RunView {
     const warning = this.list.find(LAST_WARNING, "warning")
     if (warning !== undefined && error !== undefined && error.message === this.lastWarning)
       this.list.replace(LAST_WARNING, { ...warning, isRepeated: true })
-    const { usage } = event.payload
+    const { usage = this.usage } = event.payload
+    this.usage = usage
     this.list.push({ kind: "end", ...startOf(event), state, error, reason, by, usage, stopped })
   }
 }

@@ -122,6 +122,33 @@ export type AdapterEvent = Exclude<
   }
 >
 
+/** Tokens of a call to a model, for its price. All tokens that are read from or written to a cache are part of `inputTokens`. */
+export interface ModelCall {
+  /** Default: the model of the run. */
+  readonly model?: string | undefined
+  readonly inputTokens: number
+  /** With those of the reasoning. */
+  readonly outputTokens: number
+  readonly cachedInputTokens?: number | undefined
+  readonly cacheWriteTokens?: number | undefined
+  /** Part of `cacheWriteTokens`: those that are cached for an hour. */
+  readonly longCacheWriteTokens?: number | undefined
+  /** How many calls these are together. A long prompt costs more in one call than in several. Default: 1. */
+  readonly count?: number | undefined
+}
+
+/**
+ * What a run has used so far, if the runtime reports it before the end. Counts never decrease. `usage.costUsd` is the program's figure for all of it:
+ * leave it out while it is of less. Then the Edge adds prices.
+ */
+export interface UsageReport {
+  readonly usage: Usage
+  /** Calls since the last report. Default: the difference of the counts, as one call of the run's model. */
+  readonly calls?: ReadonlyArray<ModelCall> | undefined
+  /** The tokens are paid by a subscription, so that they have no cost. */
+  readonly subscription?: boolean | undefined
+}
+
 /** Decoded output of a runtime. Outputs keep the order of the raw output. */
 export type AdapterOutput =
   | { readonly _tag: "Event"; readonly event: AdapterEvent }
@@ -170,8 +197,7 @@ export type AdapterOutput =
     }
   /** Text that the protocol requires as an immediate reply on stdin. */
   | { readonly _tag: "Reply"; readonly text: string }
-  /** Usage so far, if the runtime reports it before the end. Counts never decrease. */
-  | { readonly _tag: "Usage"; readonly usage: Usage }
+  | ({ readonly _tag: "Usage" } & UsageReport)
   /**
    * The turn has ended. The newest outcome replaces earlier ones. It ends the run when no work is outstanding and no further turn follows; the
    * process is then asked to exit.
@@ -304,8 +330,10 @@ export interface RuntimeAdapter<P extends AnyProtocol = Protocol> {
   readonly id: string
   readonly label: string
   readonly capabilities: Capabilities
-  /** What the decoder counts in `Usage` outputs while the model works, so that a budget can limit it. Default: nothing. */
+  /** What the decoder counts in `Usage` outputs while the model works, so that a budget can limit it. `cost`: the figure, or the calls. Default: nothing. */
   readonly counts?: ReadonlyArray<CountedLimit> | undefined
+  /** The program reports what it costs, so that tokens without a figure have no cost. The Edge then estimates only with prices of its owner. */
+  readonly reportsCost?: boolean | undefined
   /** What a resumed run may change. Without it a change of model or mode is left to the runtime. */
   readonly continuation?: Continuation | undefined
   /** `native`: the model receives `start.images`. `path`, the default: a message can only name a file. */

@@ -4,6 +4,7 @@ import type { ApprovalId, InputRequestId } from "../identity/Ids.ts"
 import type { DecidedBy, Source, Transition, TransitionAction } from "./MachineInput.ts"
 import { draft, type EventDraft, type PayloadOf } from "./RunEvent.ts"
 import { accept, type RunState } from "./RunState.ts"
+import type { Usage } from "./Run.ts"
 import type { Outcome } from "./RuntimeAdapter.ts"
 import type { WorkEnd } from "./Work.ts"
 
@@ -62,7 +63,7 @@ export class TransitionStep {
     if (isIdle) return
     const { usage } = outcome
     const text = outcome._tag === "Completed" ? outcome.text : undefined
-    this.append(
+    const isEnded = this.append(
       draft("run.turn.ended", {
         turn,
         ...(text === undefined ? {} : { text }),
@@ -70,6 +71,7 @@ export class TransitionStep {
         outstanding: outstanding.size
       })
     )
+    if (isEnded && usage !== undefined) this.state = { ...this.state, used: usage }
   }
 
   /** Lets the held outcome count, if nothing is left that it waits for. */
@@ -107,6 +109,17 @@ export class TransitionStep {
 
   done(): Transition {
     return [this.state, this.actions]
+  }
+}
+
+/** The state after the runtime has reported what the run has used so far. What is decided about its end includes what it uses afterwards. */
+export const withUsage = (state: RunState, usage: Usage): RunState => {
+  const { held, verdict } = state
+  return {
+    ...state,
+    used: usage,
+    ...(held === undefined ? {} : { held: { ...held, usage } }),
+    ...(verdict === undefined ? {} : { verdict: { ...verdict, usage } })
   }
 }
 

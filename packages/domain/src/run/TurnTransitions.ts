@@ -10,8 +10,12 @@ import { MAX_OUTSTANDING, MAX_WORK_TITLE } from "./Work.ts"
 const leave: ReadonlyArray<TransitionAction> = [{ _tag: "Leave" }]
 
 export const reportOutcome = (step: TransitionStep, input: MachineInputOf<"OutcomeReported">): Transition => {
-  // The run is being stopped and the runtime has finished: give the process time to exit.
-  if (step.state.verdict !== undefined) return [step.state, leave]
+  const { verdict } = step.state
+  if (verdict !== undefined) {
+    // The run is being stopped and the runtime has finished: give the process time to exit. Its last report has all that was used.
+    const { usage = verdict.usage } = input.outcome
+    return [{ ...step.state, verdict: usage === undefined ? verdict : { ...verdict, usage } }, leave]
+  }
   const outcome = outcomeAfter(step.state.rejection, input.outcome)
   if (outcome._tag !== "Cancelled" && !canConclude(step.state)) {
     step.ensureStarted({})

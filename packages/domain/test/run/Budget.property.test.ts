@@ -14,7 +14,7 @@ const Limits = Schema.Struct({
   budget: Schema.optionalKey(Budget),
   timeoutMs: Schema.optionalKey(RunDuration)
 })
-const names = ["tokens", "turns", "wallMs"] as const
+const names = ["tokens", "turns", "wallMs", "costUsd"] as const
 
 describe("limitsOfTurn", () => {
   it.prop("has each limit of the turn, otherwise that of the agent", [Limits, Limits], ([turn, agent]) => {
@@ -50,7 +50,13 @@ describe("uncountedLimits", () => {
     ([budget, counts]) => {
       assert.deepStrictEqual(
         uncountedLimits(budget, counts),
-        (["tokens", "turns"] as const).filter((name) => budget[name] !== undefined && !counts.includes(name))
+        (
+          [
+            ["tokens", "tokens"],
+            ["turns", "turns"],
+            ["cost", "costUsd"]
+          ] as const
+        ).flatMap(([count, name]) => (budget[name] !== undefined && !counts.includes(count) ? [name] : []))
       )
     }
   )
@@ -64,10 +70,10 @@ describe("RequestedBudget", () => {
   })
 
   it.prop(
-    "refuses every other limit, such as one of the cost or a mistyped one",
+    "refuses every other limit, such as a mistyped one",
     [Budget, Schema.String, Schema.Unknown],
     ([budget, text, value]) => {
-      for (const name of ["costUsd", "token", "Tokens", "tokens ", "tokensturns", "tokens\n", text])
+      for (const name of ["cost", "costusd", "token", "Tokens", "tokens ", "tokensturns", "tokens\n", text])
         if (!Object.hasOwn(Budget.fields, name))
           assert.isFalse(isAccepted({ ...budget, [name]: value }), name)
     }

@@ -79,6 +79,8 @@ export interface RunTimes {
   readonly silence: number
   /** After how much silence the run reports it. */
   readonly silenceNotice: number
+  /** How long a run waits before it reports what it has used, so that several model calls share a report. */
+  readonly usageReport: number
 }
 
 export interface EdgeConfig {
@@ -91,6 +93,8 @@ export interface EdgeConfig {
   readonly tokenFile: string
   /** JSON file of profiles and runners. Optional; without it the Edge offers only its adapters and presets. */
   readonly configFile?: string | undefined
+  /** JSON file of prices of models, which overrides the table that comes with Corral. It may be missing. */
+  readonly pricesFile?: string | undefined
   readonly workspaces: ReadonlyArray<WorkspaceEntry>
   /** Origins of desktop shells that may call the Edge. Browsers are always refused. */
   readonly allowedOrigins: ReadonlyArray<string>
@@ -158,7 +162,8 @@ export const edgeDefaults = {
     cap: 86_400_000,
     firstEvent: 120_000,
     silence: 1_800_000,
-    silenceNotice: 30_000
+    silenceNotice: 30_000,
+    usageReport: 5_000
   },
   orphanMs: 0,
   containment: "auto",

@@ -130,7 +130,7 @@ export interface RunFolders {
 /** The mounts. Throws if the command has no home or no temporary folder. */
 export const mountsOfRun = (
   system: ReadonlyArray<Mount>,
-  { configFile, deviceFile, environment, home: edgeFolder, tokenFile }: EdgeConfig,
+  { configFile, deviceFile, environment, home: edgeFolder, pricesFile, tokenFile }: EdgeConfig,
   { attachments, copies, folders, isThrownAway, mode, repository: repositoryOf, workspace }: ConfinedFiles,
   { args, bridged, env, file, temporary }: SubprocessSpec,
   runFolders: RunFolders,
@@ -179,7 +179,7 @@ export const mountsOfRun = (
     attachments,
     network: runFolders.network,
     edgeFolder,
-    edgeFiles: [tokenFile, configFile, deviceFile].flatMap((path) =>
+    edgeFiles: [tokenFile, configFile, deviceFile, pricesFile].flatMap((path) =>
       path !== undefined && existsSync(path) ? [path] : []
     )
   })

@@ -45,6 +45,7 @@ import { recordGroups, removeAbandonedGroups } from "../process/GroupRecord.ts"
 import { Holder } from "../holder/Holder.ts"
 import { Containment } from "../process/Containment.ts"
 import { leaveSystemFolder, leftTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
+import { Prices } from "../runtime/Prices.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
 import { damageOptions } from "../store/StoreDamage.ts"
@@ -255,6 +256,7 @@ const makeServices = Effect.fnUntraced(function* (config: EdgeConfig, live: Live
     worktrees,
     layers,
     runtimes: yield* Runtimes,
+    prices: yield* Prices,
     workspaces: yield* Workspaces,
     grants: yield* Grants,
     clock: yield* Clock.Clock,

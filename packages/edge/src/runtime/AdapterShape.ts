@@ -136,6 +136,7 @@ const AdapterShape = Schema.Struct({
     input: Schema.Boolean
   }),
   counts: Schema.optional(Schema.Array(CountedLimit)),
+  reportsCost: Schema.optional(Schema.Boolean),
   continuation: Schema.optional(Continuation),
   images: Schema.optional(Schema.Literals(["native", "path"])),
   probe: Schema.Struct({

@@ -58,6 +58,36 @@ describe("A budget", () => {
     assert.strictEqual((await client.log(within.id)).at(-1)?.type, "run.completed")
   })
 
+  it("of the cost warns at 80 % and ends the run at 100 %, and the log says what it has cost", async () => {
+    const { client } = edge
+    const budget = { costUsd: 0.5 }
+    const run = await client.create("/use 5 0.1\n/use 5 0.3\n/use 5 0.1\n/sleep 60000", "ask", { budget })
+    const events = await client.log(run.id)
+    assertWhole(events)
+    assert.deepStrictEqual(
+      events.filter(({ payload }) => payload["role"] === "system").map(({ payload }) => payload["text"]),
+      ["80 % of the run's cost budget is used: $0.4 of $0.5."]
+    )
+    assert.deepInclude(events.at(-1)?.payload["error"], {
+      code: "budget_exceeded",
+      details: { reason: "budget_used_up", budget: "costUsd", used: 0.5, limit: 0.5 }
+    })
+    const usage = { outputTokens: 15, turns: 3, costUsd: 0.5, costSource: "program" } as const
+    assert.deepStrictEqual(events.at(-1)?.payload["usage"], usage)
+    assert.deepStrictEqual((await client.run(run.id)).usage, usage)
+  })
+
+  it("of the cost ends a run whose program gives no figure for its tokens", async () => {
+    const { client } = edge
+    const run = await client.create("/use 5\n/sleep 60000", "ask", { budget: { costUsd: 1 } })
+    const failed = (await client.log(run.id)).at(-1)
+    assert.deepInclude(failed?.payload["error"], {
+      code: "budget_exceeded",
+      details: { reason: "cost_unknown", budget: "costUsd" }
+    })
+    assert.deepStrictEqual(failed?.payload["usage"], { outputTokens: 5, turns: 1 })
+  })
+
   it("that an agent can't count is refused at its field, for every agent and runner", async () => {
     const { client } = edge
     const offers = await Promise.all(["/v1/agents", "/v1/runners"].map((path) => client.ask("GET", path)))
@@ -65,17 +95,18 @@ describe("A budget", () => {
     assert.isAbove(agents.length, 10)
     const refused: Array<string> = []
     for (const { counts = [], id: agentId } of agents)
-      for (const limit of CountedLimit.literals) {
+      for (const counted of CountedLimit.literals) {
+        const limit = counted === "cost" ? "costUsd" : counted
         const body = { agentId, budget: { [limit]: 5, wallMs: 60_000 } }
         const paths = issuesOf(await client.tryCreate("/say hi", "full_access", body))
         assert.deepStrictEqual(
           paths,
-          counts.includes(limit) ? [] : [`budget.${limit}`],
+          counts.includes(counted) ? [] : [`budget.${limit}`],
           `${agentId} ${limit}`
         )
         if (paths.length > 0) refused.push(limit)
       }
-    assert.includeMembers(refused, ["tokens", "turns"])
+    assert.includeMembers(refused, ["tokens", "turns", "costUsd"])
   })
 
   it("that makes no sense is refused", async () => {
@@ -85,7 +116,8 @@ describe("A budget", () => {
       ["budget.turns", { turns: -1 }],
       ["budget.wallMs", { wallMs: 10 }],
       ["budget.tokens", { tokens: 1.5 }],
-      ["budget.costUsd", { tokens: 10, costUsd: 1 }],
+      ["budget.costUsd", { tokens: 10, costUsd: 0 }],
+      ["budget.costUsd", { costUsd: 1_000_001 }],
       ["budget.*", { token: 10 }],
       ["budget", "a lot"]
     ] as const

@@ -45,6 +45,7 @@ describe("The log", () => {
       "/write sub/new.txt new",
       "/artifact report.md text/markdown # Report",
       "/garbage 1",
+      "/use 5 0.5",
       "/wait"
     ].join("\n")
     const run = await client.create(script)
@@ -57,6 +58,13 @@ describe("The log", () => {
       body: { workspace: "ws", title: "Sub", source, runId: run.id }
     })
     await reader.event("run.preview.ready")
+    const used = await reader.event("run.usage.updated")
+    assert.deepStrictEqual(used.payload["usage"], {
+      outputTokens: 5,
+      turns: 1,
+      costUsd: 0.5,
+      costSource: "program"
+    })
     await client.ask("POST", `/v1/runs/${run.id}/input`, { body: { text: "go on" } })
     const log = await logOf(run.id)
     const type = (of: EventType) => ofType(log, of)

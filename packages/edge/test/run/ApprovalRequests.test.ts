@@ -30,6 +30,7 @@ const requested = (request: ApprovalRequest, asker: ApprovalAsker = { _tag: "Run
     recorder,
     protocol: silent,
     specificationVersion: 2,
+    priceOf: () => undefined,
     policy: policyOf(),
     root: "/ws",
     redaction: new OutputRedaction(["correct horse"]),

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { BudgetMeter, type BudgetNotice } from "../../src/run/kernel/KernelState.ts"
+import { BudgetMeter, type BudgetNotice } from "../../src/run/kernel/BudgetMeter.ts"
 
 const count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 400 }))
 const limit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 }))
@@ -39,6 +39,46 @@ describe("BudgetMeter", () => {
   it("tells a used up time as the error table's time-out", () => {
     const [over] = new BudgetMeter({ wallMs: 1_000 }).reach("wallMs", 1_000)
     assert.strictEqual(over?._tag === "UsedUp" ? over.error.code : "", "run_timeout")
+  })
+
+  it("says amounts of a cost in dollars, and ends the run at all of it", () => {
+    const meter = new BudgetMeter({ costUsd: 2.5 })
+    assert.deepStrictEqual(meter.charge({ costUsd: 1.9 }), [])
+    assert.deepStrictEqual(meter.charge({ costUsd: 2.125 }), [
+      {
+        _tag: "Warn",
+        limit: "costUsd",
+        text: "85 % of the run's cost budget is used: $2.13 of $2.5."
+      }
+    ])
+    const [over] = meter.charge({ costUsd: 2.5 })
+    assert.deepStrictEqual(over, {
+      _tag: "UsedUp",
+      limit: "costUsd",
+      error: {
+        code: "budget_exceeded",
+        message: "The run's cost budget is used up.",
+        details: { reason: "budget_used_up", budget: "costUsd", used: 2.5, limit: 2.5 }
+      }
+    })
+    const [small] = new BudgetMeter({ costUsd: 0.001 }).charge({ costUsd: 0.000_812 })
+    assert.deepInclude(small, { text: "81 % of the run's cost budget is used: $0.000812 of $0.001." })
+  })
+
+  it("ends a run with a budget of its cost as soon as the cost is unknown, and no other run", () => {
+    const unknown = { _tag: "Model", model: "new-model" } as const
+    const [over, ...more] = new BudgetMeter({ costUsd: 1, tokens: 100 }).charge({ inputTokens: 5 }, unknown)
+    assert.deepStrictEqual(more, [])
+    assert.deepInclude(over?._tag === "UsedUp" ? over.error : {}, {
+      code: "budget_exceeded",
+      details: { reason: "cost_unknown", budget: "costUsd", model: "new-model" }
+    })
+    const [paid] = new BudgetMeter({ costUsd: 1 }).charge({ inputTokens: 5 }, { _tag: "Subscription" })
+    assert.deepInclude(paid?._tag === "UsedUp" ? paid.error : {}, {
+      code: "budget_exceeded",
+      details: { reason: "cost_unknown", budget: "costUsd", subscription: true }
+    })
+    assert.deepStrictEqual(new BudgetMeter({ tokens: 100 }).charge({ inputTokens: 5 }, unknown), [])
   })
 
   it.prop(

@@ -99,6 +99,24 @@ layer(memoryLogLayer, { excludeTestServices: true })("recover", (it) => {
     })
   )
 
+  it.effect("books what a run had used that its predecessor lost", () =>
+    Effect.gen(function* () {
+      const [logged, later] = [
+        { outputTokens: 5 },
+        { outputTokens: 9, costUsd: 0.25, costSource: "program" }
+      ] as const
+      const run = yield* writeRun([
+        [{ _tag: "EventEmitted", event: draft("run.usage.updated", { usage: logged }) }],
+        [{ _tag: "UsageReported", usage: later }, messageInput("a")]
+      ])
+      yield* restart
+      const last = (yield* logOf(run)).at(-1)
+      assert.strictEqual(last?.type, "run.failed")
+      assert.deepInclude(last?.payload, { usage: later })
+      assert.deepStrictEqual(findRun(yield* Store, run.id)?.usage, later)
+    })
+  )
+
   it.effect("closes the questions of its predecessor, and does not complete a run whose work it cut", () =>
     Effect.gen(function* () {
       const store = yield* Store

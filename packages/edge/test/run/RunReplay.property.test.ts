@@ -15,7 +15,8 @@ import { tries } from "@corral/testing/time/Effort"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import type { JournaledCall, JournaledRequest } from "../../src/journal/RunJournal.ts"
-import { BudgetMeter } from "../../src/run/kernel/KernelState.ts"
+import { BudgetMeter } from "../../src/run/kernel/BudgetMeter.ts"
+import { CostMeter } from "../../src/run/kernel/CostMeter.ts"
 import { OutputRedaction } from "../../src/run/kernel/OutputRedaction.ts"
 import { RunReplay } from "../../src/run/adoption/RunReplay.ts"
 
@@ -115,6 +116,7 @@ const check = (adapter: RuntimeAdapter, recording: Recording, seed: number): voi
     protocol: adapter.protocol(recording.start),
     redaction: new OutputRedaction([]),
     budget: new BudgetMeter(),
+    cost: new CostMeter(() => undefined),
     journal: { calls, requests, questions: [], state: undefined, next: 1 },
     secrets: new Map(),
     appliedOutputs: applied

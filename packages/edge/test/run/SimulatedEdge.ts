@@ -18,7 +18,8 @@ import {
   type RunHold,
   noneElapsed
 } from "../../src/run/actor/RunSession.ts"
-import { BudgetMeter } from "../../src/run/kernel/KernelState.ts"
+import { BudgetMeter } from "../../src/run/kernel/BudgetMeter.ts"
+import { CostMeter } from "../../src/run/kernel/CostMeter.ts"
 import { openedJournal, pendingRows, readLoggedRun } from "../../src/run/recovery/Recovery.ts"
 import { OutputRedaction } from "../../src/run/kernel/OutputRedaction.ts"
 import { RunActor } from "../../src/run/actor/RunActor.ts"
@@ -140,8 +141,17 @@ export class SimulatedEdge {
     const protocol = scripted.protocol(start)
     const redaction = new OutputRedaction([])
     const budget = new BudgetMeter(run.budget)
+    const cost = new CostMeter(() => undefined)
     const applied = appliedOutputs(store, run.id, journal)
-    const replay = new RunReplay({ protocol, redaction, budget, journal, secrets, appliedOutputs: applied })
+    const replay = new RunReplay({
+      protocol,
+      redaction,
+      budget,
+      cost,
+      journal,
+      secrets,
+      appliedOutputs: applied
+    })
     replay.step(this.program.printed)
     if (!replay.finish()) return yield* Effect.die("the journal does not fit the output")
     const { state: unlogged } = journal
@@ -174,6 +184,7 @@ export class SimulatedEdge {
         },
         appliedOutputs: applied,
         budget,
+        cost,
         stdinBytes: this.program.stdinBytes,
         texts: replay.texts,
         outputs: replay.rest,
@@ -248,6 +259,7 @@ export class SimulatedEdge {
         recorder,
         protocol,
         specificationVersion: 2,
+        priceOf: () => undefined,
         prepare: Effect.succeed(command),
         snapshot: Effect.void,
         review: Effect.succeed([]),

@@ -8,13 +8,33 @@ import { createServer as createSecureServer } from "node:https"
 import type { AddressInfo } from "node:net"
 import { text } from "node:stream/consumers"
 import { anthropicMessages } from "./dialects/AnthropicMessages.ts"
-import type { Dialect } from "./dialects/Dialect.ts"
+import type { AnswerTokens, Dialect } from "./dialects/Dialect.ts"
 import { geminiContent } from "./dialects/GeminiContent.ts"
 import { openAiChat } from "./dialects/OpenAiChat.ts"
 import { openAiResponses } from "./dialects/OpenAiResponses.ts"
 import { placed } from "./OfferedTools.ts"
 import { closing, scriptIn, turnOf } from "./Script.ts"
 import { callFor } from "./Tools.ts"
+
+/** An answer that was sent as a whole. */
+export interface SentAnswer {
+  readonly model: string
+  readonly tokens: AnswerTokens
+  /** A side question of the program, such as for a title, and no part of a turn. */
+  readonly isSide: boolean
+}
+
+/** Different ones for each answer, so that a sum shows which answers it has. */
+const tokensOf = (number: number, reportsWrites: boolean): AnswerTokens => {
+  const [fresh, written] = [500 + 13 * number, 100 + 3 * number]
+  return {
+    fresh: reportsWrites ? fresh : fresh + written,
+    read: 300 + 7 * number,
+    written: reportsWrites ? written : 0,
+    text: 40 + number,
+    reasoning: 10 + (number % 3)
+  }
+}
 
 /** The key that is taken. */
 export const RIGHT_KEY = "sk-right-0000000000000000"
@@ -42,6 +62,8 @@ export class FakeModels {
   readonly requests: Array<string> = []
   /** Steps that no offered tool could do: a test that finds one knows why. */
   readonly impossible: Array<string> = []
+  /** What the programs have used. */
+  readonly answers: Array<SentAnswer> = []
   private readonly server: Server
   private readonly isSecure: boolean
   private served = 0
@@ -108,18 +130,23 @@ export class FakeModels {
       return void json(dialect.refusal.status, dialect.refusal.body)
     }
     const body = parseObject(raw) ?? {}
-    const reply = this.respond(dialect, body, raw)
+    const { isSide, ...reply } = this.respond(dialect, body, raw)
     const held = this.heldFor(dialect, body, raw)
     if (held?.at === "beginning") await waitFor(held)
     const model = textOf(body["model"]) ?? /models\/([^:]+):/.exec(path)?.[1] ?? "fake-model"
+    const answered = { model, tokens: reply.tokens, isSide }
     const streams = body["stream"] === true || path.includes(":stream")
     if (streams) {
       const text = dialect.stream({ ...reply, model })
       const middle = held?.at === "middle" ? text.length / 2 : 0
       response.writeHead(200, { "content-type": "text/event-stream" }).write(text.slice(0, middle))
       if (held?.at === "middle") await waitFor(held)
+      this.answers.push(answered)
       response.end(text.slice(middle))
-    } else json(200, dialect.whole({ ...reply, model }))
+    } else {
+      this.answers.push(answered)
+      json(200, dialect.whole({ ...reply, model }))
+    }
   }
 
   private heldFor(dialect: Dialect, body: JsonObject, raw: string): HeldAnswers | undefined {
@@ -130,6 +157,7 @@ export class FakeModels {
 
   private respond(dialect: Dialect, body: JsonObject, raw: string) {
     const id = `fake${++this.served}`
+    const tokens = tokensOf(this.served, dialect.reportsWrites)
     const tools = dialect.tools(body)
     // A request without tools is a side question, even if it quotes a script.
     const script = tools.length === 0 ? undefined : scriptIn(raw)
@@ -141,6 +169,9 @@ export class FakeModels {
       if (call === undefined) this.impossible.push(`${step.tool}: ${tools.map(({ name }) => name).join(" ")}`)
       return call === undefined ? [] : [placed(call, tools)]
     })
-    return { id, text, calls }
+    // A program may also ask for suggestions after the last words of its turn. What is to be said is in the prompt, too.
+    const isAfter = script !== undefined && script.act !== "say" && endings > 0 && steps.length === 0
+    const isSide = script === undefined || isAfter
+    return { id, text, calls, tokens, isSide }
   }
 }

@@ -188,6 +188,11 @@ export class Stage {
     })
   }
 
+  /** What the model has answered so far. */
+  get answers(): FakeModels["answers"] {
+    return this.models.answers
+  }
+
   /** What the model was asked so far. */
   get modelRequests(): ReadonlyArray<string> {
     return this.models.requests

@@ -117,8 +117,8 @@ export const limitsLater = words(
   "这里还没有会话。请先发送第一条消息，再设置限额。"
 )
 export const wrongLimits = words(
-  "Limits are tokens=50000, turns=20, time=30m and timeout=30m, each once, or off.",
-  "限额的写法：tokens=50000、turns=20、time=30m、timeout=30m，每项最多一次；或 off。"
+  "Limits are tokens=50000, turns=20, cost=2.50 (US dollars), time=30m and timeout=30m, each once, or off.",
+  "限额的写法：tokens=50000、turns=20、cost=2.50（美元）、time=30m、timeout=30m，每项最多一次；或 off。"
 )
 export const limitsRefused = (reason: string): LocalizedText =>
   words(`The limits were not changed: ${reason}`, `限额没有更改：${reason}`)

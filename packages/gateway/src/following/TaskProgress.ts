@@ -156,6 +156,7 @@ const cardChanges: EventHandlers<TaskProgress, TaskProgress> = {
     idle: true,
     background: outstanding
   }),
+  "run.usage.updated": ignore,
   "run.steps.updated": ignore,
   "run.notice": ignore,
   "runtime.unavailable": ignore,

@@ -86,7 +86,8 @@ const settle = Effect.fnUntraced(function* (
   }
   yield* sql`
     SELECT 1 FROM projects WHERE id = (SELECT project_id FROM sessions WHERE id = ${session_id}) FOR KEY SHARE`
-  const failure = JSON.stringify(state === "expired" ? EXPIRED : (error ?? UNKNOWN))
+  const reported = state === "expired" ? EXPIRED : (error ?? UNKNOWN)
+  const failure = JSON.stringify(reported)
   const failed = yield* changeMessage(
     sql,
     session_id,
@@ -95,7 +96,11 @@ const settle = Effect.fnUntraced(function* (
     isStill
   )
   if (failed !== undefined && recipient !== null)
-    yield* holdMessages(sql, session_id, recipient, { reason: "failed", since: now.toISOString() })
+    yield* holdMessages(sql, session_id, recipient, {
+      reason: "failed",
+      code: reported.code,
+      since: now.toISOString()
+    })
   return failed
 })
 

@@ -22,7 +22,7 @@ import {
   type UserId
 } from "@corral/domain/identity/Ids"
 import { findAgent } from "@corral/domain/offer/Offer"
-import type { RunFailure } from "@corral/domain/run/Run"
+import type { Coded, ErrorCode } from "@corral/domain/errors/ErrorTable"
 import type { DeliveryContext } from "@corral/domain/session/Message"
 import { SessionState } from "@corral/domain/session/Session"
 import type { CreateTask } from "@corral/domain/task/Task"
@@ -46,7 +46,7 @@ import { derivedId } from "../store/DerivedId.ts"
 import { openTaskStates } from "../store/StateLists.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import { limitLockWait } from "../store/Sweep.ts"
-import { findDispatchRefusal } from "../task/TaskAdmission.ts"
+import { failureOf, findDispatchRefusal } from "../task/TaskAdmission.ts"
 import type { Tasks } from "../task/Tasks.ts"
 import { type TranscribedPrompt, withTranscript } from "./Transcript.ts"
 
@@ -231,9 +231,10 @@ const fail = Effect.fnUntraced(function* (
   { now, sql }: DeliveryServices,
   agent: SessionAgentRow,
   { id, session_id }: UserMessageRow,
-  { code, message }: Pick<RunFailure, "code" | "message">
+  refusal: Coded<ErrorCode>
 ) {
-  const error = JSON.stringify({ code, message })
+  const { code } = refusal
+  const error = JSON.stringify(failureOf(refusal))
   yield* changeMessage(
     sql,
     session_id,
@@ -241,7 +242,7 @@ const fail = Effect.fnUntraced(function* (
     sql`delivery = 'failed', error = ${error}`,
     sql`delivery = 'pending'`
   )
-  yield* holdMessages(sql, session_id, agent.id, { reason: "failed", since: now().toISOString() })
+  yield* holdMessages(sql, session_id, agent.id, { reason: "failed", code, since: now().toISOString() })
   const failed: TurnResult = { _tag: "Failed" }
   return failed
 })

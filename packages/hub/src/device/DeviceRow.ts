@@ -174,7 +174,7 @@ export const findBudgetRefusal = (
   const issue = { path: `budget.${limit}`, message: uncountedMessage(label, limit) }
   return counts === undefined
     ? new Conflict({
-        message: "The Edge of this device is too old to limit tokens or turns. Update it.",
+        message: "The Edge of this device is too old to limit tokens, turns or cost. Update it.",
         details: { reason: "edge_outdated" }
       })
     : new SchemaValidationFailed({ details: { issues: [issue] } })

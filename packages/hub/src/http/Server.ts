@@ -65,6 +65,7 @@ import { publicEndpoints } from "./Public.ts"
 import { PublicUrl, storeRefusal } from "./Handlers.ts"
 import { runEndpoints } from "./Runs.ts"
 import { searchEndpoints } from "./Search.ts"
+import { usageEndpoints } from "./Usage.ts"
 import { signInEndpoints } from "./SignIn.ts"
 import { taskGroupEndpoints } from "./TaskGroups.ts"
 import { taskEndpoints } from "./Tasks.ts"
@@ -193,6 +194,7 @@ const hubApiRoutes = HttpApiBuilder.layer(HubApi).pipe(
     conversationEndpoints,
     uploadEndpoints,
     searchEndpoints,
+    usageEndpoints,
     projectEndpoints,
     deviceRegistrationEndpoints,
     deviceEndpoints,

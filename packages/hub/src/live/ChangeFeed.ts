@@ -1,6 +1,6 @@
 /**
- * Change feed of the Hub: which approvals, change sets, devices, messages, questions, runs and tasks have changed, for every reader in this process
- * who may see them.
+ * Change feed of the Hub: which approvals, change sets, devices, messages, questions, runs and tasks have changed, and which limits are nearly used
+ * up, for every reader in this process who may see them.
  *
  * A notice names what may have changed; the feed reads its state and its readers in one statement. Guarantees: a reader receives the
  * present state first, then states in the order in which they occurred. When notices may have been missed, the feed ends its readers:
@@ -24,10 +24,12 @@ import {
   type AddressedChange,
   changedDevices,
   changedInProjects,
+  changedLimits,
   decidedKinds,
   endedLeases,
   pendingRequests,
-  presentIn
+  presentIn,
+  recentLimits
 } from "./ChangeQueries.ts"
 
 export class ChangeReader {
@@ -165,6 +167,7 @@ type Resource =
   | "changes"
   | "device"
   | "input"
+  | "limit"
   | "message"
   | "preferences"
   | "project"
@@ -189,6 +192,7 @@ const feedState = Effect.gen(function* () {
       changes: new Set<string>(),
       device: new Set<string>(),
       input: new Set<string>(),
+      limit: new Set<string>(),
       message: new Set<string>(),
       preferences: new Set<string>(),
       project: new Set<string>(),
@@ -233,6 +237,8 @@ const publishDue = Effect.fnUntraced(function* (state: FeedState) {
   )
   const devices = take(due.device)
   if (devices.length > 0) publish(state, yield* changedDevices(sql, devices, userIds, now()))
+  const limits = take(due.limit)
+  if (limits.length > 0) publish(state, yield* changedLimits(sql, limits, userIds))
   const changed = {
     approvals: take(due.approval),
     changes: take(due.changes),
@@ -259,6 +265,7 @@ const sendPresent = Effect.fnUntraced(function* (state: FeedState, reader: Chang
     noteOnline(state, change)
     reader.add(change)
   }
+  for (const change of yield* recentLimits(state.sql, userId, state.now())) reader.add(change)
   for (const kind of decidedKinds)
     for (const change of yield* pendingRequests(state.sql, kind, userId)) reader.add(change)
 })
@@ -293,6 +300,7 @@ const resourceOf: Partial<Record<NoticeKind, Resource>> = {
   changes: "changes",
   deviceEnded: "device",
   input: "input",
+  limit: "limit",
   message: "message",
   membership: "project",
   preferences: "preferences",
@@ -301,9 +309,11 @@ const resourceOf: Partial<Record<NoticeKind, Resource>> = {
   task: "task"
 }
 
-/** The id as a notice names it: a message with its session. */
-const noticedId = (change: ChangeHint): string =>
-  change.kind === "message" ? `${change.sessionId} ${change.id}` : change.id
+/** The id as a notice names it: a message with its session, and a limit with its day. */
+const noticedId = (change: ChangeHint): string => {
+  if (change.kind === "message") return `${change.sessionId} ${change.id}`
+  return change.kind === "limit" ? `${change.id} ${change.day}` : change.id
+}
 
 /** Ids of one statement. */
 const MAX_IDS = 1_000

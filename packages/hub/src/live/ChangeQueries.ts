@@ -21,10 +21,12 @@ import {
 import { InputState } from "@corral/domain/input/InputRequest"
 import { DeliveryState } from "@corral/domain/session/Message"
 import { TaskState } from "@corral/domain/task/Task"
+import { Day } from "@corral/domain/usage/Day"
 import { Effect, Schema } from "effect"
-import type { SqlClient, SqlError } from "effect/sql"
+import type { SqlClient, SqlError, Statement } from "effect/sql"
 import { deviceIdRows, deviceStateOf, presenceRows } from "../device/DeviceRow.ts"
 import { readableRows } from "../store/ListPage.ts"
+import { NoticeSubject } from "../usage/LimitNotices.ts"
 import { storedRows } from "../store/StoredRows.ts"
 
 /** The `kind` is a literal of the statement; it selects the table. */
@@ -248,3 +250,69 @@ const changeOf = (row: ChangeColumns): ChangeHint => {
       return { kind: "run", id: row.id, projectId, state: row.state }
   }
 }
+
+const LimitChange = {
+  project_id: ProjectId,
+  subject: NoticeSubject,
+  day: Day,
+  state: Schema.Literals(["near", "reached"])
+}
+const LimitChangeRow = Schema.Struct(LimitChange)
+const recentLimitRows = storedRows("limit_notices", LimitChangeRow)
+const limitChangeRows = storedRows("limit_notices", Schema.Struct({ ...LimitChange, ...readers }))
+
+const limitHintOf = ({
+  day,
+  project_id: projectId,
+  state,
+  subject
+}: typeof LimitChangeRow.Type): ChangeHint => ({
+  kind: "limit",
+  id: `${projectId} ${subject}`,
+  projectId,
+  ...(subject === "everyone" ? {} : { userId: subject }),
+  day,
+  state
+})
+
+/** Roles that set limits receive the hints of all persons. */
+const forReader = (sql: SqlClient.SqlClient, reader: Statement.Fragment) =>
+  sql`(n.subject IN ('everyone', ${reader}) OR m.role IN ('admin', 'owner'))`
+
+/** Limits that are nearly or completely used up, each as `<project id> <whose limit> <day>`. */
+export const changedLimits = (
+  sql: SqlClient.SqlClient,
+  ids: ReadonlyArray<string>,
+  readers: ReadonlyArray<UserId>
+): Changes =>
+  Effect.map(
+    limitChangeRows.all(sql`
+      SELECT n.project_id, n.subject, n.day, n.state, p.visibility = 'internal' AND n.subject = 'everyone' AS internal, ARRAY(
+        SELECT m.user_id FROM project_members m
+        WHERE m.project_id = n.project_id AND m.user_id = ANY(${readers}::text[]) AND ${forReader(sql, sql`m.user_id`)}
+      ) AS members
+      FROM unnest(${ids}::text[]) AS named JOIN limit_notices n ON n.project_id = split_part(named, ' ', 1)
+        AND n.subject = split_part(named, ' ', 2) AND n.day = split_part(named, ' ', 3)
+      JOIN projects p ON p.id = n.project_id`),
+    (rows) =>
+      rows.map((row) => ({
+        to: row.internal ? ("everyone" as const) : row.members,
+        change: limitHintOf(row)
+      }))
+  )
+
+const DAY_MS = 86_400_000
+
+/** Those of the last 24 hours, in projects of the reader. `now` is in Unix milliseconds. */
+export const recentLimits = (
+  sql: SqlClient.SqlClient,
+  reader: UserId,
+  now: number
+): Effect.Effect<ReadonlyArray<ChangeHint>, SqlError.SqlError> =>
+  Effect.map(
+    recentLimitRows.all(sql`
+      SELECT n.project_id, n.subject, n.day, n.state FROM project_members m JOIN limit_notices n ON n.project_id = m.project_id
+      WHERE m.user_id = ${reader} AND n.at > ${new Date(now - DAY_MS)} AND ${forReader(sql, sql`${reader}`)}
+      ORDER BY n.at LIMIT ${MAX_INITIAL_HINTS}`),
+    (rows) => rows.map(limitHintOf)
+  )

@@ -13,6 +13,7 @@ import {
   type RunDefaults
 } from "@corral/domain/project/Project"
 import { Checks } from "@corral/domain/run/Check"
+import { Budget } from "@corral/domain/run/Budget"
 import { Isolation } from "@corral/domain/run/Run"
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -78,6 +79,8 @@ const ProjectRow = Schema.Struct({
   chat_answers: ChatAnswers,
   ...runDefaultColumns,
   checks: checksColumn,
+  time_zone: Schema.String,
+  run_budget: Schema.NullOr(jsonColumn(Budget)),
   created_at: Timestamp,
   updated_at: Timestamp,
   /** Null for a reader who is not a member. */
@@ -104,6 +107,8 @@ export const projectOf = ({
   name,
   own_requests,
   role,
+  run_budget,
+  time_zone,
   updated_at,
   visibility
 }: typeof ProjectRow.Type): Project => ({
@@ -115,6 +120,8 @@ export const projectOf = ({
   chats: { answers: chat_answers },
   runs: runDefaultsOf({ background_ms, input_ttl_ms, isolation }),
   ...(checks === null ? {} : { checks }),
+  timeZone: time_zone,
+  ...(run_budget === null ? {} : { runBudget: run_budget }),
   // Users who are not members can read internal projects.
   role: role ?? "viewer",
   createdAt: created_at.toISOString(),

@@ -7,7 +7,7 @@
  * Does not: open transactions; callers run writes in one.
  */
 import { type Proof, roleRefusal } from "@corral/domain/access/Authorization"
-import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
+import { Conflict, PermissionDenied, SchemaValidationFailed } from "@corral/domain/errors/Failures"
 import { DeviceId, type ProjectId, RunId, UserId } from "@corral/domain/identity/Ids"
 import {
   type CreateProject,
@@ -19,6 +19,7 @@ import {
   defaultChats
 } from "@corral/domain/project/Project"
 import type { Check } from "@corral/domain/run/Check"
+import type { Budget } from "@corral/domain/run/Budget"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -26,6 +27,7 @@ import { encodePosition, limitTo, type Position } from "../store/ListPage.ts"
 import { notify } from "../store/Notices.ts"
 import { endedRunStates } from "../store/StateLists.ts"
 import { Timestamp, storedRows } from "../store/StoredRows.ts"
+import { uncoveredFields } from "../usage/Reservations.ts"
 import { lockProject, PROJECT_COLUMNS, projectOf, projectRows } from "./ProjectRow.ts"
 
 export class Projects extends Context.Service<
@@ -44,7 +46,7 @@ export class Projects extends Context.Service<
     readonly update: (
       proof: Proof<"project.update">,
       change: UpdateProject
-    ) => Effect.Effect<Project, PermissionDenied | SqlError.SqlError>
+    ) => Effect.Effect<Project, PermissionDenied | SchemaValidationFailed | SqlError.SqlError>
     /** Refused while runs are in progress. The readers of its audit trail keep their access afterwards. */
     readonly remove: (proof: Proof<"project.delete">) => Effect.Effect<void, Conflict | SqlError.SqlError>
     /** Members in the order of their user ids, after one. */
@@ -99,7 +101,17 @@ export class Projects extends Context.Service<
 
         update: Effect.fn("Projects.update")(function* (
           proof,
-          { approvals, chats, checks, description, name, runs = {}, visibility }
+          {
+            approvals,
+            chats,
+            checks,
+            description,
+            name,
+            runBudget,
+            runs = {},
+            timeZone,
+            visibility
+          }
         ) {
           yield* sql`
             UPDATE projects SET
@@ -113,8 +125,11 @@ export class Projects extends Context.Service<
               input_ttl_ms = ${changed(sql, "input_ttl_ms", "int", runs.inputTtlMs)},
               isolation = ${changed(sql, "isolation", "text", runs.isolation)},
               checks = ${changed(sql, "checks", "text", checks && storedChecks(checks))},
+              time_zone = COALESCE(${timeZone ?? null}, time_zone),
+              run_budget = ${changed(sql, "run_budget", "text", runBudget === null ? null : runBudget && JSON.stringify(runBudget))},
               updated_at = GREATEST(updated_at, ${now()})
             WHERE id = ${proof.subject}`
+          if (runBudget !== undefined) yield* requireCovered(sql, proof.subject, runBudget)
           yield* notifyChanged(proof.subject)
           return yield* get(proof)
         }),
@@ -152,6 +167,18 @@ const changed = (
 /** Without checks, the column is NULL. */
 const storedChecks = (checks: ReadonlyArray<Check>): string | null =>
   checks.length === 0 ? null : JSON.stringify(checks)
+/** The project is locked, so no limit is set meanwhile. */
+const requireCovered = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  projectId: string,
+  runBudget: Budget | null
+) {
+  const issues = (yield* uncoveredFields(sql, projectId, runBudget)).map((field) => ({
+    path: `runBudget.${field}`,
+    message: "A limit of the project needs it: a run without a budget reserves it. Remove the limit first."
+  }))
+  if (issues.length > 0) return yield* new SchemaValidationFailed({ details: { issues } })
+})
 
 const createOf = (sql: SqlClient.SqlClient, now: () => Date) =>
   Effect.fn("Projects.create")(function* (
@@ -172,6 +199,8 @@ const createOf = (sql: SqlClient.SqlClient, now: () => Date) =>
       input_ttl_ms: null,
       isolation: null,
       checks: null,
+      time_zone: "UTC",
+      run_budget: null,
       created_at: at,
       updated_at: at
     }

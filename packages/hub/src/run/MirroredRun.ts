@@ -93,6 +93,7 @@ const changes = {
   "run.work.ended": "turn",
   "run.turn.started": "turn",
   "run.turn.ended": "turn",
+  "run.usage.updated": "run",
   "run.steps.updated": "nothing",
   "run.notice": "nothing",
   "runtime.unavailable": "nothing",
@@ -183,6 +184,7 @@ export class MirroredRun {
     return (
       this.state !== this.run.state ||
       this.hasTurnChanged ||
+      this.summary.usage !== this.run.told.usage ||
       this.current.outstanding !== this.before.outstanding
     )
   }

@@ -163,7 +163,8 @@ const endRun = Effect.fnUntraced(function* (
   if (state !== "completed") {
     const by = cancelledBy === undefined ? {} : { by: cancelledBy as UserId }
     const reason = state === "cancelled" ? "stopped" : "failed"
-    yield* holdMessages(sql, sessionId, agentId, { reason, ...by, since: at.toISOString() })
+    const code = state === "failed" && summary.error !== undefined ? { code: summary.error.code } : {}
+    yield* holdMessages(sql, sessionId, agentId, { reason, ...by, ...code, since: at.toISOString() })
   }
   if (yield* keepAsAnswer(sql, talking, answerOf(run))) return
   yield* insertMessage(sql, {

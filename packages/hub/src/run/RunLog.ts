@@ -16,6 +16,9 @@ import { hubMetrics } from "../HubMetrics.ts"
 import { announced } from "../store/Notices.ts"
 import { PlannedSql } from "../store/Database.ts"
 import { storedRows } from "../store/StoredRows.ts"
+import { amountOf } from "../usage/LimitRow.ts"
+import type { Reservation } from "../usage/Reservations.ts"
+import { usageCounter } from "../usage/UsageMetrics.ts"
 import {
   type Admission,
   type LinkPush,
@@ -61,6 +64,8 @@ export interface NewRun {
   readonly targetId: DeviceId
   readonly taskId?: TaskId | undefined
   readonly create: CreateRun
+  /** The day that the run counts for, and what it has reserved under limits. Without one, the run counts for its day in UTC. */
+  readonly reservation?: Reservation | undefined
 }
 
 export class RunLog extends Context.Service<
@@ -103,9 +108,13 @@ export class RunLog extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
-      const mirroredEvents = (yield* CurrentMetrics).counter(hubMetrics.events)
+      const metrics = yield* CurrentMetrics
+      const mirroredEvents = metrics.counter(hubMetrics.events)
       const now = () => new Date(clock.currentTimeMillisUnsafe())
-      const pushes = new RunPushes(sql, yield* PlannedSql, now, (events) => mirroredEvents.add(events))
+      const pushes = new RunPushes(sql, yield* PlannedSql, now, {
+        events: (events) => mirroredEvents.add(events),
+        usage: usageCounter(metrics)
+      })
 
       return RunLog.of({
         open: (run) => openRun(sql, run, now()),
@@ -151,7 +160,7 @@ const PAGE_ROWS = 1_000
 /** The author of the task becomes a requester of the run, with the authors of its messages and the requesters of the run that it resumes. */
 const openRun = Effect.fn("RunLog.open")(function* (
   sql: SqlClient.SqlClient,
-  { create, id, projectId, targetId, taskId }: NewRun,
+  { create, id, projectId, reservation, targetId, taskId }: NewRun,
   at: Date
 ) {
   const row = {
@@ -162,15 +171,23 @@ const openRun = Effect.fn("RunLog.open")(function* (
     target_id: targetId,
     offer: JSON.stringify({ agentId: create.agentId, workspace: create.workspace }),
     made: JSON.stringify(create),
+    reserved: reservation?.budget === undefined ? null : JSON.stringify(reservation.budget),
     state: "queued",
     created_at: at,
     updated_at: at
   }
-  yield* announced(
+  const added = yield* announced(
     sql,
     "runState",
     sql`INSERT INTO runs ${sql.insert(row)} ON CONFLICT DO NOTHING RETURNING id`
   )
+  if (added.length > 0 && reservation !== undefined) {
+    const { costUsd = 0, tokens = 0 } = reservation.budget ?? {}
+    yield* sql`
+      UPDATE run_usage SET day = ${reservation.day}, model = ${create.model ?? null},
+        reserved_micros = ${amountOf("costUsd", costUsd)}::bigint, reserved_tokens = ${amountOf("tokens", tokens)}::bigint
+      WHERE run_id = ${id}`
+  }
   yield* sql`
     INSERT INTO run_requesters (run_id, user_id, input)
     SELECT ${id}, created_by, 'task' FROM tasks WHERE id = ${taskId ?? null}

@@ -4,7 +4,8 @@ import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError, Statement } from "effect/sql"
 import type { DeviceLink } from "../device/DeviceRow.ts"
 import { notify } from "../store/Notices.ts"
-import { storedRows } from "../store/StoredRows.ts"
+import { storableText, storedRows } from "../store/StoredRows.ts"
+import { usageColumnsOf } from "../usage/LimitRow.ts"
 import type { MirroredRequests } from "./MirroredRun.ts"
 import { PushedRun } from "./PushedRun.ts"
 import {
@@ -103,6 +104,7 @@ const store = Effect.fnUntraced(function* (
   const shown = changed.filter(({ mirror }) => mirror.isShownChange)
   yield* notify(sql, "runState", ...shown.map(({ row }) => row.id))
   yield* notify(sql, "task", ...rows.flatMap((row) => (row.kind === "task" ? [row.id] : [])))
+  yield* notify(sql, "usage", ...new Set(changed.filter(hasNewUsage).map(({ row }) => row.project_id)))
   return stored
 })
 
@@ -175,7 +177,7 @@ const storePushes = (
           resolved AS (${changedRequests(sql, "approvals", resolved, runs)}),
           asked AS (${insertedRequests(sql, "inputs", changed)}),
           answered AS (${changedRequests(sql, "inputs", resolved, runs)}),
-          followed AS (${changedTasks(sql, changed, at)})
+          followed AS (${changedTasks(sql, changed, at)}), booked AS (${bookedUsage(sql, changed)})
         SELECT 'run' AS kind, id FROM held UNION ALL SELECT 'task', id FROM followed`
 }
 
@@ -213,6 +215,29 @@ const changedRuns = (sql: SqlClient.SqlClient, runs: ReadonlyArray<PushedRun>, a
       ${runs.map(({ mirror }) => mirror.isEnded)}::bool[]
     ) AS c (id, last_seq, state, started, pending, told, pending_inputs, turn, idle, work, ended) JOIN held ON held.id = c.id
     WHERE runs.id = c.id`
+}
+
+const hasNewUsage = ({ mirror, row }: PushedRun): boolean =>
+  mirror.summary.usage !== row.told.usage || mirror.summary.model !== row.told.model
+
+/** A report has the whole use of its run so far, so a repeated one changes nothing. */
+const bookedUsage = (sql: SqlClient.SqlClient, runs: ReadonlyArray<PushedRun>) => {
+  const reported = runs.filter(hasNewUsage)
+  const usages = reported.map(({ mirror }) => usageColumnsOf(mirror.summary.usage))
+  return sql`
+    UPDATE run_usage SET model = COALESCE(NULLIF(u.model, ''), run_usage.model), input_tokens = u.input_tokens, output_tokens = u.output_tokens,
+      cached_tokens = u.cached_tokens, reasoning_tokens = u.reasoning_tokens, turns = u.turns, cost_micros = NULLIF(u.cost_micros, -1),
+      estimated = u.estimated
+    FROM unnest(
+      ${reported.map(({ row }) => row.id)}::text[],
+      ${reported.map(({ mirror }) => storableText(mirror.summary.model ?? ""))}::text[],
+      ${usages.map((usage) => usage.input_tokens)}::bigint[], ${usages.map((usage) => usage.output_tokens)}::bigint[],
+      ${usages.map((usage) => usage.cached_tokens)}::bigint[], ${usages.map((usage) => usage.reasoning_tokens)}::bigint[],
+      ${usages.map(({ turns }) => turns)}::bigint[], ${usages.map((usage) => usage.cost_micros)}::bigint[],
+      ${usages.map(({ estimated }) => estimated)}::bool[]
+    ) AS u (id, model, input_tokens, output_tokens, cached_tokens, reasoning_tokens, turns, cost_micros, estimated)
+      JOIN held ON held.id = u.id
+    WHERE run_usage.run_id = u.id`
 }
 
 const insertedRequests = (sql: SqlClient.SqlClient, kind: RequestKind, runs: ReadonlyArray<PushedRun>) => {

@@ -7,6 +7,7 @@
  */
 import type { ApprovalId, DeviceId, InputRequestId, RunId, SessionId } from "@corral/domain/identity/Ids"
 import type { Ack, EventBatch } from "@corral/domain/link/EdgeLink"
+import type { Usage } from "@corral/domain/run/Run"
 import type { LogBatch } from "@corral/service/stream/LogSource"
 import { Effect, Result } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -107,14 +108,21 @@ export interface LogGrowth {
   readonly batches: ReadonlyArray<LogBatch>
 }
 
+/** Metrics of what was pushed, after the commit. */
+export interface PushCounters {
+  /** Events that are new to a log. */
+  readonly events: (events: number) => void
+  /** What a run has used, in its report before and in the new one. */
+  readonly usage: (before: Usage | undefined, after: Usage | undefined) => void
+}
+
 /** The pushes that a Hub stores. */
 export class RunPushes {
   private readonly sql: SqlClient.SqlClient
   /** For the statement that stores pushes of known runs. */
   private readonly planned: PlannedSql["Service"]
   private readonly now: () => Date
-  /** Counts events that are new to a log, after the commit. */
-  private readonly countAdded: (events: number) => void
+  private readonly counters: PushCounters
   private readonly knownRuns = new KnownRuns()
   private readonly growthListeners = new Set<(growth: LogGrowth) => void>()
   private readonly taskListeners = new Set<(targetId: DeviceId) => void>()
@@ -123,12 +131,12 @@ export class RunPushes {
     sql: SqlClient.SqlClient,
     planned: PlannedSql["Service"],
     now: () => Date,
-    countAdded: (events: number) => void
+    counters: PushCounters
   ) {
     this.sql = sql
     this.planned = planned
     this.now = now
-    this.countAdded = countAdded
+    this.counters = counters
   }
 
   onGrown(listener: (growth: LogGrowth) => void): void {
@@ -242,14 +250,15 @@ export class RunPushes {
     const publish = () => {
       let added = 0
       for (const run of pushed) {
-        const { batches, lastSeq, row } = run
+        const { batches, lastSeq, mirror, row } = run
         if (batches.length === 0) continue
         this.knownRuns.note(run)
         added += lastSeq - row.last_seq
+        if (mirror.summary.usage !== row.told.usage) this.counters.usage(row.told.usage, mirror.summary.usage)
         const growth = { runId: row.id, sessionId: row.session_id ?? undefined, batches }
         for (const listener of this.growthListeners) listener(growth)
       }
-      this.countAdded(added)
+      this.counters.events(added)
     }
     // A notice also without new events: the Hub that stored them may have crashed before it sent the notice.
     return Effect.andThen(sql.afterCommit(Effect.sync(publish)), notify(sql, "run", ...pushed.map(noticeOf)))

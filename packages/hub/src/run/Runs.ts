@@ -18,6 +18,7 @@ import {
   type UserId,
   WorkspaceId
 } from "@corral/domain/identity/Ids"
+import { Budget } from "@corral/domain/run/Budget"
 import { CreateRun, Run } from "@corral/domain/run/Run"
 import { liveFieldsOf } from "@corral/domain/run/RunState"
 import { VersionedMap } from "@corral/domain/run/VersionedMap"
@@ -80,6 +81,8 @@ const RunRow = Schema.Struct({
   offer: jsonColumn(Schema.Struct({ agentId: AgentId, workspace: WorkspaceId })),
   /** The whole request. */
   made: jsonColumn(CreateRun),
+  /** The part of its budget that limits of the project have given it. */
+  reserved: Schema.NullOr(jsonColumn(Budget)),
   ...folded,
   last_seq: Schema.Int,
   /** The message that another run receives instead of this one. */
@@ -94,7 +97,7 @@ const RunRow = Schema.Struct({
 
 const ReadRunRow = RunRow.mapFields(Struct.omit(["offer"]))
 const LockedRunRow = RunRow.mapFields(
-  Struct.omit(["made", "replaced_for", "replaced_by", "changes", "created_at", "updated_at"])
+  Struct.omit(["made", "reserved", "replaced_for", "replaced_by", "changes", "created_at", "updated_at"])
 )
 
 /** A run during a push. */
@@ -123,17 +126,28 @@ const runIdRows = storedRows("runs", RunRow.mapFields(Struct.pick(["id"])))
 export const endedRunRows = storedRows("runs", Schema.Struct({ id: RunId, ended_at: Timestamp }))
 export const runSeqRows = storedRows("runs", RunRow.mapFields(Struct.pick(["last_seq"])))
 export const runAckRows = storedRows("runs", RunRow.mapFields(Struct.pick(["id", "last_seq"])))
+/** The request of a run with its reservation. */
+export const runRequestRows = storedRows("runs", RunRow.mapFields(Struct.pick(["made", "reserved"])))
 export const runProjectRows = storedRows("runs", RunRow.mapFields(Struct.pick(["id", "project_id"])))
 const runLocationRows = storedRows(
   "runs",
   RunRow.mapFields(Struct.pick(["project_id", "target_id", "offer", "state", "last_seq"]))
 )
 
+/** The request as the Edge receives it: with the budget that the limits of the project have given the run. */
+export const reservedRequest = ({
+  made,
+  reserved
+}: {
+  readonly made: CreateRun
+  readonly reserved: Budget | null | undefined
+}): CreateRun => (reserved == null ? made : { ...made, budget: { ...made.budget, ...reserved } })
+
 /** Active time in milliseconds of a run without an explicit limit. */
 const DEFAULT_TIMEOUT_MS = 1_800_000
 
 const hubRunOf = (row: typeof ReadRunRow.Type): HubRun => {
-  const { agentId, backgroundMs, budget, groupId, input, inputTtlMs, isolation } = row.made
+  const { agentId, backgroundMs, budget, groupId, input, inputTtlMs, isolation } = reservedRequest(row)
   const { mode, model, resume, timeoutMs, workspace } = row.made
   return {
     id: row.id,

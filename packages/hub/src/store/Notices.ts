@@ -122,6 +122,10 @@ export const channels = {
   task: "corral_task",
   /** The state of a run, its turn, its questions or its work in the background have changed: its id. */
   runState: "corral_run_state",
+  /** Runs of a project have used something, or its limits have changed: the project's id. */
+  usage: "corral_usage",
+  /** A limit is nearly or completely used up: `<project id> <whose limit> <day>`. */
+  limit: "corral_limit",
   /** A device was revoked or removed: its id. */
   deviceEnded: "corral_device_ended",
   /** A device went online or offline, or has a newer link: its id. */

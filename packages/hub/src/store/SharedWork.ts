@@ -12,6 +12,7 @@ export type SharedWorkName =
   | "candidates"
   | "commands"
   | "idempotency"
+  | "limits"
   | `retention of ${number} days`
   | "uploads"
 

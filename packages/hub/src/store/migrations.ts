@@ -55,7 +55,8 @@ import {
   successorsMigration,
   taskGroupsMigration,
   turnLimitsMigration,
-  uploadQuotasMigration
+  uploadQuotasMigration,
+  usageMigration
 } from "./migrations/Release03.ts"
 
 export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -99,7 +100,8 @@ export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0039_preferences": preferencesMigration,
   "0040_binding_updates": bindingUpdatesMigration,
   "0041_change_sets": changeSetsMigration,
-  "0042_task_groups": taskGroupsMigration
+  "0042_task_groups": taskGroupsMigration,
+  "0043_usage": usageMigration
 }
 
 /** Names of all migrations, without their numbers. */

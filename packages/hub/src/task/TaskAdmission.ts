@@ -8,6 +8,8 @@ import {
   UnauthorizedTarget,
   WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
+import type { Coded, ErrorCode } from "@corral/domain/errors/ErrorTable"
+import type { RunFailure } from "@corral/domain/run/Run"
 import type { DeviceId, ProjectId, UserId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { namesSameAgent } from "@corral/domain/offer/Offer"
 import type { CreateTask } from "@corral/domain/task/Task"
@@ -18,6 +20,12 @@ import type { Targets } from "../edges/Targets.ts"
 import { validationFailure } from "../run/OfferRefusal.ts"
 import type { Runs } from "../run/Runs.ts"
 import type { SessionProject } from "../run/SessionProject.ts"
+
+/** A refusal as the failure of a task or a message. Only that of a limit has details there: the figures. */
+export const failureOf = ({ code, details, message }: Coded<ErrorCode>): RunFailure =>
+  code === "budget_exceeded" && details !== undefined
+    ? { code, message, details: { ...details } }
+    : { code, message }
 
 /** Fails unless the session and the resumed run belong to the task's project. */
 export const checkReferences = Effect.fnUntraced(function* (

@@ -4,21 +4,23 @@
  * Guarantees: a claimed task is `pending` and its run is known to the Hub. A task returns to the queue only while its start was never sent
  * and its run has no events.
  */
+import type { Coded, ErrorCode } from "@corral/domain/errors/ErrorTable"
 import type { DeviceId, RunId, TaskId } from "@corral/domain/identity/Ids"
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { TaskState } from "@corral/domain/task/Task"
 import { mint } from "@corral/service/Identifiers"
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { startCommandId } from "../edges/CommandRequest.ts"
 import type { Targets } from "../edges/Targets.ts"
 import { isPlanTask } from "../run/PlanTask.ts"
 import type { RunLog } from "../run/RunLog.ts"
-import { runSeqRows } from "../run/Runs.ts"
+import { reservedRequest, runRequestRows, runSeqRows } from "../run/Runs.ts"
 import { contributorRows } from "../session/MessageStore.ts"
 import { announced, notify } from "../store/Notices.ts"
+import { reserveStart } from "../usage/Reservations.ts"
 import { type ClaimedTask, TASK_COLUMNS, type TaskRow, claimedTaskOf, taskRows } from "./TaskRow.ts"
-import { findDispatchRefusal } from "./TaskAdmission.ts"
+import { failureOf, findDispatchRefusal } from "./TaskAdmission.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
 
 export class TaskClaims {
@@ -40,7 +42,8 @@ export class TaskClaims {
   }
 
   /**
-   * Claims the next task of the target after `after`, without those whose starts are open. Tasks whose author has lost a right fail on the way.
+   * Claims the next task of the target after `after`, without those whose starts are open. Tasks whose author has lost a right, and those that
+   * exceed a limit of their project, fail on the way.
    */
   readonly claim = Effect.fn("TaskClaims.claim")(
     { self: this },
@@ -58,11 +61,11 @@ export class TaskClaims {
           AND (state = 'pending' OR expires_at IS NULL OR expires_at > ${at})
         ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`)
         if (row === undefined) return undefined
-        const refusal = yield* this.findClaimRefusal(row)
-        if (refusal === undefined) return yield* this.assignRun(row, at)
-        const { code, message } = refusal
+        const claimed = yield* this.claimTask(row, at)
+        if (Result.isSuccess(claimed)) return claimed.success
+        const { failure } = claimed
         yield* sql`
-        UPDATE tasks SET state = 'failed', error = ${JSON.stringify({ code, message })}, updated_at = ${at}
+        UPDATE tasks SET state = 'failed', error = ${JSON.stringify(failureOf(failure))}, updated_at = ${at}
         WHERE id = ${row.id}`
         yield* notify(sql, "task", row.id)
         last = row.id
@@ -70,6 +73,19 @@ export class TaskClaims {
     },
     (self) => this.sql.withTransaction(self)
   )
+
+  /** The task with its run, or why it fails. */
+  private readonly claimTask = Effect.fnUntraced({ self: this }, function* (row: TaskRow, at: Date): Effect.fn.Return<
+    Result.Result<ClaimedTask, Coded<ErrorCode>>,
+    SqlError.SqlError
+  > {
+    const refusal = yield* this.findClaimRefusal(row)
+    if (refusal !== undefined) return Result.fail(refusal)
+    return yield* this.assignRun(row, at).pipe(
+      Effect.map(Result.succeed),
+      Effect.catchTag("BudgetExceeded", (exceeded) => Effect.succeed(Result.fail(exceeded)))
+    )
+  })
 
   /** Also for users who have changed the message that the task delivers. */
   private readonly findClaimRefusal = Effect.fnUntraced({ self: this }, function* (row: TaskRow) {
@@ -96,12 +112,21 @@ export class TaskClaims {
 
   private readonly assignRun = Effect.fnUntraced({ self: this }, function* (row: TaskRow, at: Date) {
     const { log, sql } = this
-    const { id, project_id: projectId, request: create, target_id: targetId } = row
+    const { created_by: author, id, project_id: projectId, request: create, target_id: targetId } = row
     const runId = row.run_id ?? mint<RunId>("run", at.getTime())
-    yield* log.open({ id: runId, projectId, targetId, taskId: id, create })
+    // A run that was assigned earlier keeps what it has reserved.
+    const earlier = yield* runRequestRows.first(sql`SELECT made, reserved FROM runs WHERE id = ${runId}`)
+    const { budget } = create
+    const reservation =
+      earlier === undefined ? yield* reserveStart(sql, { projectId, author, budget }, at) : undefined
+    yield* log.open({ id: runId, projectId, targetId, taskId: id, create, reservation })
     yield* sql`UPDATE tasks SET state = 'pending', run_id = ${runId}, updated_at = ${at} WHERE id = ${id}`
     yield* notify(sql, "task", id)
-    return claimedTaskOf(row, runId)
+    return claimedTaskOf(
+      row,
+      runId,
+      reservedRequest(earlier ?? { made: create, reserved: reservation?.budget })
+    )
   })
 
   /** Records that the Edge has the run. Events of the run may have moved the task already. */

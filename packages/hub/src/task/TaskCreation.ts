@@ -1,7 +1,7 @@
 /**
  * Creation of a task: the request is checked, the task stored, and where it can start now, its run opened in the same transaction.
  *
- * Guarantees: a refused task is not stored.
+ * Guarantees: a refused task is not stored. A task that can start now has reserved what it may use under the limits of its project, or is refused.
  */
 import { type Proof, roleRefusal } from "@corral/domain/access/Authorization"
 import { PermissionDenied } from "@corral/domain/errors/Failures"
@@ -19,7 +19,7 @@ import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
 import { findChecks, findRunDefaults } from "../project/ProjectRow.ts"
 import { RunLog } from "../run/RunLog.ts"
-import { Runs } from "../run/Runs.ts"
+import { reservedRequest, Runs } from "../run/Runs.ts"
 import { SessionProject } from "../run/SessionProject.ts"
 import { storableLabel } from "../session/SessionAgentStore.ts"
 import { type TaskOfSession, type TaskTurn, findMatching, joinSession } from "../session/TaskInSession.ts"
@@ -27,6 +27,7 @@ import { limitsIn } from "../session/TurnLimits.ts"
 import { notify } from "../store/Notices.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
 import { storedRows } from "../store/StoredRows.ts"
+import { findLimitedBudget, reserveStart } from "../usage/Reservations.ts"
 import { type ClaimedTask, type TaskRow, claimedTaskOf, taskOf } from "./TaskRow.ts"
 import { checkReferences, expiryOf, findTargetRefusal } from "./TaskAdmission.ts"
 
@@ -101,7 +102,9 @@ export class TaskCreation {
       const { workspace } = task
       const refusal = yield* findTargetRefusal(targets, { author: createdBy, projectId, targetId, workspace })
       if (refusal !== undefined) return yield* refusal
-      const state = yield* this.initialState(targetId, onOffline, create)
+      const limited = yield* findLimitedBudget(sql, { projectId, author: createdBy, budget: create.budget })
+      const checked = limited === undefined ? create : { ...create, budget: limited }
+      const state = yield* this.initialState(targetId, onOffline, checked)
       const at = now()
       const waitsUntil = onOffline === "queue" ? expiresAt : null
       const place = { id, projectId, targetId, author: createdBy, create, onOffline, expiresAt: waitsUntil }
@@ -182,9 +185,19 @@ export class TaskCreation {
     { self: this },
     function* (row: TaskRow, runId: RunId) {
       const { log, sql } = this
-      const { id: taskId, project_id: projectId, request: create, target_id: targetId } = row
-      yield* log.open({ id: runId, projectId, targetId, taskId, create })
-      yield* sql.afterCommit(Effect.sync(() => this.listener?.(targetId, claimedTaskOf(row, runId))))
+      const {
+        created_at,
+        created_by: author,
+        id: taskId,
+        project_id: projectId,
+        request,
+        target_id: targetId
+      } = row
+      const { budget } = request
+      const reservation = yield* reserveStart(sql, { projectId, author, budget }, created_at)
+      yield* log.open({ id: runId, projectId, targetId, taskId, create: request, reservation })
+      const create = reservedRequest({ made: request, reserved: reservation.budget })
+      yield* sql.afterCommit(Effect.sync(() => this.listener?.(targetId, claimedTaskOf(row, runId, create))))
     }
   )
 }

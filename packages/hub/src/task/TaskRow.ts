@@ -30,10 +30,11 @@ export interface ClaimedTask {
   readonly traceparent: string | undefined
 }
 
-/** `runId`: the run that the row has, or receives. */
+/** `runId`: the run that the row has, or receives. `create`: the request with what the run has reserved. */
 export const claimedTaskOf = (
-  { attachments, id, on_offline: onOffline, request: create, traceparent }: TaskRow,
-  runId: RunId
+  { attachments, id, on_offline: onOffline, traceparent }: TaskRow,
+  runId: RunId,
+  create: CreateRun
 ): ClaimedTask => ({
   id,
   runId,

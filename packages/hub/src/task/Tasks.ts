@@ -8,7 +8,7 @@
  * unknown: if its events arrive after all, `RunLog` accepts them, and run and task continue from there.
  */
 import type { Proof } from "@corral/domain/access/Authorization"
-import type { TargetOffline, UnauthorizedTarget } from "@corral/domain/errors/Failures"
+import type { BudgetExceeded, TargetOffline, UnauthorizedTarget } from "@corral/domain/errors/Failures"
 import type { DeviceId, ProjectId, RunId, SessionId, TaskId, UserId } from "@corral/domain/identity/Ids"
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { CreateTask, Task, TaskState } from "@corral/domain/task/Task"
@@ -103,7 +103,7 @@ export interface TaskFilter {
   readonly state?: TaskState | undefined
 }
 
-type CreationFailure = OfferRefusal | TargetOffline | UnauthorizedTarget | SqlError.SqlError
+type CreationFailure = BudgetExceeded | OfferRefusal | TargetOffline | UnauthorizedTarget | SqlError.SqlError
 
 export class Tasks extends Context.Service<
   Tasks,

@@ -23,7 +23,7 @@ const get = (path: (world: World) => string, status = 200): Expected => ({
 })
 
 const send = (
-  method: "POST" | "PATCH" | "DELETE",
+  method: "POST" | "PATCH" | "PUT" | "DELETE",
   status: number,
   path: (world: World) => string,
   body?: (world: World) => unknown
@@ -277,6 +277,17 @@ export const requests: Record<EndpointName, Expected> = {
     status: 201
   },
   "uploads.content": get(({ attachmentId }) => `/client/uploads/${attachmentId}`),
+  "usage.report": get(() => "/client/usage?by=day,person"),
+  "usage.csv": get(() => "/client/usage/csv"),
+  "usage.limits": get(({ projectId }) => `/client/projects/${projectId}/limits`),
+  // The project has no budget that a run would reserve.
+  "usage.setLimit": send(
+    "PUT",
+    422,
+    ({ projectId }) => `/client/projects/${projectId}/limits/everyone`,
+    () => ({ costUsd: 5 })
+  ),
+  "usage.removeLimit": send("DELETE", 204, ({ projectId }) => `/client/projects/${projectId}/limits/each`),
   "search.find": get(() => "/client/search?q=hello"),
 
   // No device is linked here, so allowed callers get the error of an offline device.

@@ -15,12 +15,17 @@ import { TalkingEdge } from "../harness/TalkingEdge.ts"
 import { Talk } from "../harness/Talks.ts"
 import { makeTask, stateOf, until, untilTask, worldOf } from "../link/World.ts"
 
-const names = ["tokens", "turns", "wallMs"] as const
+const names = ["tokens", "turns", "wallMs", "costUsd"] as const
 const duration = fc.integer({ min: 1_000, max: 86_400_000 })
 const limits: fc.Arbitrary<Limits> = fc.record(
   {
     budget: fc.record(
-      { tokens: fc.integer({ min: 1 }), turns: fc.integer({ min: 1 }), wallMs: duration },
+      {
+        tokens: fc.integer({ min: 1 }),
+        turns: fc.integer({ min: 1 }),
+        wallMs: duration,
+        costUsd: fc.integer({ min: 1, max: 10_000 }).map((cents) => cents / 100)
+      },
       { requiredKeys: [] }
     ),
     timeoutMs: duration
@@ -219,7 +224,7 @@ describe("Budgets", { timeout: 120_000 }, () => {
       assert.deepStrictEqual([uncounted.status, fields(uncounted)], [422, ["budget.turns"]], uncounted.text)
       const wrong = await attempt({ tokens: 0 })
       assert.deepStrictEqual([wrong.status, fields(wrong)], [422, ["budget.tokens"]])
-      const cost = await attempt({ costUsd: 1 } as Budget)
+      const cost = await attempt({ costUsd: 1 })
       assert.deepStrictEqual([cost.status, fields(cost)], [422, ["budget.costUsd"]])
       const mistyped = await attempt({ token: 1 } as Budget)
       assert.deepStrictEqual([mistyped.status, fields(mistyped)], [422, ["budget.*"]])

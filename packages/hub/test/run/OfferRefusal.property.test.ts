@@ -53,7 +53,12 @@ const create = fc
     resume: optional(fc.constant("run_01K00000000000000000000000")),
     budget: optional(
       fc.record(
-        { tokens: fc.constant(1), turns: fc.constant(1), wallMs: fc.constant(1_000) },
+        {
+          tokens: fc.constant(1),
+          turns: fc.constant(1),
+          wallMs: fc.constant(1_000),
+          costUsd: fc.constant(0.5)
+        },
         { requiredKeys: [] }
       )
     )
@@ -88,8 +93,14 @@ describe("findOfferRefusal", () => {
             (task.isolation !== "overlay" || hasLayers) &&
             (task.resume === undefined || by.capabilities.resume) &&
             (task.isolation !== "worktree" || place.git) &&
-            CountedLimit.literals.every(
-              (limit) => task.budget?.[limit] === undefined || by.counts?.includes(limit) === true
+            (
+              [
+                ["tokens", "tokens"],
+                ["turns", "turns"],
+                ["cost", "costUsd"]
+              ] as const
+            ).every(
+              ([count, limit]) => task.budget?.[limit] === undefined || by.counts?.includes(count) === true
             ) &&
             (by.available || !isPresent)
           assert.strictEqual(refusal === undefined, fits, refusal?.message)

@@ -15,7 +15,7 @@ const open: Readonly<Record<ApiKeyScope, string>> = {
     devices.list devices.targets files.file files.find files.folder inputs.get inputs.list news.follow projects.get projects.list
     projects.members projects.workspaces runs.approvals runs.artifactContent runs.artifacts runs.diff runs.events runs.get runs.list
     search.find sessions.agents sessions.get sessions.inventory sessions.list sessions.message sessions.messages
-    taskGroups.comparison taskGroups.get tasks.get tasks.list uploads.content`,
+    taskGroups.comparison taskGroups.get tasks.get tasks.list uploads.content usage.csv usage.limits usage.report`,
   write: `conversations.fork conversations.read projects.create projects.linkWorkspace projects.remove projects.unlinkWorkspace
     projects.update runs.cancel runs.input runs.openPreview runs.pause runs.resume sessions.addAgent sessions.addMessage
     sessions.continueAgent sessions.create sessions.removeAgent sessions.retryMessage sessions.update sessions.updateAgent

@@ -52,7 +52,7 @@ const statements: Readonly<Record<string, ReadonlyArray<Kind>>> = {
   "hub/http/Public": ["few"],
   "hub/inspection/Findings": ["few", "few"],
   "hub/link/ForeignPushes": ["few"],
-  "hub/live/ChangeQueries": ["few", "few", "few", "few"],
+  "hub/live/ChangeQueries": ["few", "few", "few", "few", "few"],
   "hub/project/Projects": ["page", "page", "few", "page"],
   "hub/project/WorkspaceLinks": ["page"],
   "hub/run/Retention": ["queue", "pass"],
@@ -71,7 +71,8 @@ const statements: Readonly<Record<string, ReadonlyArray<Kind>>> = {
   "hub/signin/Users": ["few"],
   "hub/store/Database": ["few"],
   "hub/store/ListPage": ["page", "page", "page"],
-  "hub/task/TaskClaims": ["queue"]
+  "hub/task/TaskClaims": ["queue"],
+  "hub/usage/UsageReports": ["few"]
 }
 
 /** The tests that fill the batches of the passes. */

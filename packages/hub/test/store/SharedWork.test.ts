@@ -33,7 +33,7 @@ describe("Work that Hubs share", { timeout: 30_000 }, () => {
     )
     assert.deepStrictEqual(
       rows.map(({ name }) => name),
-      ["candidates", "commands", "idempotency", "uploads"]
+      ["candidates", "commands", "idempotency", "limits", "uploads"]
     )
   })
 

@@ -75,6 +75,7 @@ const payloads: Payloads = {
   "run.work.ended": (n) => ({ workId: `w${n}`, state: "completed" }),
   "run.turn.started": (n) => ({ turn: n + 2, by: "program" }),
   "run.turn.ended": (n) => ({ turn: n + 1, outstanding: 1 }),
+  "run.usage.updated": (n) => ({ usage: { inputTokens: n } }),
   "run.steps.updated": (n) => ({ parentCallId: `c${n}`, steps: [{ id: "1", text: "a", state: "pending" }] }),
   "run.notice": () => ({ kind: "warning", text: "a" }),
   "runtime.unavailable": () => ({ reason: "unknown", message: "a" }),

@@ -18,7 +18,8 @@ import {
   makeSilenceClock
 } from "./RunClocks.ts"
 import { type AdoptedRun, type RunSession, noneElapsed } from "./RunSession.ts"
-import { type KernelProgram, WARN_AT } from "../kernel/KernelState.ts"
+import { WARN_AT } from "../kernel/BudgetMeter.ts"
+import type { KernelProgram } from "../kernel/KernelState.ts"
 import { decodeOutput } from "./RuntimeOutput.ts"
 import type { RunMessage } from "../kernel/RunMessage.ts"
 import type { FindSurvivors } from "../../process/SharedSearch.ts"

@@ -12,6 +12,7 @@ import type { EdgeEventLog } from "../../log/EdgeEventLog.ts"
 import type { FindSurvivors } from "../../process/SharedSearch.ts"
 import type { SubprocessSpec } from "../../process/Subprocess.ts"
 import type { StoreFailed } from "../../store/Store.ts"
+import type { CallPrice } from "../kernel/CostMeter.ts"
 import { RunKernel } from "../kernel/RunKernel.ts"
 import { TurnLoop } from "./TurnLoop.ts"
 import type { OutputRedaction } from "../kernel/OutputRedaction.ts"
@@ -191,6 +192,7 @@ export interface RunActorOptions {
   readonly protocol: AnyProtocol
   /** Specification of the adapter. */
   readonly specificationVersion: 1 | 2
+  readonly priceOf: CallPrice
   /** Waits until the run may start. Its resources are released when the run has ended. */
   readonly prepare: Effect.Effect<SubprocessSpec, RunFailure, Scope.Scope>
   /** Records the state of the workspace before the runtime receives its prompt. */

@@ -10,7 +10,7 @@ import * as Ladder from "../../process/RunChild.ts"
 import { adjustClocks, clocksContinue, followInHolder, prepareHolder } from "./RunClocks.ts"
 import type { Turn } from "../kernel/KernelState.ts"
 import type { RunMessage } from "../kernel/RunMessage.ts"
-import { startProcess } from "./RunProcess.ts"
+import { postLater, startProcess } from "./RunProcess.ts"
 import type { RunAction, RunRecorder } from "../kernel/RunRecorder.ts"
 import type { RunSession } from "./RunSession.ts"
 import type { Artifacts, NewArtifact, StoredArtifact } from "../../artifact/Artifacts.ts"
@@ -110,6 +110,7 @@ const needsFiber = (session: RunSession, turn: Turn): boolean => {
   return (
     turn.actions.length > 0 ||
     turn.freezes ||
+    turn.reportsUsage ||
     turn.isProcessGone ||
     recorder.terminal ||
     approvals.hasUnwatched ||
@@ -127,6 +128,7 @@ const afterCommit = Effect.fnUntraced(function* (session: RunSession, turn: Turn
       yield* Effect.forkScoped(awaitAnswer(session, input, { _tag: "InputExpired", inputId: input.id }))
   for (const action of turn.actions) yield* performAction(session, action)
   if (turn.freezes) yield* freeze(session)
+  if (turn.reportsUsage) yield* postLater(session, session.options.times.usageReport, { _tag: "UsageDue" })
   for (const reply of turn.replies) reply()
   yield* adjustClocks(session, turn.bytes)
   if (turn.isProcessGone) yield* finish(session)

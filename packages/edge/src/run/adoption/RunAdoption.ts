@@ -21,13 +21,14 @@ import { removeTemporary, temporaryFolderOf } from "../../process/TemporaryFolde
 import type { Store } from "../../store/Store.ts"
 import { adoptedProcess, type ReplayedRun, replayRun } from "./RunReplay.ts"
 import { assessRequest } from "../kernel/Requests.ts"
-import { BudgetMeter } from "../kernel/KernelState.ts"
+import { BudgetMeter } from "../kernel/BudgetMeter.ts"
+import { CostMeter } from "../kernel/CostMeter.ts"
 import { OpenHold, type RunStartState, decodeStartState } from "../start/HeldStart.ts"
 import { type LoggedRun, openedJournal, pendingRows, readLoggedRun } from "../recovery/Recovery.ts"
 import type { AdmittedRun } from "../start/RunAdmission.ts"
 import { RunActor } from "../actor/RunActor.ts"
 import type { RunServices } from "../live/LiveRuns.ts"
-import { actorOptions, protectionOf, redactionOf } from "../start/RunCreation.ts"
+import { actorOptions, callPrices, loadPrices, protectionOf, redactionOf } from "../start/RunCreation.ts"
 import { type PendingRows, RunRecorder } from "../kernel/RunRecorder.ts"
 
 /** Why a run cannot be adopted. */
@@ -69,6 +70,8 @@ const adoptFrom = Effect.fnUntraced(function* (
   const redaction = redactionOf(services.config, admitted)
   const raw = services.rawOutputs.record(run.id, redaction)
   const budget = new BudgetMeter(run.budget, logged.notices)
+  yield* loadPrices(services, admitted)
+  const cost = new CostMeter(callPrices(services, admitted), run.model)
   const { protocol } = admitted
   if (protocol.decode !== undefined) return yield* notAdopted("Its adapter cannot repeat what it decoded.")
   const replayed = yield* replayRun({
@@ -79,6 +82,7 @@ const adoptFrom = Effect.fnUntraced(function* (
       protocol,
       redaction,
       budget,
+      cost,
       journal,
       secrets,
       raw,
@@ -95,6 +99,7 @@ const adoptFrom = Effect.fnUntraced(function* (
     redaction,
     raw,
     budget,
+    cost,
     replayed,
     connection
   })
@@ -110,6 +115,7 @@ interface Restoration {
   readonly redaction: ReturnType<typeof redactionOf>
   readonly raw: RawRun | undefined
   readonly budget: BudgetMeter
+  readonly cost: CostMeter
   readonly replayed: ReplayedRun
   readonly connection: HeldRunConnection
 }

@@ -8,7 +8,8 @@
  */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { AdapterEvent, AdapterOutput, Protocol } from "@corral/domain/run/RuntimeAdapter"
-import type { BudgetMeter } from "../kernel/KernelState.ts"
+import type { BudgetMeter } from "../kernel/BudgetMeter.ts"
+import type { CostMeter } from "../kernel/CostMeter.ts"
 import type { OutputRedaction } from "../kernel/OutputRedaction.ts"
 import { type JournaledCall, OutputPosition, type StoredJournal } from "../../journal/RunJournal.ts"
 import type { RawRun } from "../../raw/RawRun.ts"
@@ -81,6 +82,7 @@ interface AdoptionFacts {
   readonly logged: LoggedRun
   readonly journal: StoredJournal
   readonly budget: BudgetMeter
+  readonly cost: CostMeter
   readonly replayed: ReplayedRun
   readonly connection: HeldRunConnection
   readonly now: number
@@ -89,7 +91,7 @@ interface AdoptionFacts {
 }
 
 export const adoptedProcess = (facts: AdoptionFacts): AdoptedRun => {
-  const { budget, connection, group, journal, startState, logged, now, replayed, run } = facts
+  const { budget, cost, connection, group, journal, startState, logged, now, replayed, run } = facts
   const { opened } = connection
   const { diff, position, rest, texts, appliedOutputs } = replayed
   const { end } = opened
@@ -104,6 +106,7 @@ export const adoptedProcess = (facts: AdoptionFacts): AdoptedRun => {
     },
     appliedOutputs,
     budget,
+    cost,
     stdinBytes: opened.stdinBytes,
     texts,
     outputs: rest,
@@ -132,6 +135,7 @@ export interface RunReplayOptions {
   readonly protocol: Protocol
   readonly redaction: OutputRedaction
   readonly budget: BudgetMeter
+  readonly cost: CostMeter
   /** Its answers have no seals. */
   readonly journal: StoredJournal
   /** Secret texts of the answers that are repeated. */
@@ -201,9 +205,11 @@ export class RunReplay {
   }
 
   /** What an applied output left, that is in no log. */
-  #restore(number: number, output: AdapterOutput): void {
+  #restore(number: number, applied: AdapterOutput): void {
+    const { budget, cost } = this.#options
+    const output = cost.read(applied)
     if (output._tag === "Reply") this.#replies.push({ output: number, text: output.text })
-    else if (output._tag === "Usage") this.#options.budget.charge(output.usage)
+    else if (output._tag === "Usage") budget.charge(output.usage, cost.unpriced)
     else if (output._tag === "Approval" && this.#wanted.has(number)) this.requests.set(number, output.request)
     else if (output._tag === "Event" && output.event.type === "run.diff.ready") this.diff = output.event
   }

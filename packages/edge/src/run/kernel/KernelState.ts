@@ -14,75 +14,11 @@ import type { RunPolicy } from "../../approval/RunPolicy.ts"
 import { OpenInputs } from "../../input/SecretAnswers.ts"
 import { type JournalCall, OutputPosition, RunJournal } from "../../journal/RunJournal.ts"
 import type { SubprocessSpec } from "../../process/Subprocess.ts"
+import { BudgetMeter } from "./BudgetMeter.ts"
+import { type CallPrice, CostMeter } from "./CostMeter.ts"
 import type { OutputRedaction } from "./OutputRedaction.ts"
 import type { PauseRequest, RunMessage } from "./RunMessage.ts"
 import type { RunAction, RunRecorder } from "./RunRecorder.ts"
-import type { Budget } from "@corral/domain/run/Budget"
-import type { RunFailure, Usage } from "@corral/domain/run/Run"
-
-// Budget of a run: the meter reports once when 80 % of a limit are used, and once when all of it is used.
-//
-// Synchronous and without a clock: the caller measures time. A limit that the runtime does not count is never used up.
-
-/** Share of a limit at which the run emits a warning. */
-export const WARN_AT = 0.8
-
-export type BudgetNotice =
-  | { readonly _tag: "Warn"; readonly limit: keyof Budget; readonly text: string }
-  | { readonly _tag: "UsedUp"; readonly limit: keyof Budget; readonly error: RunFailure }
-
-const names = { tokens: "token budget", turns: "turn budget", wallMs: "time budget" } as const
-
-/** The first use of `Intl` in a process takes 20 ms and some megabytes: not at the start. */
-const withSeparators = (value: number): string => value.toLocaleString("en")
-
-const warningText = (limit: keyof Budget, used: number, of: number): string => {
-  const [some, all] = limit === "wallMs" ? [used / 1000, of / 1000] : [used, of]
-  const unit = limit === "wallMs" ? " s" : ""
-  return `${Math.floor((used / of) * 100)} % of the run's ${names[limit]} is used: ${withSeparators(some)} of ${withSeparators(all)}${unit}.`
-}
-
-const none: ReadonlyArray<keyof Budget> = []
-const limits: ReadonlyArray<keyof Budget> = ["tokens", "turns", "wallMs"]
-
-/** Id of the message that warns about a limit. */
-export const budgetNoticeId = (limit: keyof Budget): string => `budget:${limit}`
-
-export class BudgetMeter {
-  private readonly budget: Budget
-  private warned: ReadonlyArray<keyof Budget> = none
-  private over = false
-
-  /** `notices`: ids of messages, warnings that were emitted among them. */
-  constructor(budget: Budget = {}, notices: ReadonlySet<string> = new Set()) {
-    this.budget = budget
-    if (notices.size > 0) this.warned = limits.filter((limit) => notices.has(budgetNoticeId(limit)))
-  }
-
-  /** Notices for what the run has used so far, as its runtime counts. */
-  charge({ inputTokens = 0, outputTokens = 0, turns = 0 }: Usage): ReadonlyArray<BudgetNotice> {
-    return [...this.reach("tokens", inputTokens + outputTokens), ...this.reach("turns", turns)]
-  }
-
-  /** Notices for `used` of `limit`. */
-  reach(limit: keyof Budget, used: number): ReadonlyArray<BudgetNotice> {
-    const of = this.budget[limit]
-    if (of === undefined || this.over || used < of * WARN_AT) return []
-    if (used >= of) {
-      this.over = true
-      return [{ _tag: "UsedUp", limit, error: usedUp(limit, used, of) }]
-    }
-    if (this.warned.includes(limit)) return []
-    this.warned = [...this.warned, limit]
-    return [{ _tag: "Warn", limit, text: warningText(limit, used, of) }]
-  }
-}
-
-const usedUp = (limit: keyof Budget, used: number, of: number): RunFailure => ({
-  code: limit === "wallMs" ? "run_timeout" : "budget_exceeded",
-  message: `The run's ${names[limit]} is used up.`,
-  details: { reason: "budget_used_up", budget: limit, used, limit: of }
-})
 
 /** Maximum number of pending approvals and questions per run. Further ones wait until one is decided. */
 export const MAX_OPEN_APPROVALS = 64
@@ -101,6 +37,7 @@ export interface KernelOptions {
   readonly redaction: OutputRedaction
   /** Milliseconds until an approval expires. */
   readonly approvalMs: number
+  readonly priceOf: CallPrice
   /** Whether the run outlives its Edge, so that it keeps a journal. */
   readonly isHeld: boolean
   /** Gives the private key of a question to the holder, for the next Edge. */
@@ -120,6 +57,7 @@ export interface AdoptedState {
   /** Outputs that the earlier Edge has applied. */
   readonly appliedOutputs: number
   readonly budget: BudgetMeter
+  readonly cost: CostMeter
   /** Whether the earlier Edge was ending the process. */
   readonly isStopping: boolean
 }
@@ -165,6 +103,8 @@ export class Turn {
   isProcessGone = false
   /** Whether a tool call ended. */
   hasToolResult = false
+  /** Whether what the run has used is to be reported later. */
+  reportsUsage = false
   /** Answers with sealed secrets, for the journal. */
   readonly storedAnswers = new Map<InputRequestId, InputAnswers>()
   /** Cost of the requests to people so far. */
@@ -240,6 +180,9 @@ export class KernelState {
   /** Outputs that an earlier Edge has applied. */
   readonly appliedBefore: number
   readonly budget: BudgetMeter
+  readonly cost: CostMeter
+  /** Whether a report of what the run has used is due later. */
+  isUsageDue = false
   readonly reported: RunReported
   /** Pauses that wait for the freeze in progress. */
   readonly pauses: Array<PauseRequest> = []
@@ -266,6 +209,7 @@ export class KernelState {
       : undefined
     this.appliedBefore = adopted?.appliedOutputs ?? 0
     this.budget = adopted?.budget ?? new BudgetMeter(recorder.run.budget)
+    this.cost = adopted?.cost ?? new CostMeter(options.priceOf, recorder.run.model)
     this.reported = adopted?.reported ?? { diff: undefined, isOver: undefined, isCancelled: false }
   }
 

@@ -1,9 +1,11 @@
 /** Outputs of an adapter, applied to their run one by one. */
 import type { AdapterEvent, AdapterOutput, Outcome } from "@corral/domain/run/RuntimeAdapter"
+import type { Usage } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
 import { explainedFailure, withRefusal } from "../../confinement/FailureHints.ts"
 import { admitQuestion, requestApproval, withdrawQuestion } from "./Requests.ts"
-import { type BudgetNotice, type KernelState, budgetNoticeId } from "./KernelState.ts"
+import { type BudgetNotice, budgetNoticeId } from "./BudgetMeter.ts"
+import type { KernelState } from "./KernelState.ts"
 import { relative, resolve, sep } from "node:path"
 
 // File paths as the log records them: relative to the run's folder, regardless of how the runtime wrote them.
@@ -41,9 +43,9 @@ export const dispatch = (kernel: KernelState, outputs: ReadonlyArray<AdapterOutp
       if (!kernel.canRequest) return kernel.backlog.hold(outputs, at)
       if (!isApplied(kernel)) makeRequest(kernel, output)
     } else if (isApplied(kernel)) {
-      restore(kernel, output)
+      restore(kernel, kernel.cost.read(output))
     } else {
-      dispatchOne(kernel, output)
+      dispatchOne(kernel, kernel.cost.read(output))
     }
     kernel.position.outputs++
   }
@@ -63,14 +65,14 @@ const makeRequest = (kernel: KernelState, output: RequestOutput): void =>
 const isApplied = ({ appliedBefore, position }: KernelState): boolean => position.outputs < appliedBefore
 
 /** What an applied output left, that is in no log. */
-const restore = ({ budget, reported, turn }: KernelState, output: AdapterOutput): void => {
+const restore = ({ budget, cost, reported, turn }: KernelState, output: AdapterOutput): void => {
   if (output._tag === "Reply") turn.writes.push(output.text)
-  else if (output._tag === "Usage") budget.charge(output.usage)
+  else if (output._tag === "Usage") budget.charge(output.usage, cost.unpriced)
   else if (output._tag === "Event" && output.event.type === "run.diff.ready") reported.diff = output.event
 }
 
 const dispatchOne = (kernel: KernelState, output: Exclude<AdapterOutput, RequestOutput>): void => {
-  const { budget, isFirstVersion, onUnknown, recorder, redaction, root } = kernel
+  const { isFirstVersion, onUnknown, recorder, redaction, root } = kernel
   switch (output._tag) {
     case "Event":
       return applyEvent(kernel, withHints(kernel, withPathsIn(root, output.event)))
@@ -92,13 +94,30 @@ const dispatchOne = (kernel: KernelState, output: Exclude<AdapterOutput, Request
     case "Reply":
       return void kernel.turn.writes.push(output.text)
     case "Usage":
-      kernel.apply({ _tag: "UsageReported", usage: output.usage })
-      return chargeBudget(kernel, budget.charge(output.usage))
+      return reportUsage(kernel, output.usage)
     case "Outcome":
       return kernel.apply({ _tag: "OutcomeReported", outcome: explained(kernel, output.outcome) })
     case "Unknown":
       return onUnknown(redaction.value(output.what), redaction.value(output.raw))
   }
+}
+
+/** Charges the budget at once. The log has the usage later, together with that of the next model calls. */
+const reportUsage = (kernel: KernelState, usage: Usage): void => {
+  const { budget, cost } = kernel
+  kernel.apply({ _tag: "UsageReported", usage })
+  chargeBudget(kernel, budget.charge(usage, cost.unpriced))
+  if (kernel.isUsageDue) return
+  kernel.isUsageDue = true
+  kernel.turn.reportsUsage = true
+}
+
+/** Reports what the run has used so far. The last event of the run has the rest. */
+export const logUsage = (kernel: KernelState): void => {
+  kernel.isUsageDue = false
+  const { used, verdict } = kernel.recorder.state
+  if (verdict !== undefined || used === undefined) return
+  kernel.apply({ _tag: "EventEmitted", event: draft("run.usage.updated", { usage: used }), isFromEdge: true })
 }
 
 const isConfined = ({ recorder }: KernelState): boolean =>

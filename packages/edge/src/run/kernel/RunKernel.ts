@@ -18,7 +18,7 @@ import type { Write } from "../../store/Store.ts"
 import { applyAnswer, applyDecision, askAgain, requestApproval } from "./Requests.ts"
 import { withNote } from "../../attachment/Attachments.ts"
 import { type KernelOptions, KernelState, Turn, isoTime } from "./KernelState.ts"
-import { chargeBudget, dispatch } from "./OutputDispatch.ts"
+import { chargeBudget, dispatch, logUsage } from "./OutputDispatch.ts"
 import { type PauseRequest, type RunMessage, type RunMessageOf, isOutput } from "./RunMessage.ts"
 import type { RunRecorder } from "./RunRecorder.ts"
 
@@ -192,6 +192,8 @@ export class RunKernel extends KernelState {
         return this.#requestConnection(message)
       case "Spent":
         return chargeBudget(this, budget.reach(message.limit, message.used))
+      case "UsageDue":
+        return logUsage(this)
       case "Quiet":
         return this.#reportSilence(message)
       case "Cancel":

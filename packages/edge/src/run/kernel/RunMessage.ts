@@ -98,6 +98,8 @@ export type RunMessage =
   | { readonly _tag: "BackgroundEnded"; readonly turn: number | undefined; readonly afterMs: number }
   /** No further turn came in time. */
   | { readonly _tag: "Settled" }
+  /** The log receives what the run has used. */
+  | { readonly _tag: "UsageDue" }
   /** The runtime has printed nothing for that long. */
   | { readonly _tag: "Quiet"; readonly silentMs: number }
   | { readonly _tag: "Cancel"; readonly reason: string; readonly by: string }

@@ -367,7 +367,7 @@ export class RunRecorder {
       status,
       pending,
       used,
-      usage = used,
+      usage: logged,
       resultText,
       error,
       runtimeSessionId,
@@ -376,6 +376,8 @@ export class RunRecorder {
       protectedChanges,
       changesUnknown
     } = this.state
+    // Reports in the log are some seconds old, but the last event has the final figures.
+    const usage = this.terminal ? logged : (used ?? logged)
     const { paused: _paused, turn: _turn, outstanding: _outstanding, ...run } = this.run
     return {
       ...run,

@@ -20,6 +20,7 @@ import type { Confinement } from "../../confinement/Confinement.ts"
 import type { Holder } from "../../holder/Holder.ts"
 import type { Containment } from "../../process/Containment.ts"
 import type { RawOutputs } from "../../raw/RawOutputs.ts"
+import type { Prices } from "../../runtime/Prices.ts"
 import type { Runtimes } from "../../runtime/Runtimes.ts"
 import type { Snapshots } from "../../workspace/Snapshots.ts"
 import type { Workspaces } from "../../workspace/Workspaces.ts"
@@ -45,6 +46,7 @@ export interface RunServices {
   readonly store: Store["Service"]
   readonly log: EdgeEventLog["Service"]
   readonly runtimes: Runtimes["Service"]
+  readonly prices: Prices["Service"]
   readonly workspaces: Workspaces["Service"]
   readonly worktrees: Worktrees["Service"]
   readonly layers: Layers["Service"]

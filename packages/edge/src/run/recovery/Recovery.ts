@@ -228,7 +228,14 @@ export const endRun = Effect.fnUntraced(function* (
   now: number
 ): Effect.fn.Return<void, StoreFailed> {
   const { contents, lastSeq, state } = readLoggedRun(log, run)
-  const recorder = RunRecorder.recovered({ ...run, lastSeq }, state, pendingRows(store, run), contents)
+  // The row of the run is newer than the last report in the log.
+  const used = run.usage ?? state.usage
+  const recorder = RunRecorder.recovered(
+    { ...run, lastSeq },
+    { ...state, used },
+    pendingRows(store, run),
+    contents
+  )
   recorder.at(new Date(now).toISOString())
   recorder.apply({
     _tag: "FailureImposed",

@@ -31,6 +31,7 @@ import { replacementRows } from "../../log/Runs.ts"
 import type { StoreFailed } from "../../store/Store.ts"
 import { EdgeRefs } from "../../workspace/EdgeRefs.ts"
 import { keyEntryOf, keyValues } from "../../runtime/KeyAdmission.ts"
+import type { CallPrice } from "../kernel/CostMeter.ts"
 import { OutputRedaction } from "../kernel/OutputRedaction.ts"
 import { ProjectFiles } from "../../workspace/ProjectFiles.ts"
 import { type AdmittedRun, admitRun } from "./RunAdmission.ts"
@@ -218,6 +219,21 @@ const turnCommits = (
   return worktree === undefined ? undefined : new TurnCommits(worktrees, worktree)
 }
 
+/** A program that reports its cost needs no prices but those of the owner. */
+export const loadPrices = (
+  { prices }: Pick<RunServices, "prices">,
+  { adapter }: Pick<AdmittedRun, "adapter">
+): Effect.Effect<void> => prices.load(adapter.reportsCost !== true)
+
+/** Prices of the run's model calls. */
+export const callPrices = (
+  { prices }: Pick<RunServices, "prices">,
+  { adapter, run }: Pick<AdmittedRun, "adapter" | "run">
+): CallPrice => {
+  const [createdAt, isOwn] = [new Date(run.createdAt), adapter.reportsCost === true]
+  return (call) => prices.costOf(call, createdAt, isOwn)
+}
+
 export const actorOptions = (
   services: RunServices,
   request: CreateRun,
@@ -262,6 +278,7 @@ export const actorOptions = (
     recorder,
     protocol,
     specificationVersion: adapter.specificationVersion,
+    priceOf: callPrices(services, admitted),
     hold,
     adopted,
     prepare:
@@ -301,10 +318,11 @@ interface RunPreparation {
 
 /** The command of a run whose turn has come, when its folder exists. */
 const prepareRun = (
-  { confinement, edgeId, layers, live, snapshots, worktrees }: RunServices,
+  services: RunServices,
   request: CreateRun,
   { admitted, command, confined, folder, recorder, snapshot }: RunPreparation
 ) => {
+  const { confinement, edgeId, layers, live, snapshots, worktrees } = services
   const { id, layer, worktree = id } = admitted.run
   const mark = { [RUN_MARK]: id, [EDGE_MARK]: edgeId }
   const report = (text: string) => live.actors.get(id)?.announce(draft("run.notice", { kind: "other", text }))
@@ -324,7 +342,8 @@ const prepareRun = (
           Effect.andThen(layers.open(admitted.run, mark, report)),
           Effect.andThen(check),
           Effect.andThen(markRunStart(snapshots, folder)),
-          Effect.andThen(snapshot.begin)
+          Effect.andThen(snapshot.begin),
+          Effect.andThen(loadPrices(services, admitted))
         )
     ),
     Effect.flatMap((unconfined) =>

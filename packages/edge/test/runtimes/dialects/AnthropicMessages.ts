@@ -1,7 +1,16 @@
 /** The Messages API, as Claude Code speaks it. */
 import { arrayOf, objectOf, textOf } from "@corral/adapters/text/Json"
 import { afterScript } from "../Script.ts"
-import { type Dialect, event, inputOf, pieces, propertiesOf, type ModelTurn } from "./Dialect.ts"
+import {
+  type AnswerTokens,
+  type Dialect,
+  event,
+  inputOf,
+  outputOfAnswer,
+  pieces,
+  propertiesOf,
+  type ModelTurn
+} from "./Dialect.ts"
 
 const base = ({ id, model }: ModelTurn) => ({
   id: `msg_${id}`,
@@ -9,6 +18,18 @@ const base = ({ id, model }: ModelTurn) => ({
   role: "assistant",
   model,
   stop_sequence: null
+})
+
+const promptOf = ({ fresh, read, written }: AnswerTokens) => ({
+  input_tokens: fresh,
+  cache_read_input_tokens: read,
+  cache_creation_input_tokens: written,
+  cache_creation: { ephemeral_5m_input_tokens: written, ephemeral_1h_input_tokens: 0 }
+})
+
+const answerOf = (tokens: AnswerTokens) => ({
+  output_tokens: outputOfAnswer(tokens),
+  output_tokens_details: { thinking_tokens: tokens.reasoning }
 })
 
 const named = (type: string, more: object = {}): string => event({ type, ...more }, type)
@@ -23,6 +44,7 @@ const block = (index: number, content: object, deltas: ReadonlyArray<object>): s
 export const anthropicMessages: Dialect = {
   path: /\/messages$/,
   key: "x-api-key",
+  reportsWrites: true,
   tools: ({ tools }) =>
     arrayOf(tools)
       .map(objectOf)
@@ -33,7 +55,7 @@ export const anthropicMessages: Dialect = {
       .filter((content) => objectOf(content)["type"] === "tool_result").length,
   stream: (reply) => {
     const { calls, id, text } = reply
-    const usage = { input_tokens: 100, output_tokens: 1 }
+    const usage = { ...promptOf(reply.tokens), output_tokens: 1 }
     const words = pieces(text).map((piece) => ({ type: "text_delta", text: piece }))
     return [
       named("message_start", { message: { ...base(reply), content: [], stop_reason: null, usage } }),
@@ -50,7 +72,7 @@ export const anthropicMessages: Dialect = {
       ),
       named("message_delta", {
         delta: { stop_reason: calls.length === 0 ? "end_turn" : "tool_use", stop_sequence: null },
-        usage: { output_tokens: 42 }
+        usage: answerOf(reply.tokens)
       }),
       named("message_stop")
     ].join("")
@@ -59,7 +81,7 @@ export const anthropicMessages: Dialect = {
     ...base(reply),
     content: [{ type: "text", text: reply.text }],
     stop_reason: "end_turn",
-    usage: { input_tokens: 100, output_tokens: 42 }
+    usage: { ...promptOf(reply.tokens), ...answerOf(reply.tokens) }
   }),
   refusal: {
     status: 401,

@@ -4,6 +4,22 @@
 import type { JsonObject } from "@corral/adapters/text/Json"
 import type { Call, OfferedTool } from "../OfferedTools.ts"
 
+/**
+ * Tokens of one answer, as the model service counts them. The prompt has tokens that are new, read from a cache and written to it; the answer has
+ * those of the text and of the reasoning.
+ */
+export interface AnswerTokens {
+  readonly fresh: number
+  readonly read: number
+  readonly written: number
+  readonly text: number
+  readonly reasoning: number
+}
+
+/** Tokens of the prompt, and of the answer. */
+export const inputOfAnswer = ({ fresh, read, written }: AnswerTokens): number => fresh + read + written
+export const outputOfAnswer = ({ reasoning, text }: AnswerTokens): number => text + reasoning
+
 /** What the model says in one turn. `id` is unique to it. */
 export interface ModelTurn {
   readonly id: string
@@ -11,6 +27,7 @@ export interface ModelTurn {
   readonly text: string
   /** Calls at the same time. */
   readonly calls: ReadonlyArray<Call>
+  readonly tokens: AnswerTokens
 }
 
 export interface Dialect {
@@ -19,6 +36,8 @@ export interface Dialect {
   /** Header that carries the key. */
   readonly key: string
   readonly tools: (request: JsonObject) => ReadonlyArray<OfferedTool>
+  /** Whether it reports which tokens were written to a cache. Otherwise they are new ones. */
+  readonly reportsWrites: boolean
   /** How many tool results follow the last script of the conversation. */
   readonly results: (request: JsonObject) => number
   /** A body of server-sent events. */

@@ -1,10 +1,19 @@
 /** `generateContent`, as Gemini CLI speaks it. */
 import { arrayOf, objectOf, textOf, type JsonObject } from "@corral/adapters/text/Json"
 import { afterScript } from "../Script.ts"
-import { type Dialect, event, inputOf, pieces, propertiesOf, type ModelTurn } from "./Dialect.ts"
+import {
+  type Dialect,
+  event,
+  inputOf,
+  inputOfAnswer,
+  outputOfAnswer,
+  pieces,
+  propertiesOf,
+  type ModelTurn
+} from "./Dialect.ts"
 
 const contentOf = (
-  { id, model }: ModelTurn,
+  { id, model, tokens }: ModelTurn,
   parts: ReadonlyArray<JsonObject>,
   finishReason?: string
 ): JsonObject => ({
@@ -15,7 +24,13 @@ const contentOf = (
       index: 0
     }
   ],
-  usageMetadata: { promptTokenCount: 100, candidatesTokenCount: 42, totalTokenCount: 142 },
+  usageMetadata: {
+    promptTokenCount: inputOfAnswer(tokens),
+    cachedContentTokenCount: tokens.read,
+    candidatesTokenCount: tokens.text,
+    thoughtsTokenCount: tokens.reasoning,
+    totalTokenCount: inputOfAnswer(tokens) + outputOfAnswer(tokens)
+  },
   modelVersion: model,
   responseId: id
 })
@@ -23,6 +38,7 @@ const contentOf = (
 export const geminiContent: Dialect = {
   path: /:(stream)?generateContent$/i,
   key: "x-goog-api-key",
+  reportsWrites: false,
   tools: ({ tools }) =>
     arrayOf(tools)
       .flatMap((tool) => arrayOf(objectOf(tool)["functionDeclarations"]))

@@ -1,9 +1,29 @@
 /** The chat completions API, as OpenCode speaks it. */
 import { arrayOf, objectOf, textOf } from "@corral/adapters/text/Json"
 import { afterScript } from "../Script.ts"
-import { type Dialect, event, inputOf, pieces, propertiesOf, type ModelTurn, wrongKey } from "./Dialect.ts"
+import {
+  type AnswerTokens,
+  type Dialect,
+  event,
+  inputOf,
+  inputOfAnswer,
+  outputOfAnswer,
+  pieces,
+  propertiesOf,
+  type ModelTurn,
+  wrongKey
+} from "./Dialect.ts"
 
-const usage = { prompt_tokens: 100, completion_tokens: 42, total_tokens: 142 }
+const usageOf = (tokens: AnswerTokens) => {
+  const [prompt_tokens, completion_tokens] = [inputOfAnswer(tokens), outputOfAnswer(tokens)]
+  return {
+    prompt_tokens,
+    completion_tokens,
+    total_tokens: prompt_tokens + completion_tokens,
+    prompt_tokens_details: { cached_tokens: tokens.read },
+    completion_tokens_details: { reasoning_tokens: tokens.reasoning }
+  }
+}
 
 const base = ({ id, model }: ModelTurn, object: string) => ({
   id: `chatcmpl-${id}`,
@@ -15,6 +35,7 @@ const base = ({ id, model }: ModelTurn, object: string) => ({
 export const openAiChat: Dialect = {
   path: /\/chat\/completions$/,
   key: "authorization",
+  reportsWrites: false,
   tools: ({ tools }) =>
     arrayOf(tools)
       .map((tool) => objectOf(objectOf(tool)["function"]))
@@ -43,14 +64,14 @@ export const openAiChat: Dialect = {
           toolCall(at, { function: { arguments: piece } })
         )
       ]),
-      chunk({}, calls.length === 0 ? "stop" : "tool_calls", { usage }),
+      chunk({}, calls.length === 0 ? "stop" : "tool_calls", { usage: usageOf(reply.tokens) }),
       "data: [DONE]\n\n"
     ].join("")
   },
   whole: (reply) => ({
     ...base(reply, "chat.completion"),
     choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: reply.text } }],
-    usage
+    usage: usageOf(reply.tokens)
   }),
   refusal: { status: 401, body: { error: wrongKey } }
 }

@@ -2,7 +2,17 @@
 import { arrayOf, objectOf, textOf, type JsonObject } from "@corral/adapters/text/Json"
 import type { Call, OfferedTool } from "../OfferedTools.ts"
 import { afterScript } from "../Script.ts"
-import { type Dialect, event, inputOf, pieces, propertiesOf, type ModelTurn, wrongKey } from "./Dialect.ts"
+import {
+  type Dialect,
+  event,
+  inputOf,
+  inputOfAnswer,
+  outputOfAnswer,
+  pieces,
+  propertiesOf,
+  type ModelTurn,
+  wrongKey
+} from "./Dialect.ts"
 
 const withNamespace = (namespace: string | undefined) => (namespace === undefined ? {} : { namespace })
 
@@ -27,7 +37,7 @@ const itemOf = (id: string, call: Call): JsonObject => {
 }
 
 const response = (
-  { id, model }: ModelTurn,
+  { id, model, tokens }: ModelTurn,
   status: string,
   output: ReadonlyArray<JsonObject>
 ): JsonObject => ({
@@ -38,11 +48,11 @@ const response = (
   status,
   output,
   usage: {
-    input_tokens: 100,
-    input_tokens_details: { cached_tokens: 0 },
-    output_tokens: 42,
-    output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: 142
+    input_tokens: inputOfAnswer(tokens),
+    input_tokens_details: { cached_tokens: tokens.read, cache_write_tokens: tokens.written },
+    output_tokens: outputOfAnswer(tokens),
+    output_tokens_details: { reasoning_tokens: tokens.reasoning },
+    total_tokens: inputOfAnswer(tokens) + outputOfAnswer(tokens)
   }
 })
 
@@ -88,6 +98,7 @@ const toolsOfItems = (input: unknown): ReadonlyArray<unknown> =>
 export const openAiResponses: Dialect = {
   path: /\/responses$/,
   key: "authorization",
+  reportsWrites: true,
   tools: ({ input, tools }) =>
     [...arrayOf(tools), ...toolsOfItems(input)].flatMap((tool) => toolsIn(objectOf(tool))),
   results: ({ input }) =>

@@ -330,3 +330,85 @@ export const taskGroupsMigration = [
   `ALTER TABLE session_agents ADD COLUMN group_id text, ADD COLUMN closed_at timestamptz(3)`,
   `ALTER TABLE projects ADD COLUMN checks text`
 ]
+
+/** Amount of a run's report: none is 0, and it fits the column. */
+const storedCount = (value: string): string =>
+  `LEAST(GREATEST(COALESCE(round((${value})::numeric), 0), 0), 9000000000000000)::bigint`
+const toldCount = (name: string): string => storedCount(`f.facts #>> '{usage,${name}}'`)
+
+/**
+ * What each run has used, and what it has reserved under the limits of its project; the limits, and the notices about them. Costs are in millionths
+ * of a dollar. `runs.reserved` is the budget that the run has under limits, as JSON. Triggers add the row of a run and release what it has
+ * reserved when it ends, also for Hubs of earlier versions. Earlier runs count for their day in UTC.
+ */
+export const usageMigration = [
+  `ALTER TABLE projects ADD COLUMN time_zone text NOT NULL DEFAULT 'UTC', ADD COLUMN run_budget text`,
+  `ALTER TABLE runs ADD COLUMN reserved text`,
+  `CREATE TABLE run_usage (
+    run_id text PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
+    project_id text NOT NULL,
+    user_id text,
+    agent_id text NOT NULL,
+    model text,
+    day text NOT NULL,
+    ended boolean NOT NULL DEFAULT false,
+    reserved_micros bigint NOT NULL DEFAULT 0,
+    reserved_tokens bigint NOT NULL DEFAULT 0,
+    input_tokens bigint NOT NULL DEFAULT 0,
+    output_tokens bigint NOT NULL DEFAULT 0,
+    cached_tokens bigint NOT NULL DEFAULT 0,
+    reasoning_tokens bigint NOT NULL DEFAULT 0,
+    turns bigint NOT NULL DEFAULT 0,
+    cost_micros bigint,
+    estimated boolean NOT NULL DEFAULT false
+  ) WITH (fillfactor = 80)`,
+  `CREATE TABLE project_limits (
+    project_id text NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    subject text NOT NULL,
+    cost_micros bigint,
+    tokens bigint,
+    updated_at timestamptz(3) NOT NULL,
+    PRIMARY KEY (project_id, subject)
+  )`,
+  `CREATE TABLE limit_notices (
+    project_id text NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    subject text NOT NULL,
+    day text NOT NULL,
+    state text NOT NULL,
+    at timestamptz(3) NOT NULL,
+    PRIMARY KEY (project_id, subject, day)
+  )`,
+  `CREATE FUNCTION pg_temp.told_facts(told text) RETURNS json LANGUAGE plpgsql AS $$
+   BEGIN
+     RETURN json_build_object('usage', told::json -> 'usage', 'model', told::json ->> 'model');
+   EXCEPTION WHEN others THEN
+     RETURN NULL;
+   END $$`,
+  `INSERT INTO run_usage (run_id, project_id, user_id, agent_id, model, day, ended, input_tokens, output_tokens, cached_tokens, reasoning_tokens,
+     turns, cost_micros)
+   SELECT r.id, r.project_id, t.created_by, r.offer::json ->> 'agentId', f.facts ->> 'model', to_char(r.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD'),
+     r.state IN ('completed', 'failed', 'cancelled'), ${toldCount("inputTokens")}, ${toldCount("outputTokens")}, ${toldCount("cachedInputTokens")},
+     ${toldCount("reasoningTokens")}, ${toldCount("turns")},
+     CASE WHEN f.facts #>> '{usage,costUsd}' IS NOT NULL THEN ${storedCount("(f.facts #>> '{usage,costUsd}')::numeric * 1000000")} END
+   FROM runs r LEFT JOIN tasks t ON t.id = r.task_id CROSS JOIN LATERAL (SELECT pg_temp.told_facts(r.told) AS facts) AS f`,
+  `CREATE INDEX run_usage_of_project_by_day ON run_usage (project_id, day, user_id)`,
+  `CREATE FUNCTION run_usage_add() RETURNS trigger LANGUAGE plpgsql AS $$
+   BEGIN
+     INSERT INTO run_usage (run_id, project_id, user_id, agent_id, day) VALUES (
+       NEW.id, NEW.project_id, (SELECT created_by FROM tasks WHERE id = NEW.task_id), NEW.offer::json ->> 'agentId',
+       to_char(NEW.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')
+     ) ON CONFLICT DO NOTHING;
+     RETURN NULL;
+   END $$`,
+  `CREATE TRIGGER run_usage_added AFTER INSERT ON runs FOR EACH ROW EXECUTE FUNCTION run_usage_add()`,
+  // A run that continues after it was given up reserves nothing again: others may have what it had.
+  `CREATE FUNCTION run_usage_release() RETURNS trigger LANGUAGE plpgsql AS $$
+   BEGIN
+     UPDATE run_usage SET ended = NEW.state IN ('completed', 'failed', 'cancelled'), reserved_micros = 0, reserved_tokens = 0
+     WHERE run_id = NEW.id;
+     RETURN NULL;
+   END $$`,
+  `CREATE TRIGGER run_usage_released AFTER UPDATE OF state ON runs FOR EACH ROW
+   WHEN ((OLD.state IN ('completed', 'failed', 'cancelled')) <> (NEW.state IN ('completed', 'failed', 'cancelled')))
+   EXECUTE FUNCTION run_usage_release()`
+]

@@ -1,0 +1,244 @@
+/**
+ * What the real programs use, behind an Edge, is what the model service has counted: in a turn, with sub-agents, in a later turn of the conversation in
+ * another process, and in runs that are cancelled or killed. Their cost is the sum of the prices of these calls, whether the program reports it or the Edge
+ * estimates it. The service's counts differ from answer to answer, so that a sum shows which answers it has.
+ */
+import type { Run, RunMode, Usage } from "@corral/domain/run/Run"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { inputOfAnswer, outputOfAnswer } from "./dialects/Dialect.ts"
+import { endingOf } from "./DrivenAgents.ts"
+import { RIGHT_KEY, type SentAnswer } from "./FakeModels.ts"
+import { ownSandbox } from "./Programs.ts"
+import { promptFor } from "./Script.ts"
+import { type BegunRun, type Played, Stage } from "./Stage.ts"
+import { installSubjects } from "./Subjects.ts"
+
+const report: Array<string> = []
+afterAll(() => console.log(report.join("\n")))
+
+const folder = mkdtempSync(join(tmpdir(), "corral-prices-"))
+const pricesFile = join(folder, "prices.json")
+chmodSync(folder, 0o755)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+interface Price {
+  readonly input: number
+  readonly output: number
+  readonly cachedInput: number
+  readonly cacheWrite: number
+}
+
+/** Of a model that is in no table, by the file of the Edge's owner. */
+const fake: Price = { input: 10, output: 40, cachedInput: 1, cacheWrite: 12 }
+writeFileSync(pricesFile, JSON.stringify({ models: { "fake-model": fake, "other-model": fake } }), {
+  mode: 0o644
+})
+
+/** List prices, for a million tokens. */
+const prices: Readonly<Record<string, Price>> = {
+  "fake-model": fake,
+  "claude-sonnet-4-5": { input: 3, output: 15, cachedInput: 0.3, cacheWrite: 3.75 },
+  "gemini-2.5-flash": { input: 0.3, output: 2.5, cachedInput: 0.03, cacheWrite: 0.3 }
+}
+
+const costOf = ({ model, tokens }: SentAnswer): number => {
+  const price = prices[model]
+  if (price === undefined) assert.fail(`${model} has no price here`)
+  const { fresh, read, written } = tokens
+  const input = fresh * price.input + read * price.cachedInput + written * price.cacheWrite
+  return (input + outputOfAnswer(tokens) * price.output) / 1e6
+}
+
+/**
+ * Which answers a program counts: `all`, those of its side questions included, those of its turns, the last of each turn, or none. `reasoning`: whether
+ * it reports those tokens.
+ */
+interface Counting {
+  readonly answers: "all" | "turns" | "last" | "none"
+  readonly cached: boolean
+  readonly reasoning: boolean
+  /** Which cost the run has. */
+  readonly cost: "program" | "estimated" | "none"
+  /** Whether a call counts when it ends, so that an earlier end of the run has it too. */
+  readonly whileItWorks: boolean
+}
+
+const countings: Readonly<Record<string, Counting>> = {
+  "claude-code": { answers: "all", cached: true, reasoning: true, cost: "program", whileItWorks: true },
+  codex: { answers: "turns", cached: true, reasoning: true, cost: "estimated", whileItWorks: true },
+  opencode: { answers: "turns", cached: true, reasoning: true, cost: "estimated", whileItWorks: true },
+  qwen: { answers: "turns", cached: true, reasoning: false, cost: "estimated", whileItWorks: true },
+  pi: { answers: "turns", cached: true, reasoning: false, cost: "estimated", whileItWorks: true },
+  gemini: { answers: "turns", cached: true, reasoning: true, cost: "estimated", whileItWorks: false },
+  copilot: { answers: "none", cached: false, reasoning: false, cost: "none", whileItWorks: false },
+  "claude-agent-acp": {
+    answers: "all",
+    cached: true,
+    reasoning: false,
+    cost: "program",
+    whileItWorks: false
+  },
+  "codex-acp": { answers: "turns", cached: true, reasoning: true, cost: "estimated", whileItWorks: false },
+  "opencode-acp": { answers: "last", cached: true, reasoning: true, cost: "none", whileItWorks: false },
+  "gemini-acp": { answers: "turns", cached: false, reasoning: false, cost: "estimated", whileItWorks: false },
+  "qwen-acp": { answers: "turns", cached: true, reasoning: true, cost: "estimated", whileItWorks: true },
+  "copilot-acp": { answers: "turns", cached: true, reasoning: false, cost: "none", whileItWorks: false },
+  "kimi-acp": { answers: "none", cached: false, reasoning: false, cost: "none", whileItWorks: false }
+}
+
+const sumOf = (answers: ReadonlyArray<SentAnswer>, count: (answer: SentAnswer) => number): number =>
+  answers.reduce((sum, answer) => sum + count(answer), 0)
+
+const tokensOf = (answers: ReadonlyArray<SentAnswer>, { cached, reasoning }: Counting) => ({
+  inputTokens: sumOf(answers, ({ tokens }) => inputOfAnswer(tokens)),
+  outputTokens: sumOf(answers, ({ tokens }) => outputOfAnswer(tokens)),
+  ...(cached ? { cachedInputTokens: sumOf(answers, ({ tokens }) => tokens.read) } : {}),
+  ...(reasoning ? { reasoningTokens: sumOf(answers, ({ tokens }) => tokens.reasoning) } : {})
+})
+
+const counted = (
+  answers: ReadonlyArray<SentAnswer>,
+  { answers: which }: Counting
+): ReadonlyArray<SentAnswer> => {
+  const turns = answers.filter(({ isSide }) => !isSide)
+  switch (which) {
+    case "all":
+      return answers
+    case "turns":
+      return turns
+    case "last":
+      return turns.slice(-1)
+    case "none":
+      return []
+  }
+}
+
+const subjects = await installSubjects()
+
+describe.each(subjects)("$agentId", ({ adapter, agentId, place }) => {
+  const counting = countings[agentId]
+  if (place.missing !== undefined || counting === undefined) {
+    const reason = place.missing ?? "its tokens are not described"
+    console.log(`${agentId} is skipped: ${reason}`)
+    it.skip(`is driven: ${reason}`)
+    return
+  }
+  const mode: RunMode = adapter.capabilities.approvals ? "ask" : "full_access"
+  const act = ownSandbox.has(agentId) ? "escape" : "run"
+  let stage: Stage
+  let first: Played | undefined
+  beforeAll(async () => {
+    stage = await Stage.open(place, agentId, RIGHT_KEY, {
+      grants: ["full_access"],
+      env: () => ({ CORRAL_EDGE_PRICES_FILE: pricesFile })
+    })
+  })
+  afterAll(() => stage.close())
+
+  const allow = () => "allow" as const
+  const note = (what: string, { state, usage }: Run, answers: ReadonlyArray<SentAnswer>) =>
+    report.push(
+      `${place.program.name} ${place.program.version}, ${agentId}, ${what}: ${state}, ${JSON.stringify(usage)}, ${answers.length} answers, ${answers.filter(({ isSide }) => isSide).length} of them to side questions`
+    )
+
+  /** Checks the usage of a run that has ended. */
+  const check = (usage: Usage = {}, answers: ReadonlyArray<SentAnswer>): void => {
+    const expected = counted(answers, counting)
+    const { costSource, costUsd, turns: _turns, ...tokens } = usage
+    if (counting.answers === "none") return assert.deepStrictEqual(tokens, {})
+    assert.deepInclude(tokens, tokensOf(expected, counting))
+    assert.strictEqual(costSource, counting.cost === "none" ? undefined : counting.cost)
+    if (counting.cost !== "none") assert.closeTo(costUsd ?? 0, sumOf(expected, costOf), 1e-7)
+  }
+
+  /** Plays a prompt, and checks what its run has used. */
+  const playAndCheck = async (what: string, play: () => Promise<Played>): Promise<Played> => {
+    const before = stage.answers.length
+    const played = await play()
+    const answers = stage.answers.slice(before)
+    const run = await stage.edge.client.run(played.runId)
+    note(what, run, answers)
+    assert.strictEqual(played.end.type, "run.completed", endingOf(played))
+    assert.deepStrictEqual(played.end.payload["usage"], run.usage)
+    check(run.usage, answers)
+    return played
+  }
+
+  it("counts each call of a turn once", async () => {
+    first = await playAndCheck("a turn", () =>
+      stage.playAll(promptFor(act, "echo first ;; echo second"), allow, mode)
+    )
+  })
+
+  it.runIf(adapter.capabilities.resume)("counts only its part of a conversation that continues", async () => {
+    const resume = first?.runId
+    if (resume === undefined) assert.fail("the first turn has no run")
+    await playAndCheck("a later turn", () =>
+      stage.playAll(promptFor(act, "echo again"), allow, mode, undefined, { resume })
+    )
+  })
+
+  it("counts sub-agents", async () => {
+    const impossible = stage.impossibleSteps.length
+    const before = stage.answers.length
+    const played = await stage.playAll(promptFor("delegate", "echo delegated"), allow, mode)
+    const answers = stage.answers.slice(before)
+    const run = await stage.edge.client.run(played.runId)
+    note("a sub-agent", run, answers)
+    if (stage.impossibleSteps.length > impossible) return
+    check(run.usage, answers)
+  })
+
+  /** A run whose second call to the model is in progress, and what it has used so far. */
+  const begunTwice = async () => {
+    const before = stage.answers.length
+    const answers = stage.holdAnswers(1)
+    const run = await stage.playWhile(
+      promptFor(act, "echo once ;; echo twice"),
+      answers.reached,
+      "the call",
+      mode
+    )
+    return { ...run, sent: () => stage.answers.slice(before), release: answers.release }
+  }
+
+  /** Checks a run that ended before its program had reported everything. */
+  const checkCut = async (
+    what: string,
+    { reader, runId }: BegunRun,
+    sent: ReadonlyArray<SentAnswer>
+  ): Promise<void> => {
+    await reader.ended
+    const run = await stage.edge.client.run(runId)
+    note(what, run, sent)
+    if (counting.whileItWorks) {
+      const { inputTokens, outputTokens } = tokensOf(
+        counted(sent, { ...counting, answers: "turns" }),
+        counting
+      )
+      assert.isAtLeast(run.usage?.inputTokens ?? 0, inputTokens)
+      assert.isAtLeast(run.usage?.outputTokens ?? 0, outputTokens)
+      if (counting.cost !== "none") assert.isAbove(run.usage?.costUsd ?? 0, 0)
+    }
+    assert.deepStrictEqual(reader.events.at(-1)?.payload["usage"], run.usage)
+  }
+
+  it("has what a cancelled run has used", async () => {
+    const run = await begunTwice()
+    const sent = run.sent()
+    await stage.edge.client.cancel(run.runId)
+    run.release()
+    await checkCut("cancelled", run, sent)
+  })
+
+  it("has what a run has used whose program is killed", async () => {
+    const run = await begunTwice()
+    const sent = run.sent()
+    for (const { pid } of stage.edge.survivorsOf(run.runId)) process.kill(pid, "SIGKILL")
+    run.release()
+    await checkCut("killed", run, sent)
+  })
+})

@@ -1,0 +1,64 @@
+/**
+ * Metrics of what runs use, and of limits that are used up: counters that grow with the reports of runs at this Hub, and a gauge that is the same at all
+ * Hubs with the database.
+ */
+import type { Usage } from "@corral/domain/run/Run"
+import { dayIn } from "@corral/domain/usage/Day"
+import { CurrentMetrics, type Metrics, type Reading } from "@corral/service/telemetry/Metrics"
+import { Clock, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { hubMetrics } from "../HubMetrics.ts"
+import { storedRows } from "../store/StoredRows.ts"
+
+/** A counter only grows: a report that corrects an earlier one to less counts nothing. */
+const growth = (before: number | undefined, after: number | undefined): number =>
+  Math.max(0, (after ?? 0) - (before ?? 0))
+
+/** Counts what a run has used between two of its reports. */
+export const usageCounter = (
+  metrics: Metrics
+): ((before: Usage | undefined, after: Usage | undefined) => void) => {
+  const cost = {
+    program: metrics.counter(hubMetrics.cost, { source: "program" }),
+    estimated: metrics.counter(hubMetrics.cost, { source: "estimated" })
+  }
+  const input = metrics.counter(hubMetrics.tokens, { direction: "input" })
+  const output = metrics.counter(hubMetrics.tokens, { direction: "output" })
+  return (before, after) => {
+    cost[after?.costSource ?? "program"].add(growth(before?.costUsd, after?.costUsd))
+    input.add(growth(before?.inputTokens, after?.inputTokens))
+    output.add(growth(before?.outputTokens, after?.outputTokens))
+  }
+}
+
+const noticeRows = storedRows(
+  "limit_notices",
+  Schema.Struct({
+    state: Schema.Literals(["near", "reached"]),
+    day: Schema.String,
+    time_zone: Schema.String,
+    limits: Schema.Int
+  })
+)
+
+/** Limits that are nearly or completely used up today, in the days of their projects. */
+export const usageMetricsLayer = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const clock = yield* Clock.Clock
+    const metrics = yield* CurrentMetrics
+    metrics.sample(
+      Effect.gen(function* () {
+        const rows = yield* noticeRows.all(sql`
+          SELECT n.state, n.day, p.time_zone, count(*)::int AS limits
+          FROM limit_notices n JOIN projects p ON p.id = n.project_id GROUP BY n.state, n.day, p.time_zone`)
+        const now = clock.currentTimeMillisUnsafe()
+        const today = rows.filter(({ day, time_zone }) => day === dayIn(time_zone, now))
+        return (["near", "reached"] as const).map((state): Reading => {
+          const counts = today.filter((row) => row.state === state).map(({ limits }) => limits)
+          return [hubMetrics.limits, counts.reduce((sum, count) => sum + count, 0), { state }]
+        })
+      })
+    )
+  })
+)
