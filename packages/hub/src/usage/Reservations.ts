@@ -6,7 +6,7 @@
  * a run locks the limits that hold for it. A run that uses more than it has reserved is booked whole, and blocks later starts.
  */
 import { BudgetExceeded } from "@corral/domain/errors/Failures"
-import { type ProjectId, UserId } from "@corral/domain/identity/Ids"
+import type { ProjectId, UserId } from "@corral/domain/identity/Ids"
 import { Budget } from "@corral/domain/run/Budget"
 import { type Day, dayIn, endOfDayIn } from "@corral/domain/usage/Day"
 import { Effect, Schema } from "effect"
