@@ -135,19 +135,17 @@ const runLocationRows = storedRows(
 )
 
 /** The request as the Edge receives it: with the budget that the limits of the project have given the run. */
-export const reservedRequest = ({
-  made,
-  reserved
-}: {
-  readonly made: CreateRun
-  readonly reserved: Budget | null | undefined
-}): CreateRun => (reserved == null ? made : { ...made, budget: { ...made.budget, ...reserved } })
+export const reservedRequest = (request: CreateRun, reserved: Budget | null | undefined): CreateRun =>
+  reserved == null ? request : { ...request, budget: { ...request.budget, ...reserved } }
 
 /** Active time in milliseconds of a run without an explicit limit. */
 const DEFAULT_TIMEOUT_MS = 1_800_000
 
 const hubRunOf = (row: typeof ReadRunRow.Type): HubRun => {
-  const { agentId, backgroundMs, budget, groupId, input, inputTtlMs, isolation } = reservedRequest(row)
+  const { agentId, backgroundMs, budget, groupId, input, inputTtlMs, isolation } = reservedRequest(
+    row.made,
+    row.reserved
+  )
   const { mode, model, resume, timeoutMs, workspace } = row.made
   return {
     id: row.id,

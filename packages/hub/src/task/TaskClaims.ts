@@ -75,17 +75,20 @@ export class TaskClaims {
   )
 
   /** The task with its run, or why it fails. */
-  private readonly claimTask = Effect.fnUntraced({ self: this }, function* (row: TaskRow, at: Date): Effect.fn.Return<
-    Result.Result<ClaimedTask, Coded<ErrorCode>>,
-    SqlError.SqlError
-  > {
-    const refusal = yield* this.findClaimRefusal(row)
-    if (refusal !== undefined) return Result.fail(refusal)
-    return yield* this.assignRun(row, at).pipe(
-      Effect.map(Result.succeed),
-      Effect.catchTag("BudgetExceeded", (exceeded) => Effect.succeed(Result.fail(exceeded)))
-    )
-  })
+  private readonly claimTask = Effect.fnUntraced(
+    { self: this },
+    function* (
+      row: TaskRow,
+      at: Date
+    ): Effect.fn.Return<Result.Result<ClaimedTask, Coded<ErrorCode>>, SqlError.SqlError> {
+      const refusal = yield* this.findClaimRefusal(row)
+      if (refusal !== undefined) return Result.fail(refusal)
+      return yield* this.assignRun(row, at).pipe(
+        Effect.map(Result.succeed),
+        Effect.catchTag("BudgetExceeded", (exceeded) => Effect.succeed(Result.fail(exceeded)))
+      )
+    }
+  )
 
   /** Also for users who have changed the message that the task delivers. */
   private readonly findClaimRefusal = Effect.fnUntraced({ self: this }, function* (row: TaskRow) {
@@ -125,7 +128,7 @@ export class TaskClaims {
     return claimedTaskOf(
       row,
       runId,
-      reservedRequest(earlier ?? { made: create, reserved: reservation?.budget })
+      reservedRequest(earlier?.made ?? create, earlier?.reserved ?? reservation?.budget)
     )
   })
 

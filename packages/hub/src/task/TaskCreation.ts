@@ -196,7 +196,7 @@ export class TaskCreation {
       const { budget } = request
       const reservation = yield* reserveStart(sql, { projectId, author, budget }, created_at)
       yield* log.open({ id: runId, projectId, targetId, taskId, create: request, reservation })
-      const create = reservedRequest({ made: request, reserved: reservation.budget })
+      const create = reservedRequest(request, reservation.budget)
       yield* sql.afterCommit(Effect.sync(() => this.listener?.(targetId, claimedTaskOf(row, runId, create))))
     }
   )

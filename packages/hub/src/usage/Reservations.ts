@@ -6,7 +6,7 @@
  * a run locks the limits that hold for it. A run that uses more than it has reserved is booked whole, and blocks later starts.
  */
 import { BudgetExceeded } from "@corral/domain/errors/Failures"
-import { type ProjectId, UserId } from "@corral/domain/identity/Ids"
+import type { ProjectId, UserId } from "@corral/domain/identity/Ids"
 import { Budget } from "@corral/domain/run/Budget"
 import { type Day, dayIn, endOfDayIn } from "@corral/domain/usage/Day"
 import { Effect, Schema } from "effect"
@@ -93,7 +93,7 @@ export const reserveStart = Effect.fnUntraced(function* (
   if (project === undefined || !(project.limits_cost || project.limits_tokens))
     return { day, budget: undefined }
   const limits = yield* limitRows.all(sql`${limitsWhere(sql, projectId, subjectsOf(author))} FOR UPDATE OF l`)
-  // A statement of its own, so that it sees what others have reserved before their locks ended.
+  // A separate statement, so that it sees what others have reserved before their locks ended.
   const uses = yield* usesOfDay(sql, projectId, day)
   const subjects = [limits.find(({ subject }) => subject === "everyone"), limitOfPerson(limits, author)]
   const rests = subjects.flatMap((limit) => (limit === undefined ? [] : restsOf(limit, author, uses)))

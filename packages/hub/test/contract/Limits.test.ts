@@ -80,9 +80,9 @@ describe("Limits", { timeout: 120_000 }, () => {
     assert.strictEqual((await here.change({ runBudget: { costUsd: 1, turns: 3 } })).status, 200)
     assert.strictEqual((await here.limit("everyone", { costUsd: 5 })).status, 200)
     for (const runBudget of [null, { turns: 3 }]) {
-      const kept = await here.change({ runBudget })
+      const refusal = await here.change({ runBudget })
       assert.deepStrictEqual(
-        [codeOf(kept), issuesOf(kept).map(({ path }) => path)],
+        [codeOf(refusal), issuesOf(refusal).map(({ path }) => path)],
         ["schema_validation_failed", ["runBudget.costUsd"]]
       )
     }
@@ -325,21 +325,21 @@ describe("Limits", { timeout: 120_000 }, () => {
     await here.mirror.member(client.userId, projectId, person.userId, "member")
     await here.mirror.member(client.userId, projectId, bystander.userId, "member")
     await here.limit("each", { tokens: 10 })
-    const [admin, own, other] = await Promise.all(
+    const [admin, personal, other] = await Promise.all(
       [client, person, bystander].map((by) => ChangeFollower.open(by))
     )
-    assert(admin !== undefined && own !== undefined && other !== undefined)
+    assert(admin !== undefined && personal !== undefined && other !== undefined)
     const turn = await started({ ...here, world: { ...here.world, client: person } }, 0)
     await end(here, turn, { inputTokens: 10 })
     const wanted = { kind: "limit", projectId, state: "reached" } as const
     assert.isDefined(person.userId)
-    for (const follower of [admin, own]) await follower.hint({ ...wanted, userId: person.userId })
+    for (const follower of [admin, personal]) await follower.hint({ ...wanted, userId: person.userId })
     await other.hint({ kind: "run", id: turn.runId, state: "completed" })
     assert.deepStrictEqual(
       other.hints.filter(({ kind }) => kind === "limit"),
       []
     )
-    await Promise.all([admin, own, other].map((follower) => follower.close()))
+    await Promise.all([admin, personal, other].map((follower) => follower.close()))
   })
 
   it("are set by admins and read by all who read the project, in the audit", async () => {

@@ -78,11 +78,11 @@ describe("A Hub of 0.2.0 beside later ones", () => {
        DROP TABLE run_usage, project_limits, limit_notices;
        ALTER TABLE runs DROP COLUMN reserved; ALTER TABLE projects DROP COLUMN time_zone, DROP COLUMN run_budget`
     )
-    const told = (summary: object) => `'${JSON.stringify(summary)}'`
+    const summaryText = (summary: object) => `'${JSON.stringify(summary)}'`
     const usage = { inputTokens: 120, outputTokens: 30, cachedInputTokens: 100, turns: 2, costUsd: 0.1234567 }
-    await query(url, run("run_a", { state: "'completed'", told: told({ model: "big", usage }) }))
-    await query(url, run("run_b", { told: told({ resultText: "a\u0000b", usage }) }))
-    await query(url, run("run_c", { told: told({ usage: { costUsd: 1e300, inputTokens: -5 } }) }))
+    await query(url, run("run_a", { state: "'completed'", told: summaryText({ model: "big", usage }) }))
+    await query(url, run("run_b", { told: summaryText({ resultText: "a\u0000b", usage }) }))
+    await query(url, run("run_c", { told: summaryText({ usage: { costUsd: 1e300, inputTokens: -5 } }) }))
     await query(url, run("run_d"))
     await query(url, usageMigration.join(";\n"))
     const rows = await query(
