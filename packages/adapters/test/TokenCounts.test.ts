@@ -261,7 +261,10 @@ const documented = new Map(
 const linesOf = (id: string): ReadonlyArray<Line> =>
   readFileSync(`${fixtures}${id}/tokens/stdout.jsonl`, "utf8")
     .split("\n")
-    .flatMap((line) => parseObject(line) ?? [])
+    .flatMap((line): ReadonlyArray<Line> => {
+      const read = parseObject(line)
+      return read === undefined ? [] : [read]
+    })
 
 /** The last usage that the adapter reports. */
 const usageOf = (id: string): Usage => {

@@ -4,8 +4,8 @@
  * The table is loaded when the first run starts that may need it: it takes 40 ms and some megabytes. A file that is not valid fails the start of the
  * Edge. Later, its last valid content stays in use. The package's regular expressions receive at most `MAX_NAME` characters.
  *
- * Guarantees: reads no network. A price is that of the day on which its run was created. Names of models are compared without their case and without a suffix in brackets,
- * which some programs append for a long context.
+ * Guarantees: reads no network. A price is that of the day on which its run was created. Names of models are compared without
+ * their case and without what some programs add to them: a suffix in brackets, or a place before them.
  */
 import { capped } from "@corral/domain/text/CappedPattern"
 import type { ModelCall } from "@corral/domain/run/RuntimeAdapter"
@@ -45,9 +45,16 @@ export interface PricedCall extends ModelCall {
 export type CostOf = (call: PricedCall, createdAt: Date, isOwn: boolean) => number | undefined
 
 const MAX_NAME = 200
-const suffix = capped(MAX_NAME, /\[[^\]]*\]$/)
+const suffix = capped(MAX_NAME, /\[[^[\]]*\]$|\([^()]*\)$/)
 
-const nameOf = (model: string): string => model.slice(0, MAX_NAME).replace(suffix, "").toLowerCase()
+/** `claude-sonnet-4-5[1m]`, and Qwen's `$runtime|openai|qwen3-coder(openai)`. */
+const nameOf = (model: string): string => {
+  const name = model.slice(0, MAX_NAME)
+  return name
+    .slice(name.lastIndexOf("|") + 1)
+    .replace(suffix, "")
+    .toLowerCase()
+}
 
 const MILLION = 1_000_000
 

@@ -59,6 +59,7 @@ describe("Prices", () => {
           )
           assert.strictEqual(cost(call("Claude-Sonnet-4-5[1m]")), cost(call("claude-sonnet-4-5")))
           assert.strictEqual(cost(call("anthropic/claude-sonnet-4-5")), cost(call("claude-sonnet-4-5")))
+          assert.strictEqual(cost(call("$runtime|openai|gpt-5(openai)")), cost(call("gpt-5")))
         })
       )
   )
