@@ -17,7 +17,7 @@ import type { CandidateChoice } from "./CandidatesDialog.tsx"
 import { candidateMessages } from "./candidateMessages.ts"
 import { type Draft, useDraftFiles } from "./Draft.ts"
 import { draftContent } from "./SendMessage.tsx"
-import type { TurnLimits } from "./TurnLimits.tsx"
+import type { SetLimits } from "@corral/domain/run/LimitText"
 
 /** Where candidates write. They never write into the workspace itself. */
 export const isolationOf = (
@@ -49,7 +49,7 @@ export interface CandidateTask {
   readonly workspace: WorkspaceId
   readonly candidates: ReadonlyArray<CandidateChoice>
   readonly mode: RunMode
-  readonly limits: TurnLimits
+  readonly limits: SetLimits
   /** Absent: the project's or the workspace's. */
   readonly isolation?: Isolation | undefined
   /** Absent: a new session. */

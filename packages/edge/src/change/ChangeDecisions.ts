@@ -244,14 +244,12 @@ export class ChangeDecisions {
         kind: prepared.kind,
         by: decider.by,
         origin: decider.origin,
-        files: prepared.files
-          .slice(0, SHOWN)
-          .map(({ edited, hunks, id, path }) => ({
-            id,
-            path,
-            hunks,
-            ...(edited === undefined ? {} : { edited })
-          })),
+        files: prepared.files.slice(0, SHOWN).map(({ edited, hunks, id, path }) => ({
+          id,
+          path,
+          hunks,
+          ...(edited === undefined ? {} : { edited })
+        })),
         fileCount: prepared.files.length,
         additions: prepared.files.reduce((sum, file) => sum + file.additions, 0),
         deletions: prepared.files.reduce((sum, file) => sum + file.deletions, 0),

@@ -101,17 +101,7 @@ export class Projects extends Context.Service<
 
         update: Effect.fn("Projects.update")(function* (
           proof,
-          {
-            approvals,
-            chats,
-            checks,
-            description,
-            name,
-            runBudget,
-            runs = {},
-            timeZone,
-            visibility
-          }
+          { approvals, chats, checks, description, name, runBudget, runs = {}, timeZone, visibility }
         ) {
           yield* sql`
             UPDATE projects SET
