@@ -169,13 +169,15 @@ class EdgeChecks implements Context.Service.Shape<typeof Checks> {
 
   readonly #recoverOf = Effect.fnUntraced({ self: this }, function* (checks: RunChecks) {
     const run = findRun(this.#services.store, checks.runId)
-    if (run === undefined || !isTerminal(run.state)) return
+    const owner = run && ownerOf(run)
+    if (run === undefined || owner === undefined || !isTerminal(run.state)) return
+    if (this.#working.get(owner)?.id === run.id) return
     const isInterrupted = ({ state }: CheckResult): boolean => state === "running"
     if (checks.results.some(isInterrupted))
       yield* this.#put(run, withEnd(checks, isInterrupted, { state: "stopped", reason: EDGE_ENDED }))
     const { store } = this.#services
     const inUse = run.worktree === undefined ? layersInUse(store) : worktreesInUse(store)
-    if (inUse.has(ownerOf(run) ?? run.id)) yield* this.#stopped(run, NEW_TURN)
+    if (inUse.has(owner)) yield* this.#stopped(run, NEW_TURN)
     else this.#begin(run)
   })
 

@@ -56,7 +56,7 @@ export class LayerChanges {
 
 /** What the next run of the layer hears of a decision. */
 export const earlierDecision = (
-  { decision: { comment, fileCount, files, id, kind } }: DecidedChanges,
+  { decision: { comment, fileCount, files, id, kind, rejected } }: DecidedChanges,
   reversed?: "accept" | "reject"
 ): EarlierDecision => ({
   id,
@@ -64,5 +64,6 @@ export const earlierDecision = (
   files: files.map(({ hunks, path }) => ({ path, hunks })),
   fileCount,
   ...(comment === undefined ? {} : { comment }),
+  ...(rejected === undefined ? {} : { rejected }),
   ...(reversed === undefined ? {} : { reversed })
 })
