@@ -227,8 +227,8 @@ const directives = {
 
 /** The line, if it is for this model; nothing, if it is for another one. */
 const lineFor = (line, model) => {
-  const [, name, rest = ""] = /^\/as\s+(\S+)\s*(.*)$/.exec(line) ?? []
-  return name === undefined ? line : name === model ? rest : ""
+  const [command, name, ...rest] = line.split(" ")
+  return command !== "/as" ? line : name === model ? rest.join(" ") : ""
 }
 
 const play = async (prompt) => {

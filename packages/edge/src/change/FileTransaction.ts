@@ -151,7 +151,7 @@ export class FileTransaction {
         for (const [at, { before, path }] of steps.entries()) {
           if (before === undefined || this.#files.look(this.#old(at)).kind === "absent") continue
           if (this.#putBack(at, path)) continue
-          // A person has written the file anew. What they wrote before may be in this version only.
+          // A person has written another version meanwhile. What they wrote before may be in this one only.
           this.#save(at, this.#old(at))
           if (!left.includes(path)) left.push(path)
         }

@@ -239,8 +239,7 @@ const cellOf = (value: string | number | null | undefined): string => {
 }
 
 /** Without an exponent. Costs have at most six decimals. */
-const decimal = (value: number): string =>
-  Number.isInteger(value) ? String(value) : value.toFixed(6).replace(/0+$/, "")
+const decimal = (value: number): string => String(Number(value.toFixed(6)))
 
 export const usageCsv = ({ by, rows }: Pick<UsageReport, "by" | "rows">): string => {
   const names = [...by.flatMap((dimension) => dimensionColumns[dimension]), ...sumColumns]
