@@ -24,6 +24,16 @@ export const reasons: Readonly<Record<string, string>> = {
     "no Node before 22, or no `script`, is installed, or this user cannot make control groups",
   "packages/console/test/e2e/ConfinedNetwork.test.ts":
     "no Chromium for this system, or bubblewrap, socat or curl is not installed",
+  "packages/console/test/e2e/Compare.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/JoinedCandidates.test.ts": "no Chromium for this system",
+  "packages/edge/test/confinement/EdgePrograms.test.ts": "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/contract/Candidates.test.ts": "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/contract/Checks.test.ts": "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/contract/Review.test.ts": "bubblewrap is not installed, or does not work here",
+  "packages/edge/test/layer/GroupBases.test.ts":
+    "bubblewrap is not installed, or does not work here, or this user cannot mount a folder in memory",
+  "packages/edge/test/runtimes/Candidates.runtimes.test.ts": "the program is not in the registry",
+  "packages/edge/test/runtimes/Usage.runtimes.test.ts": "the program is not in the registry",
   "packages/console/test/e2e/Console.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Changes.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/JoinedChanges.test.ts": "no Chromium for this system",
