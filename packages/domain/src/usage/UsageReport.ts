@@ -32,8 +32,12 @@ export const dimensionsOf = (grouping: string): ReadonlyArray<UsageDimension> =>
 
 /** Most days of one request. */
 export const MAX_USAGE_DAYS = 400
+/** Most characters of a model's name. Reports cut a longer one. */
+export const MAX_MODEL_LENGTH = 200
 /** Most rows of one response. */
 export const MAX_USAGE_ROWS = 5_000
+/** Most rows of a CSV file. A request for more is refused: a file does not say that rows are missing. */
+export const MAX_CSV_ROWS = 50_000
 
 /**
  * Query of the usage. `from` and `to` are days of each project's time zone, both included: by default the 30 days until today, in UTC. `by` is `day` by
@@ -46,7 +50,7 @@ export const usageQuery = {
   projectId: Schema.optionalKey(ProjectId),
   userId: Schema.optionalKey(UserId),
   agentId: Schema.optionalKey(AgentId.check(isStorableText)),
-  model: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200), isStorableText))
+  model: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(MAX_MODEL_LENGTH), isStorableText))
 }
 
 const count = Schema.Int

@@ -5,7 +5,7 @@
  */
 import { runtimeCauses } from "../answer/Phrases.ts"
 import type { Card, CardButton, LocalizedText, Tone } from "../platform/Card.ts"
-import { hasTaskEnded, type Phase, type TaskProgress } from "./TaskProgress.ts"
+import { hasTaskEnded, LIMIT_REACHED, type Phase, type TaskProgress } from "./TaskProgress.ts"
 
 const titles: Readonly<Record<Phase, readonly [words: LocalizedText, tone: Tone]>> = {
   sending: [{ en: "Sending", zh: "正在转告" }, "neutral"],
@@ -64,6 +64,10 @@ const causes: Readonly<Record<string, LocalizedText>> = {
     zh: "后台工作在完成之前被结束。"
   },
   budget_exceeded: { en: "The run used up its budget.", zh: "已用完此次运行的预算。" },
+  [LIMIT_REACHED]: {
+    en: "The limit for today does not allow another run.",
+    zh: "今天的限额不足以再运行一次。"
+  },
   run_timeout: { en: "The run exceeded its time limit.", zh: "超出了允许的时间。" },
   target_offline: { en: "The machine was offline.", zh: "机器离线。" },
   approval_rejected: { en: "A requested action was not approved.", zh: "其请求未获批准。" },

@@ -69,7 +69,7 @@ export const TaskProgress = Schema.Struct({
   paused: Schema.optional(Schema.Boolean),
   /** Whether the runtime received the earlier conversation as a text, because it does not remember it. */
   transcript: Schema.optional(Schema.Boolean),
-  /** A code of the error table. */
+  /** A code of the error table, or `LIMIT_REACHED`. */
   code: Schema.optional(Schema.String),
   /** What a user can do about an unavailable runtime. */
   remedy: Schema.optional(Schema.Literals(runtimeRemedies)),
@@ -113,10 +113,19 @@ const end =
     endedAt: createdAt
   })
 
+/** Instead of the code where a limit of the project refused the start: no run has used a budget. */
+export const LIMIT_REACHED = "limit_reached"
+
+const isOfLimit = ({ code, details }: RunFailure): boolean =>
+  code === "budget_exceeded" && String(details?.["reason"]).startsWith("limit_")
+
 /** What a card shows of a failure. Its message and details stay at the Hub. */
 const causeOf = (error: RunFailure | undefined): Pick<TaskProgress, "code" | "remedy"> => {
   const remedy = error && runtimeRemedyOf(error)
-  return { code: error?.code, ...(remedy === undefined ? {} : { remedy }) }
+  return {
+    code: error && (isOfLimit(error) ? LIMIT_REACHED : error.code),
+    ...(remedy === undefined ? {} : { remedy })
+  }
 }
 
 /** Change of the progress by each event type. */

@@ -93,6 +93,19 @@ describe("the progress of a message without a run", () => {
     assert.deepStrictEqual(runCard({ place: "Atlas", progress, url: "https://hub" }).lines[1], { en, zh })
   })
 
+  it.each(["limit_used_up", "limit_too_small"])(
+    "names no budget where the limit of a day refused the start, %s",
+    (reason) => {
+      const refused = { code: "budget_exceeded", message: "…", details: { reason } } as const
+      const failed = { when: "next", delivery: { state: "failed", error: refused } } as const
+      const progress = progressBeforeRun(startingProgress, failed, undefined)
+      assert.deepStrictEqual(runCard({ place: "Atlas", progress, url: "https://hub" }).lines[1], {
+        en: "The limit for today does not allow another run.",
+        zh: "今天的限额不足以再运行一次。"
+      })
+    }
+  )
+
   it("keeps waiting when a run that is asked says only then that it has started", () => {
     const progress = progressAfter({ ...startingProgress, phase: "waiting", waiting: 1 }, {
       id: "evt_01KAH2T3J0Q4W8XN5M00000002",

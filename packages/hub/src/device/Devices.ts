@@ -23,6 +23,7 @@ import { newToken, purposeOf, tokenHash } from "../signin/SessionToken.ts"
 import { limitTo } from "../store/ListPage.ts"
 import { notify } from "../store/Notices.ts"
 import { storedRows } from "../store/StoredRows.ts"
+import { releaseOfDevice } from "../usage/Reservations.ts"
 import { deviceOf, deviceRows, revocationRows } from "./DeviceRow.ts"
 
 /** Change of the projects that a device is shared with. A project is added with the proof that the owner manages devices there. */
@@ -71,6 +72,7 @@ export class Devices extends Context.Service<
         remove: Effect.fn("Devices.remove")(function* ({ subject }) {
           const removed = yield* sql`DELETE FROM devices WHERE id = ${subject} RETURNING id`
           if (removed.length === 0) return yield* new PermissionDenied()
+          yield* releaseOfDevice(sql, subject)
           yield* notify(sql, "deviceEnded", subject)
         }, sql.withTransaction)
       })
@@ -97,6 +99,7 @@ const updateDevice = Effect.fn("Devices.update")(function* (
   if (state === "revoked" && locked.revoked_at === null) {
     yield* sql`
       UPDATE devices SET revoked_at = ${new Date(now())}, lease_until = NULL, linked = false, connection_id = NULL WHERE id = ${subject}`
+    yield* releaseOfDevice(sql, subject)
     yield* notify(sql, "deviceEnded", subject)
   }
   return yield* findDevice(sql, now, principal, subject)

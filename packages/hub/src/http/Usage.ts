@@ -1,11 +1,13 @@
 /** `/client/usage` and `/client/projects/{id}/limits`: what runs have used, and what they may use per day. */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
+import { MAX_CSV_ROWS } from "@corral/domain/usage/UsageReport"
 import { Effect, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
 import { HubAuthority } from "../authority/HubAuthority.ts"
+import { validationFailure } from "../run/OfferRefusal.ts"
 import { UsageLimits } from "../usage/UsageLimits.ts"
 import { usageCsv, UsageReports, type UsageRequest } from "../usage/UsageReports.ts"
 import { withErrorObjects } from "./Handlers.ts"
@@ -19,10 +21,10 @@ export const usageEndpoints = HttpApiBuilder.group(
     const limits = yield* UsageLimits
     const reports = yield* UsageReports
 
-    const report = Effect.fnUntraced(function* (request: UsageRequest) {
+    const report = Effect.fnUntraced(function* (request: UsageRequest, most?: number) {
       const { userId: reader } = yield* CurrentPrincipal
       if (request.projectId !== undefined) yield* authority.inProject("project.read", request.projectId)
-      return yield* reports.report(reader, request)
+      return yield* reports.report(reader, request, most)
     })
 
     return handlers.handleAll({
@@ -31,7 +33,12 @@ export const usageEndpoints = HttpApiBuilder.group(
       }, withErrorObjects),
 
       csv: Effect.fnUntraced(function* ({ query }) {
-        const { from, to, ...rest } = yield* report(query)
+        const { from, to, truncated, ...rest } = yield* report(query, MAX_CSV_ROWS)
+        if (truncated === true)
+          return yield* validationFailure(
+            "by",
+            `Expected at most ${MAX_CSV_ROWS} rows. Choose fewer days or groups`
+          )
         return HttpServerResponse.stream(Stream.encodeText(Stream.succeed(usageCsv(rest))), {
           contentType: "text/csv; charset=utf-8",
           headers: { "content-disposition": `attachment; filename="usage-${from}-${to}.csv"` }

@@ -5,7 +5,7 @@ import type { SqlClient, SqlError, Statement } from "effect/sql"
 import type { DeviceLink } from "../device/DeviceRow.ts"
 import { notify } from "../store/Notices.ts"
 import { storableText, storedRows } from "../store/StoredRows.ts"
-import { usageColumnsOf } from "../usage/LimitRow.ts"
+import { modelColumnOf, usageColumnsOf } from "../usage/LimitRow.ts"
 import type { MirroredRequests } from "./MirroredRun.ts"
 import { PushedRun } from "./PushedRun.ts"
 import {
@@ -220,17 +220,20 @@ const changedRuns = (sql: SqlClient.SqlClient, runs: ReadonlyArray<PushedRun>, a
 const hasNewUsage = ({ mirror, row }: PushedRun): boolean =>
   mirror.summary.usage !== row.told.usage || mirror.summary.model !== row.told.model
 
-/** A report has the whole use of its run so far, so a repeated one changes nothing. */
+/**
+ * A report has the whole use of its run so far, so a repeated one changes nothing. A report without a cost leaves the last one: a limit would
+ * otherwise have again what the run has already cost.
+ */
 const bookedUsage = (sql: SqlClient.SqlClient, runs: ReadonlyArray<PushedRun>) => {
   const reported = runs.filter(hasNewUsage)
   const usages = reported.map(({ mirror }) => usageColumnsOf(mirror.summary.usage))
   return sql`
     UPDATE run_usage SET model = COALESCE(NULLIF(u.model, ''), run_usage.model), input_tokens = u.input_tokens, output_tokens = u.output_tokens,
-      cached_tokens = u.cached_tokens, reasoning_tokens = u.reasoning_tokens, turns = u.turns, cost_micros = NULLIF(u.cost_micros, -1),
-      estimated = u.estimated
+      cached_tokens = u.cached_tokens, reasoning_tokens = u.reasoning_tokens, turns = u.turns, cost_micros = COALESCE(NULLIF(u.cost_micros, -1), run_usage.cost_micros),
+      estimated = CASE WHEN u.cost_micros = -1 THEN run_usage.estimated ELSE u.estimated END, unpriced = u.cost_micros = -1
     FROM unnest(
       ${reported.map(({ row }) => row.id)}::text[],
-      ${reported.map(({ mirror }) => storableText(mirror.summary.model ?? ""))}::text[],
+      ${reported.map(({ mirror }) => modelColumnOf(mirror.summary.model))}::text[],
       ${usages.map((usage) => usage.input_tokens)}::bigint[], ${usages.map((usage) => usage.output_tokens)}::bigint[],
       ${usages.map((usage) => usage.cached_tokens)}::bigint[], ${usages.map((usage) => usage.reasoning_tokens)}::bigint[],
       ${usages.map(({ turns }) => turns)}::bigint[], ${usages.map((usage) => usage.cost_micros)}::bigint[],

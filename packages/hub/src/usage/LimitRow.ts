@@ -5,9 +5,10 @@ import { type ProjectId, UserId } from "@corral/domain/identity/Ids"
 import type { Budget } from "@corral/domain/run/Budget"
 import type { Usage } from "@corral/domain/run/Run"
 import { LimitSubject, type UsedAmounts } from "@corral/domain/usage/Limit"
+import { MAX_MODEL_LENGTH } from "@corral/domain/usage/UsageReport"
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { storedRows, Timestamp } from "../store/StoredRows.ts"
+import { storableText, storedRows, Timestamp } from "../store/StoredRows.ts"
 
 /** The parts of a budget that limits have. */
 export const limitedFields = ["costUsd", "tokens"] as const
@@ -28,10 +29,16 @@ export const amountOf = (field: LimitedField, value: number): number =>
 export const valueOf = (field: LimitedField, amount: number): number =>
   field === "costUsd" ? amount / MICROS : amount
 
+/** A sum that a response can have. An Edge can report more than all numbers that are exact. */
+export const countOf = (sum: number): number => Math.min(sum, Number.MAX_SAFE_INTEGER)
+
 export const amountsText = ({ costUsd, tokens }: Amounts): UsedAmounts => ({
   costUsd: valueOf("costUsd", costUsd),
-  tokens
+  tokens: countOf(tokens)
 })
+
+/** The model as reports show it: as long as a request can name it. */
+export const modelColumnOf = (model = ""): string => storableText(model.slice(0, MAX_MODEL_LENGTH))
 
 /** The columns of a run's report. A cost of -1 is unknown. */
 export const usageColumnsOf = (usage: Usage = {}) => ({

@@ -1,6 +1,6 @@
 /**
  * Reservations of runs under the limits of their project: what a run may use is set aside when it starts. The end of the run releases it, by a
- * trigger of the database, and the use takes its place.
+ * trigger of the database, and the use takes its place. So does the end of its device.
  *
  * Guarantees: what all runs of a day have used and reserved is at most the limit when a run starts, also with several Hubs: the transaction that opens
  * a run locks the limits that hold for it. A run that uses more than it has reserved is booked whole, and blocks later starts.
@@ -11,6 +11,7 @@ import { Budget } from "@corral/domain/run/Budget"
 import { type Day, dayIn, endOfDayIn } from "@corral/domain/usage/Day"
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
+import { endedRunStates } from "../store/StateLists.ts"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"
 import {
   amountOf,
@@ -173,6 +174,14 @@ const exceeded = (
       ...day
     }
   })
+
+/** Releases what live runs of a device have reserved, when it can report their ends no more. The caller has locked the device. */
+export const releaseOfDevice = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, deviceId: string) {
+  yield* sql`
+    UPDATE run_usage SET reserved_micros = 0, reserved_tokens = 0 FROM runs
+    WHERE runs.id = run_usage.run_id AND runs.target_id = ${deviceId} AND runs.state NOT IN ${endedRunStates(sql)}
+      AND (run_usage.reserved_micros > 0 OR run_usage.reserved_tokens > 0)`
+})
 
 /** The limits of a project that a budget does not cover: a run without a budget would have nothing to reserve. */
 export const uncoveredFields = Effect.fnUntraced(function* (

@@ -19,7 +19,7 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { limitTo } from "../store/ListPage.ts"
 import { storedRows } from "../store/StoredRows.ts"
-import { valueOf } from "./LimitRow.ts"
+import { countOf, valueOf } from "./LimitRow.ts"
 
 /** What a request asks for. The caller has checked that the reader may read `projectId`. */
 export interface UsageRequest {
@@ -50,7 +50,7 @@ const SUMS = `count(*)::float8 AS runs, count(*) FILTER (WHERE NOT u.ended)::flo
   COALESCE(sum(u.cached_tokens), 0)::float8 AS cached, COALESCE(sum(u.reasoning_tokens), 0)::float8 AS reasoning,
   COALESCE(sum(u.turns), 0)::float8 AS turns, COALESCE(sum(u.cost_micros), 0)::float8 AS cost,
   COALESCE(sum(u.cost_micros) FILTER (WHERE u.estimated), 0)::float8 AS estimated,
-  count(*) FILTER (WHERE u.cost_micros IS NULL AND u.input_tokens + u.output_tokens > 0)::float8 AS without_cost`
+  count(*) FILTER (WHERE (u.cost_micros IS NULL OR u.unpriced) AND u.input_tokens + u.output_tokens > 0)::float8 AS without_cost`
 
 const text = Schema.optionalKey(Schema.NullOr(Schema.String))
 const GroupRow = Schema.Struct({
@@ -84,11 +84,11 @@ const selected: Readonly<Record<UsageDimension, string>> = {
 const sumsOf = (row: typeof SumsRow.Type): UsageSums => ({
   runs: row.runs,
   liveRuns: row.live,
-  inputTokens: row.input,
-  outputTokens: row.output,
-  cachedInputTokens: row.cached,
-  reasoningTokens: row.reasoning,
-  turns: row.turns,
+  inputTokens: countOf(row.input),
+  outputTokens: countOf(row.output),
+  cachedInputTokens: countOf(row.cached),
+  reasoningTokens: countOf(row.reasoning),
+  turns: countOf(row.turns),
   costUsd: valueOf("costUsd", row.cost),
   estimatedUsd: valueOf("costUsd", row.estimated),
   runsWithoutCost: row.without_cost
@@ -135,8 +135,11 @@ const USUAL_DAYS = 30
 /** The time zone in which days begin first. */
 const FIRST_ZONE = "Pacific/Kiritimati"
 
+const FIRST_DAY_MS = Date.parse("0000-01-01T00:00:00Z")
+
+/** Earlier years have no date of four digits. */
 const dayBefore = (day: Day, days: number): Day =>
-  new Date(Date.parse(`${day}T00:00:00Z`) - days * DAY_MS).toISOString().slice(0, 10)
+  new Date(Math.max(Date.parse(`${day}T00:00:00Z`) - days * DAY_MS, FIRST_DAY_MS)).toISOString().slice(0, 10)
 
 /** By default the days until the newest day that any project has. */
 const daysOf = ({ from, to }: UsageRequest, now: number): DayRange | SchemaValidationFailed => {
@@ -156,9 +159,11 @@ const daysOf = ({ from, to }: UsageRequest, now: number): DayRange | SchemaValid
 export class UsageReports extends Context.Service<
   UsageReports,
   {
+    /** `most`: of the rows. */
     readonly report: (
       reader: UserId,
-      request: UsageRequest
+      request: UsageRequest,
+      most?: number
     ) => Effect.Effect<UsageReport, SchemaValidationFailed | SqlError.SqlError>
   }
 >()("corral/hub/UsageReports") {
@@ -180,7 +185,7 @@ export class UsageReports extends Context.Service<
         without_cost: 0
       })
       return UsageReports.of({
-        report: Effect.fn("UsageReports.report")(function* (reader, request) {
+        report: Effect.fn("UsageReports.report")(function* (reader, request, most = MAX_USAGE_ROWS) {
           const days = daysOf(request, clock.currentTimeMillisUnsafe())
           if (days instanceof SchemaValidationFailed) return yield* days
           const by = dimensionsOf(request.by ?? "day")
@@ -190,14 +195,14 @@ export class UsageReports extends Context.Service<
           const rows = yield* groupRows.all(sql`
             SELECT ${names(selected)}, ${sql.literal(SUMS)} ${runs} GROUP BY ${names(columns)}
             ORDER BY ${by.includes("day") ? sql`u.day, ` : sql``}cost DESC, input DESC, ${names(columns)}
-            ${limitTo(sql, MAX_USAGE_ROWS + 1)}`)
+            ${limitTo(sql, most + 1)}`)
           const total = yield* sumsRows.first(sql`SELECT ${sql.literal(SUMS)} ${runs}`)
           return {
             ...days,
             by,
-            rows: rows.slice(0, MAX_USAGE_ROWS).map(rowOf),
+            rows: rows.slice(0, most).map(rowOf),
             total: total === undefined ? noRuns : sumsOf(total),
-            ...(rows.length > MAX_USAGE_ROWS ? { truncated: true as const } : {})
+            ...(rows.length > most ? { truncated: true as const } : {})
           }
         })
       })

@@ -179,6 +179,53 @@ describe("Limits", { timeout: 120_000 }, () => {
     })
   })
 
+  it("keep what a run has cost before a call whose price is unknown", async () => {
+    const here = await scene({ costUsd: 1 })
+    await here.limit("everyone", { costUsd: 1 })
+    const turn = await started(here, 0)
+    const report = (usage: Usage) => here.edge.push(turn.runId, draft("run.usage.updated", { usage }))
+    await report({ costUsd: 1, inputTokens: 10, costSource: "estimated" })
+    await report({ inputTokens: 20 })
+    const error: RunFailure = { code: "budget_exceeded", message: "The price of the model is not known." }
+    await here.edge.push(turn.runId, draft("run.failed", { error, usage: { inputTokens: 20 } }))
+    assert.deepStrictEqual(await everyone(here), {
+      used: { costUsd: 1, tokens: 20 },
+      reserved: { costUsd: 0, tokens: 0 },
+      state: "reached"
+    })
+    assert.strictEqual(codeOf(await makeTask(here.world)), "budget_exceeded")
+    const { total } = await here.usage("by=day")
+    assert.deepInclude<object>(total, { costUsd: 1, runsWithoutCost: 1 })
+  })
+
+  it("return what runs have reserved on a device that was revoked", async () => {
+    const here = await scene({ costUsd: 1 })
+    await here.limit("everyone", { costUsd: 1 })
+    const turn = await started(here, 0)
+    await here.edge.push(turn.runId, draft("run.usage.updated", { usage: { costUsd: 0.25 } }))
+    const revoked = await here.world.client.ask("PATCH", `/client/devices/${here.world.deviceId}`, {
+      body: { state: "revoked" }
+    })
+    assert.strictEqual(revoked.status, 200, revoked.text)
+    assert.deepStrictEqual(await everyone(here), {
+      used: { costUsd: 0.25, tokens: 0 },
+      reserved: { costUsd: 0, tokens: 0 },
+      state: "open"
+    })
+  })
+
+  it("survive figures that no run can have", async () => {
+    const here = await scene({ tokens: 10 })
+    await here.limit("everyone", { tokens: 10 })
+    const turn = await started(here, 0)
+    const largest = Number.MAX_SAFE_INTEGER
+    await end(here, turn, { inputTokens: largest, outputTokens: largest, turns: -1, costUsd: 1e300 })
+    const { state, used } = await everyone(here)
+    assert.deepStrictEqual([state, used.tokens], ["reached", largest])
+    const { total } = await here.usage("by=person")
+    assert.deepInclude<object>(total, { runs: 1, turns: 0 })
+  })
+
   it("of a person hold next to the project's: a separate one, otherwise that of each", async () => {
     const here = await scene({ tokens: 100 })
     const { client, projectId } = here.world

@@ -2,11 +2,12 @@
 import type { Usage } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
 import { dayIn } from "@corral/domain/usage/Day"
-import type { UsageReport } from "@corral/domain/usage/UsageReport"
+import { MAX_USAGE_ROWS, type UsageReport } from "@corral/domain/usage/UsageReport"
 import type { HubClient } from "@corral/testing/hub/HubClient"
 import { codeOf } from "@corral/testing/http/Answer"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { Mirror } from "@corral/testing/hub/Mirror"
+import { query } from "@corral/testing/postgres/OutsidePostgres"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { TalkingEdge } from "../harness/TalkingEdge.ts"
 import { makeTask, worldOf } from "../link/World.ts"
@@ -96,6 +97,19 @@ describe("The usage of runs", { timeout: 120_000 }, () => {
     assert.strictEqual(mine.body.total.runs, 2)
   })
 
+  it("stays readable after figures that no run can have", async () => {
+    const here = await scene()
+    const { projectId } = here.world
+    const largest = Number.MAX_SAFE_INTEGER
+    const usage = { inputTokens: largest, outputTokens: largest, costUsd: 1e300 }
+    await here.run(usage, "x".repeat(5_000))
+    await here.run(usage, "y")
+    const { body, status, text } = await here.report(`projectId=${projectId}&by=model`)
+    assert.strictEqual(status, 200, text)
+    assert.strictEqual(body.total.inputTokens, largest)
+    assert.deepStrictEqual(body.rows.map(({ model }) => model?.length).toSorted(), [1, 200])
+  })
+
   it("is a CSV file, in which texts are no formulas", async () => {
     const here = await scene()
     const { client, projectId } = here.world
@@ -115,6 +129,26 @@ describe("The usage of runs", { timeout: 120_000 }, () => {
     )
   })
 
+  it("has all rows in a CSV file, also more than a response has", async () => {
+    const here = await scene()
+    const { client, projectId } = here.world
+    const { databaseUrl = "" } = hub
+    await query(
+      databaseUrl,
+      `INSERT INTO runs (id, project_id, target_id, offer, made, state, created_at, updated_at)
+       SELECT 'run_' || n || '${projectId}', '${projectId}', 'dev', '{"agentId": "a"}', '{}', 'completed', now(), now()
+       FROM generate_series(1, ${MAX_USAGE_ROWS + 1}) AS n`
+    )
+    await query(databaseUrl, `UPDATE run_usage SET model = run_id WHERE project_id = '${projectId}'`)
+    const { body } = await here.report(`projectId=${projectId}&by=model`)
+    assert.deepStrictEqual([body.rows.length, body.truncated], [MAX_USAGE_ROWS, true])
+    const response = await fetch(`${hub.url}/client/usage/csv?projectId=${projectId}&by=model`, {
+      headers: { authorization: `Bearer ${client.token}` }
+    })
+    // With a header line and an end of the last line.
+    assert.lengthOf((await response.text()).split("\r\n"), MAX_USAGE_ROWS + 3)
+  })
+
   it("contains only projects that the reader may read, and refuses wrong ranges and groupings", async () => {
     const here = await scene()
     const { projectId } = here.world
@@ -131,6 +165,8 @@ describe("The usage of runs", { timeout: 120_000 }, () => {
       "from=2020-01-01&to=2026-03-01"
     ])
       assert.strictEqual(codeOf(await here.report(query)), "schema_validation_failed", query)
+    // 30 days before them there is no date.
+    assert.strictEqual((await here.report("to=0000-01-05")).body.from, "0000-01-01")
   })
 
   it("keeps what runs of a removed person have used", async () => {

@@ -338,7 +338,7 @@ const toldCount = (name: string): string => storedCount(`f.facts #>> '{usage,${n
 
 /**
  * What each run has used, and what it has reserved under the limits of its project; the limits, and the notices about them. Costs are in millionths
- * of a dollar. `runs.reserved` is the budget that the run has under limits, as JSON. Triggers add the row of a run and release what it has
+ * of a dollar. `unpriced`: the run has used tokens without a price, so its cost is only a part, or none. `runs.reserved` is the budget that the run has under limits, as JSON. Triggers add the row of a run and release what it has
  * reserved when it ends, also for Hubs of earlier versions. Earlier runs count for their day in UTC.
  */
 export const usageMigration = [
@@ -360,7 +360,8 @@ export const usageMigration = [
     reasoning_tokens bigint NOT NULL DEFAULT 0,
     turns bigint NOT NULL DEFAULT 0,
     cost_micros bigint,
-    estimated boolean NOT NULL DEFAULT false
+    estimated boolean NOT NULL DEFAULT false,
+    unpriced boolean NOT NULL DEFAULT false
   ) WITH (fillfactor = 80)`,
   `CREATE TABLE project_limits (
     project_id text NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
