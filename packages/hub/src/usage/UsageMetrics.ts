@@ -9,10 +9,11 @@ import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { hubMetrics } from "../HubMetrics.ts"
 import { storedRows } from "../store/StoredRows.ts"
+import { amountOf, type LimitedField, valueOf } from "./LimitRow.ts"
 
-/** A counter only grows: a report that corrects an earlier one to less counts nothing. */
-const growth = (before: number | undefined, after: number | undefined): number =>
-  Math.max(0, (after ?? 0) - (before ?? 0))
+/** A counter only grows: a report that corrects an earlier one to less counts nothing. An amount that no run can have counts as the largest that is stored. */
+const growth = (field: LimitedField, before: number | undefined, after: number | undefined): number =>
+  valueOf(field, Math.max(0, amountOf(field, after ?? 0) - amountOf(field, before ?? 0)))
 
 /** Counts what a run has used between two of its reports. */
 export const usageCounter = (
@@ -25,9 +26,9 @@ export const usageCounter = (
   const input = metrics.counter(hubMetrics.tokens, { direction: "input" })
   const output = metrics.counter(hubMetrics.tokens, { direction: "output" })
   return (before, after) => {
-    cost[after?.costSource ?? "program"].add(growth(before?.costUsd, after?.costUsd))
-    input.add(growth(before?.inputTokens, after?.inputTokens))
-    output.add(growth(before?.outputTokens, after?.outputTokens))
+    cost[after?.costSource ?? "program"].add(growth("costUsd", before?.costUsd, after?.costUsd))
+    input.add(growth("tokens", before?.inputTokens, after?.inputTokens))
+    output.add(growth("tokens", before?.outputTokens, after?.outputTokens))
   }
 }
 
