@@ -58,7 +58,7 @@ export class PromptTurn {
     if (state === "failed") this.fail(refused(problem ?? "The message was not delivered."))
     else if (state === "withdrawn") this.finish("cancelled")
     else if (isHeld)
-      this.fail(refused("The run before was stopped, so the message was not sent. Send it again."))
+      this.fail(refused("The run before was stopped or failed, so the message was not sent. Send it again."))
     else if (runId !== undefined) this.bind(runId)
   }
 
