@@ -233,7 +233,8 @@ const sumColumns = [
   "runsWithoutCost"
 ] as const satisfies ReadonlyArray<keyof UsageSums>
 
-const FORMULA = /^[=+\-@\t\r]/
+/** Some spreadsheets take the wide signs of East Asian texts for the others. */
+const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/
 
 /** A text that a spreadsheet would take for a formula begins with an apostrophe. */
 const cellOf = (value: string | number | null | undefined): string => {

@@ -114,6 +114,7 @@ describe("The usage of runs", { timeout: 120_000 }, () => {
     const here = await scene()
     const { client, projectId } = here.world
     await here.run({ inputTokens: 5, costUsd: 0.000_001 }, '=cmd|"x",1')
+    await here.run({ inputTokens: 4 }, "＝cmd")
     const response = await fetch(`${hub.url}/client/usage/csv?projectId=${projectId}&by=model`, {
       headers: { authorization: `Bearer ${client.token}` }
     })
@@ -125,7 +126,7 @@ describe("The usage of runs", { timeout: 120_000 }, () => {
     assert.strictEqual(
       await response.text(),
       "model,runs,liveRuns,inputTokens,outputTokens,cachedInputTokens,reasoningTokens,turns,costUsd,estimatedUsd,runsWithoutCost\r\n" +
-        `"'=cmd|""x"",1",1,0,5,0,0,0,0,0.000001,0,0\r\n`
+        `"'=cmd|""x"",1",1,0,5,0,0,0,0,0.000001,0,0\r\n'＝cmd,1,0,4,0,0,0,0,0,0,1\r\n`
     )
   })
 
