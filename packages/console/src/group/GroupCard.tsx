@@ -161,8 +161,8 @@ const CandidateRow = ({ at, candidate, group, turn }: RowProps) => {
 
 interface Props {
   readonly groupId: TaskGroupId
-  /** The turn of a candidate, by the id of its agent in the session. */
-  readonly turnOf: (agentInstanceId: GroupCandidate["agentInstanceId"]) => ReactNode
+  /** The turn of a candidate. */
+  readonly turnOf: (candidate: GroupCandidate) => ReactNode
 }
 
 export const GroupCard = ({ groupId, turnOf }: Props) => {
@@ -192,11 +192,7 @@ export const GroupCard = ({ groupId, turnOf }: Props) => {
       </header>
       <ul className="candidates" aria-label={messages.candidates}>
         {candidates.map((candidate, at) => (
-          <CandidateRow
-            key={candidate.task.id}
-            {...{ at, candidate, group }}
-            turn={turnOf(candidate.agentInstanceId)}
-          />
+          <CandidateRow key={candidate.task.id} {...{ at, candidate, group }} turn={turnOf(candidate)} />
         ))}
       </ul>
       <GroupRefusals commands={commands} group={group} />

@@ -208,7 +208,8 @@ export const rejectionComments = (
     const { suggestion } = comment
     const written = visibleText(comment.text.trim())
     const text = written === "" ? "" : `${describeSpan(span ?? comment, words)}: ${written}`
-    if (text.length > MAX_REASON) continue
+    // Without its lines, a suggestion alone says nothing.
+    if (text.length > MAX_REASON || (text === "" && hunk === undefined)) continue
     comments.push({
       ...(hunk === undefined ? { fileId } : { hunkId: hunk.id }),
       text,

@@ -25,7 +25,7 @@ import { useFollowState } from "./EndFollower.ts"
 import { threadMessages } from "./messages.ts"
 import { PersonMessage } from "./PersonMessage.tsx"
 import { Turn, type TurnPanel } from "./Turn.tsx"
-import { agentOf, type GroupEntry, repeatedReasons, type ThreadEntry } from "./Turns.ts"
+import { type GroupEntry, repeatedReasons, type ThreadEntry, turnOfCandidate } from "./Turns.ts"
 import "./thread.css"
 
 /** A thread without messages: who works where once a task is described, or what is missing for that. */
@@ -122,9 +122,10 @@ const GroupTurns = ({ group, isFound, onAgain, onPanel, repeated, runs, session 
     <PersonMessage message={group.prompt} projectId={session.projectId} isFound={isFound} />
     <GroupCard
       groupId={group.groupId}
-      turnOf={(agentInstanceId) => {
-        const turn = group.turns.find((each) => agentOf(each) === agentInstanceId)
-        const isClosed = session.agents.find(({ id }) => id === agentInstanceId)?.closedAt !== undefined
+      turnOf={(candidate) => {
+        const turn = turnOfCandidate(group, candidate)
+        const isClosed =
+          session.agents.find(({ id }) => id === candidate.agentInstanceId)?.closedAt !== undefined
         return turn === undefined ? undefined : (
           <Turn
             isOfGroup

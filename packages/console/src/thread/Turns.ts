@@ -6,6 +6,7 @@
  * Does not: contain messages that wait, failed or were withdrawn. Pure.
  */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { GroupCandidate } from "@corral/domain/hub-api/TaskGroups"
 import type { RunId, TaskGroupId } from "@corral/domain/identity/Ids"
 import { confinementFailure } from "@corral/domain/run/ConfinementText"
 import type { Message } from "@corral/domain/session/Message"
@@ -107,6 +108,13 @@ export const agentOf = ({ answer, prompts, texts }: TurnEntry): Message["to"] =>
   const author = (answer ?? texts[0])?.author
   return author?.kind === "agent" ? author.agentInstanceId : prompts[0]?.to
 }
+
+/** The turn of a candidate. A fork of the session has the turns with the same runs and other agents. */
+export const turnOfCandidate = (
+  { turns }: Pick<GroupEntry, "turns">,
+  { agentInstanceId, task }: Pick<GroupCandidate, "agentInstanceId" | "task">
+): TurnEntry | undefined =>
+  turns.find((turn) => agentOf(turn) === agentInstanceId || turn.runId === task.runId)
 
 /** The turn of a run that has ended. Without a final text, the last one is the answer. */
 export const endedTurn = (turn: TurnEntry): TurnEntry =>

@@ -165,6 +165,13 @@ describe("rejectionComments", () => {
     assert.deepStrictEqual<unknown>(comments, [{ hunkId: "chk_2", text: "", suggestion: ["a", "b"] }])
   })
 
+  it("leaves a suggestion without a text whose lines are gone: a file has no suggestion", () => {
+    const placed = comment(999, "")
+    const { comments, ids } = of([{ ...placed, comment: { ...placed.comment, suggestion: ["a"] } }])
+    assert.isEmpty(comments)
+    assert.strictEqual(ids.size, 0)
+  })
+
   it("leaves comments that are too long, and those on other files", () => {
     const { comments, ids } = of([
       comment(1, "x".repeat(4_096)),

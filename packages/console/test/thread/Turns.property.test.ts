@@ -1,8 +1,16 @@
 /** Entries of a thread: each message that belongs there once, in order. */
 import { assert, describe, it } from "@effect/vitest"
+import type { GroupCandidate } from "@corral/domain/hub-api/TaskGroups"
 import type { Message } from "@corral/domain/session/Message"
 import * as fc from "fast-check"
-import { endedTurn, entriesOf, isQueued, type ThreadEntry, turnsIn } from "../../src/thread/Turns.ts"
+import {
+  endedTurn,
+  entriesOf,
+  isQueued,
+  type ThreadEntry,
+  turnOfCandidate,
+  turnsIn
+} from "../../src/thread/Turns.ts"
 
 const runId = fc.constantFrom("run_1", "run_2", "run_3")
 const delivery = fc.option(
@@ -112,6 +120,15 @@ describe("entriesOf", () => {
         ["run_a", "answer run_a"],
         ["run_c", "answer run_c"]
       ]
+    )
+    assert.deepStrictEqual<unknown>(
+      [
+        { agentInstanceId: "c", task: {} },
+        // In a fork, agents have other ids.
+        { agentInstanceId: "a before the fork", task: { runId: "run_a" } },
+        { agentInstanceId: "b", task: {} }
+      ].map((candidate) => turnOfCandidate(entry, candidate as unknown as GroupCandidate)?.runId),
+      ["run_c", "run_a", undefined]
     )
   })
 })

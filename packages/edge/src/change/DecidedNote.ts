@@ -11,6 +11,7 @@ import {
   MAX_EARLIER_FILES,
   type RejectedPart
 } from "@corral/domain/changes/EarlierDecision"
+import { encodeUlid } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
 import type { Store } from "../store/Store.ts"
 import { setOfRun } from "./ChangeIds.ts"
@@ -65,8 +66,8 @@ export const decisionsSince = (
 ): ReadonlyArray<EarlierDecision> => {
   if (earlier === undefined) return []
   const setId = setOfRun(earlier)
-  // Ids sort by time, and nothing is decided while a run is live.
-  const since = earlier.id.replace(/^run_/, "chd_")
+  // Ids sort by time, and nothing is decided while a run is live. The id of a run has the time of its Hub.
+  const since = `chd_${encodeUlid(Date.parse(earlier.createdAt), new Uint8Array())}`
   let left = MAX_PATH_CHARACTERS
   const found = decisionsAfter(store, setId, since, MAX_EARLIER_DECISIONS)
     .map(

@@ -229,7 +229,7 @@ export class LayerWork {
   /** Files for the confinement of a run. Fails with a phrase. */
   get files(): Effect.Effect<LayerFiles, string, Scope.Scope> {
     return Effect.gen({ self: this }, function* () {
-      const { means, root, runs } = this.row
+      const { group, means, root, runs } = this.row
       const repository = this.repository()?.files
       const { copy } = layerPlaces(this.folder)
       if (means !== "overlayfs") return { look: copy, source: copy, repository, around: undefined }
@@ -237,8 +237,8 @@ export class LayerWork {
       if (programs === undefined) return yield* Effect.fail(CANNOT_MOUNT)
       const mount: LayerMount = { kind: "write", folder: this.folder, root }
       const around: LayerFiles["around"] = (command) => mounted(programs, mount, command)
-      // Nothing is in a new layer.
-      if (runs.length === 1) return { look: root, source: root, repository, around }
+      // Nothing is in a new layer, unless it began with the base of a group.
+      if (runs.length === 1 && group === undefined) return { look: root, source: root, repository, around }
       const view = yield* mountLayer(programs, { ...mount, kind: "read" })
       return { look: view.at(root), source: root, repository, around }
     })

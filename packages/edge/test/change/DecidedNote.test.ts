@@ -1,7 +1,7 @@
 /** What an agent hears of decisions: each name on its line, the newest decisions, and not more than the bounds. */
 import type { EarlierDecision, RejectedPart } from "@corral/domain/changes/EarlierDecision"
 import type { ChangeDecision } from "@corral/domain/edge-api/ChangeSet"
-import type { ChangedFileId, ChangeDecisionId, ChangeHunkId } from "@corral/domain/identity/Ids"
+import type { ChangedFileId, ChangeDecisionId, ChangeHunkId, RunId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
 import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"
@@ -83,8 +83,7 @@ describe("the rejected parts of a note", () => {
 })
 
 describe("decisionsSince", () => {
-  const run = runOf(newRunId())
-  const decided = (count: number, pathOf: (at: number) => string) =>
+  const decided = (count: number, pathOf: (at: number) => string, run = runOf(newRunId())) =>
     Effect.gen(function* () {
       const store = yield* Store
       for (let at = 0; at < count; at++) {
@@ -123,6 +122,21 @@ describe("decisionsSince", () => {
       )
       assert.include(decidedNote(found), "newest 20 decisions")
     })
+  )
+
+  it.effect(
+    "finds decisions by the clock of the Edge: the id of a run may be of a Hub whose clock is ahead",
+    () =>
+      Effect.gen(function* () {
+        const found = yield* decided(1, () => "", {
+          ...runOf(mint<RunId>("run", Date.now() + 3_600_000)),
+          createdAt: new Date().toISOString()
+        })
+        assert.deepStrictEqual(
+          found.map(({ comment }) => comment),
+          ["comment 0"]
+        )
+      })
   )
 
   it.effect("is bounded with long names, and counts the files that it leaves out", () =>

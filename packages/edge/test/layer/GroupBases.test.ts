@@ -13,6 +13,7 @@ import { Store } from "../../src/store/Store.ts"
 import { findGroupBase, forgetOldBases } from "../../src/workspace/GroupBases.ts"
 import { decider } from "../change/ChangePlace.ts"
 import { canConfine } from "../confinement/CanConfine.ts"
+import { protectedFolders } from "../../src/confinement/RunMounts.ts"
 import { commitAll, git, place, type Place, repository } from "../workspace/Repository.ts"
 import {
   canOverlay,
@@ -102,6 +103,26 @@ for (const [kind, programs, isPossible] of means)
           const [one, other] = [yield* rowOf(first.owner), yield* rowOf(second.owner)]
           assert.deepStrictEqual([one.commit, other.commit], [head, head])
         })
+      )
+    )
+
+    it.effect("protect the folders that only their base has", () =>
+      inPlace((at) =>
+        Effect.gen(function* () {
+          const layers = yield* Layers
+          mkdirSync(join(at.root, ".claude"))
+          writeFileSync(join(at.root, ".claude/settings.json"), "{}\n")
+          const group = newGroup()
+          yield* openLayer(at.root, true, group)
+          rmSync(join(at.root, ".claude"), { recursive: true })
+          const second = yield* openLayer(at.root, true, group)
+          const { look } = yield* layers.files(second.owner)
+          assert.include(protectedFolders(look), join(look, ".claude"))
+          const { stdout } = yield* runInLayer(at, second, "echo x > .claude/settings.json || echo protected")
+          assert.strictEqual(stdout, "protected\n")
+          yield* settle(second)
+          assert.deepStrictEqual(yield* changedPaths(second), [])
+        }).pipe(Effect.scoped)
       )
     )
 

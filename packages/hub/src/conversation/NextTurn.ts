@@ -18,6 +18,7 @@ import {
   type RequestId,
   type RunId,
   type SessionId,
+  TaskGroupId,
   type TaskId,
   type UserId
 } from "@corral/domain/identity/Ids"
@@ -95,6 +96,8 @@ export type TurnResult =
 
 const idle: TurnResult = { _tag: "Idle" }
 
+const groupIdRows = storedRows("task_groups", Schema.Struct({ id: TaskGroupId }))
+
 const sessionPlaceRows = storedRows("sessions", Schema.Struct({ project_id: ProjectId, state: SessionState }))
 
 export const deliverNextTurn = (
@@ -156,6 +159,7 @@ const start = Effect.fnUntraced(function* (
       messageId,
       requesters: [...new Set([...message.contributors, ...route.prompt.authors])],
       isCandidate: agent.group_id !== null,
+      groupId: route.resume === undefined ? yield* findOpenGroup(sql, agent) : undefined,
       attachments: attachmentsOfRun(message.attachments, route.prompt.attachments)
     })
   )
@@ -190,6 +194,13 @@ const start = Effect.fnUntraced(function* (
   }
   return started
 })
+
+/** The group of a candidate, until one is continued: what does not resume an earlier run begins with the files of the group. */
+const findOpenGroup = (sql: SqlClient.SqlClient, { group_id }: SessionAgentRow) =>
+  Effect.map(
+    groupIdRows.first(sql`SELECT id FROM task_groups WHERE id = ${group_id} AND continued_task_id IS NULL`),
+    (row) => row?.id
+  )
 
 const taskOf = (
   projectId: ProjectId,

@@ -6,11 +6,13 @@
  * A command that is repeated has no further effect.
  */
 import {
+  AgentInstanceId,
   ChangeSetId,
   DeviceId,
   ProjectId,
   type RequestId,
   RunId,
+  SessionId,
   TaskGroupId,
   TaskId,
   UserId
@@ -47,18 +49,23 @@ const liveRows = storedRows(
 )
 
 const dueRows = storedRows(
-  "task_group_candidates, change_sets",
+  "task_group_candidates",
   Schema.Struct({
     task_id: TaskId,
     group_id: TaskGroupId,
+    session_id: SessionId,
+    agent_instance_id: AgentInstanceId,
     project_id: ProjectId,
-    target_id: DeviceId,
-    /** The newest run of the change set, or the candidate's first one. */
-    run_id: Schema.NullOr(RunId),
-    set_id: Schema.NullOr(ChangeSetId)
+    target_id: DeviceId
   })
 )
 type DueRow = Effect.Success<ReturnType<typeof dueRows.all>>[number]
+
+const closedSetRows = storedRows(
+  "tasks, change_set_runs",
+  Schema.Struct({ run_id: RunId, set_id: Schema.NullOr(ChangeSetId) })
+)
+type ClosedSet = Effect.Success<ReturnType<typeof closedSetRows.all>>[number]
 
 /** The id of the group: no request causes the action. */
 const requestOf = (groupId: TaskGroupId) => groupId as string as RequestId
@@ -162,55 +169,71 @@ const removeClosed = Effect.fn("ClosedCandidates.removeClosed")(function* (now: 
   yield* askTargets({
     page: (after) =>
       dueRows.all(sql`
-        SELECT c.task_id, c.group_id, t.project_id, t.target_id, s.id AS set_id, COALESCE(s.run_id, t.run_id) AS run_id
-        FROM task_group_candidates c JOIN tasks t ON t.id = c.task_id
+        SELECT c.task_id, c.group_id, g.session_id, c.agent_instance_id, t.project_id, t.target_id
+        FROM task_group_candidates c JOIN task_groups g ON g.id = c.group_id JOIN tasks t ON t.id = c.task_id
           JOIN devices d ON d.id = t.target_id AND d.revoked_at IS NULL
-          LEFT JOIN change_set_runs r ON r.run_id = t.run_id LEFT JOIN change_sets s ON s.id = r.set_id
-        WHERE c.closed_at < ${closedBefore} AND c.removed_at IS NULL AND (t.run_id IS NULL OR d.lease_until > ${now})
-          AND c.task_id > ${after}
+        WHERE c.closed_at < ${closedBefore} AND c.removed_at IS NULL AND c.task_id > ${after}
+          AND (d.lease_until > ${now} OR NOT EXISTS (
+            SELECT 1 FROM tasks w
+            WHERE w.session_id = g.session_id AND w.agent_instance_id = c.agent_instance_id AND w.run_id IS NOT NULL
+          ))
         ORDER BY c.task_id ${limitTo(sql, ROWS)}`),
-    ask: (row) => {
-      const { run_id: runId, target_id } = row
-      const removed =
-        runId === null
-          ? Effect.void
-          : router
-              .discardChanges(target_id, { runId, by: SYSTEM })
-              .pipe(Effect.catchTag("NotFound", () => Effect.void))
-      return removed.pipe(
-        Effect.andThen(record(row, now)),
-        Effect.as(true),
-        // A run is live, or the target is asked again later.
-        Effect.catchTags({
-          Conflict: () => Effect.succeed(true),
-          Overloaded: () => Effect.succeed(true),
-          TargetOffline: () => Effect.succeed(false)
-        })
-      )
-    },
+    ask: Effect.fnUntraced(
+      function* (row: DueRow) {
+        const sets = yield* findClosedSets(sql, row)
+        for (const { run_id: runId } of sets)
+          yield* router
+            .discardChanges(row.target_id, { runId, by: SYSTEM })
+            .pipe(Effect.catchTag("NotFound", () => Effect.void))
+        yield* record(row, sets, now)
+        return true
+      },
+      // A run is live, or the target is asked again later.
+      Effect.catchTags({
+        Conflict: () => Effect.succeed(true),
+        Overloaded: () => Effect.succeed(true),
+        TargetOffline: () => Effect.succeed(false)
+      })
+    ),
     failure: "failed to remove the changes of a candidate"
   })
 })
+
+/** The change sets of the candidate, each with its newest run, and the runs of which no set is reported. */
+const findClosedSets = (
+  sql: SqlClient.SqlClient,
+  { agent_instance_id, session_id }: Pick<DueRow, "agent_instance_id" | "session_id">
+) =>
+  closedSetRows.all(sql`
+    SELECT max(t.run_id) AS run_id, r.set_id FROM tasks t LEFT JOIN change_set_runs r ON r.run_id = t.run_id
+    WHERE t.session_id = ${session_id} AND t.agent_instance_id = ${agent_instance_id} AND t.run_id IS NOT NULL
+    GROUP BY COALESCE(r.set_id, t.run_id), r.set_id ORDER BY run_id`)
 
 const recordRemoval = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const audit = yield* Audit
   const sets = yield* ChangeSets
-  return ({ group_id, project_id: projectId, set_id, task_id }: DueRow, now: Date) =>
+  return (
+    { group_id, project_id: projectId, task_id }: DueRow,
+    closed: ReadonlyArray<ClosedSet>,
+    now: Date
+  ) =>
     sql.withTransaction(
       Effect.gen(function* () {
         yield* sql`UPDATE task_group_candidates SET removed_at = ${now} WHERE task_id = ${task_id}`
-        if (set_id !== null) yield* sets.markRemoved(set_id)
+        const setIds = closed.flatMap(({ set_id }) => set_id ?? [])
+        for (const id of setIds) yield* sets.markRemoved(id)
         yield* notify(sql, "task", task_id)
-        yield* audit.record({
-          action: "changes.remove",
-          resource: set_id ?? task_id,
-          projectId,
-          actor: SYSTEM,
-          requestId: requestOf(group_id),
-          outcome: "allowed",
-          code: null
-        })
+        for (const resource of setIds.length === 0 ? [task_id] : setIds)
+          yield* audit.record({
+            action: "changes.remove",
+            resource,
+            projectId,
+            actor: SYSTEM,
+            requestId: requestOf(group_id),
+            outcome: "allowed",
+            code: null
+          })
       })
     )
 })

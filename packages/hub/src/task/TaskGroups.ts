@@ -128,8 +128,13 @@ export class TaskGroups extends Context.Service<
           )
           const allRuns = yield* findRuns(sql, row, candidates)
           const newest = new Map(allRuns.map(({ agent_instance_id, id }) => [agent_instance_id, id]))
-          const summaries = yield* sets.summaries(
-            tasks.flatMap(({ run_id }) => (run_id === null ? [] : [run_id]))
+          const summaries = yield* sets.summaries(allRuns.map(({ id }) => id))
+          // A further run has a set of its own if the one before had no conversation.
+          const reported = new Map(
+            allRuns.flatMap(({ agent_instance_id, id }) => {
+              const summary = summaries.get(id)
+              return summary === undefined ? [] : [[agent_instance_id, summary] as const]
+            })
           )
           const views: Array<GroupCandidate> = []
           for (const candidate of candidates) {
@@ -137,7 +142,7 @@ export class TaskGroups extends Context.Service<
             if (task === undefined) continue
             const runId = newest.get(candidate.agent_instance_id)
             const run = runId === undefined ? undefined : yield* runs.get(proof, runId)
-            const changes = task.run_id === null ? undefined : summaries.get(task.run_id)
+            const changes = reported.get(candidate.agent_instance_id)
             views.push({
               ...candidateOf(candidate, taskOf(task), allRuns),
               ...(run === undefined ? {} : { run }),

@@ -294,6 +294,55 @@ describe("/client/task-groups", { timeout: 120_000 }, () => {
     assert.deepStrictEqual([second?.runs, second?.usage, second?.changes], [1, undefined, undefined])
   })
 
+  /** As if another candidate had been continued that long ago. */
+  const closeEarlier = ({ id }: TaskGroup) =>
+    hub.people.act(
+      Effect.flatMap(SqlClient.SqlClient, (sql) =>
+        Effect.orDie(
+          sql`UPDATE task_group_candidates SET closed_at = closed_at - interval '7 days 1 second' WHERE group_id = ${id}`
+        )
+      )
+    )
+
+  const discarded = ({ commands }: LinkedEdge) =>
+    commands.flatMap((each) => (each.name === "DiscardChanges" ? [each.payload.runId] : []))
+
+  it("begins, shows and removes a further run of a candidate whose first one did not start", async () => {
+    const found = await world()
+    const { client, edge } = found
+    const before = edge.answers
+    edge.answers = (each) =>
+      each.name === "StartRun" && each.payload.create.model === "large" ? refused("internal") : before(each)
+    const created = await makeTask(found, { candidates })
+    assert.strictEqual(created.status, 201, created.text)
+    let group = await groupOf(client, created.body.groupId)
+    await until("a candidate that failed", async () => {
+      group = await groupOf(client, group.id)
+      return group.candidates[1]?.task.state === "failed"
+    })
+    edge.answers = before
+    const sent = await client.ask("POST", `/client/sessions/${group.sessionId}/messages`, {
+      body: { text: "Again", to: group.candidates[1]?.agentInstanceId }
+    })
+    assert.strictEqual(sent.status, 201, sent.text)
+    await until("the further run", async () =>
+      starts(edge).some(({ create }) => create.input.text === "Again")
+    )
+    const again = starts(edge).find(({ create }) => create.input.text === "Again")
+    assert.isDefined(again)
+    assert.strictEqual(again.create.groupId, group.id)
+    const set = await ended(edge, again.runId)
+    const candidate = (await groupOf(client, group.id)).candidates[1]
+    assert.deepStrictEqual([candidate?.changes?.id, candidate?.run?.id], [set.id, again.runId])
+    await continueWith(client, group, group.candidates[0]?.task.id)
+    await closeEarlier(group)
+    await edge.heartbeat(able)
+    await hub.people.act(settleClosedCandidates)
+    assert.include(discarded(edge), again.runId)
+    const removed = (await groupOf(client, group.id)).candidates[1]
+    assert.deepStrictEqual([removed?.changes?.state, removed?.removedAt !== undefined], ["decided", true])
+  })
+
   it("compares the changes of all candidates, and marks what they have in common", async () => {
     const found = await world()
     const { answers, client, edge } = found
