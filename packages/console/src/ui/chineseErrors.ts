@@ -47,6 +47,14 @@ export const chineseByCode: { readonly [C in ErrorSentenceCode]: string } = {
 }
 
 export const chineseByMessage: ReadonlyMap<string, string> = new Map([
+  // Candidates.
+  [
+    "This agent is closed: another candidate was continued. Its changes can still be decided.",
+    "此智能体已关闭：已继续另一个候选。它的更改仍可决定。"
+  ],
+  ["The session has no such agent, or it is closed.", "会话中没有此智能体，或它已关闭。"],
+  ["Another candidate of this group is continued.", "此组已继续另一个候选。"],
+  ["The agent of this candidate was removed from the session.", "此候选的智能体已从会话中移除。"],
   // Decisions about changes.
   ["This file has no undecided changes.", "此文件没有待决定的更改。"],
   [

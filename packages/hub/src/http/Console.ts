@@ -72,6 +72,7 @@ export const pageAddresses: ReadonlyArray<string> = [
   "/approvals/:id",
   "/audit",
   "/board",
+  "/compare/:id",
   "/devices",
   "/devices/:id/presets",
   "/projects",
@@ -80,7 +81,8 @@ export const pageAddresses: ReadonlyArray<string> = [
   "/runs/:id",
   "/sessions/:id",
   "/start",
-  "/tasks/:id"
+  "/tasks/:id",
+  "/usage"
 ]
 
 const segmentsOf = (address: string): ReadonlyArray<string> => address.split("/").slice(1)

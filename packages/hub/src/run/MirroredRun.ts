@@ -223,8 +223,9 @@ export class MirroredRun {
     if (event === undefined) return !this.isEnded
     const next = this.follow(event, envelope.createdAt)
     if (next === undefined) return false
+    const { usage } = this.current
     this.current = next
-    if (changes[event.type] === "run") this.summarize(envelope.createdAt)
+    if (changes[event.type] === "run" || next.usage !== usage) this.summarize(envelope.createdAt)
     this.record(event, envelope.createdAt)
     return true
   }

@@ -71,6 +71,7 @@ const statements: Readonly<Record<string, ReadonlyArray<Kind>>> = {
   "hub/signin/Users": ["few"],
   "hub/store/Database": ["few"],
   "hub/store/ListPage": ["page", "page", "page"],
+  "hub/task/ClosedCandidates": ["page", "page"],
   "hub/task/TaskClaims": ["queue"],
   "hub/usage/UsageReports": ["few"]
 }
