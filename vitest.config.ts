@@ -18,8 +18,6 @@ const edge = ["packages/edge/test/**/*.test.ts"]
 export default defineConfig({
   test: {
     ...bothRuns,
-    // Tests wait for programs most of their time.
-    maxWorkers: 8,
     projects: [
       sharedProject({
         include: ["packages/*/test/**/*.test.ts", "scripts/**/*.test.ts", "examples/**/*.test.ts"],
