@@ -39,8 +39,10 @@ const readChanges = Effect.fn("HubChanges.readChanges")(function* (
   changes: Changes["Service"],
   { after, limit, runId }: CommandPayload<"ReadChanges">
 ): Effect.fn.Return<CommandSuccess<"ReadChanges">, Failure> {
-  const { items, next, set } = yield* fittingPage(limit, (size) => changes.read(runId, after, size))
-  return { set: boundedSet(set), items, next: next ?? null }
+  const { items, next, set } = yield* fittingPage(limit, (size) =>
+    Effect.map(changes.read(runId, after, size), (page) => ({ ...page, set: boundedSet(page.set) }))
+  )
+  return { set, items, next: next ?? null }
 })
 
 const readChangedFile = Effect.fn("HubChanges.readChangedFile")(function* (
@@ -109,16 +111,20 @@ export const executeOnChanges = (
   }
 }
 
-/** Characters of the files and the rejected parts of a set's decisions that are sent. */
+/** Characters of the files of a set's decisions that are sent, and as many of the rejected parts. */
 const MAX_DECIDED_CHARACTERS = 524_288
 
-/** The set with the files and the rejected parts of its newest decisions, up to a size. */
+/** The set with the files and the rejected parts of its newest decisions, each up to a size. */
 const boundedSet = (set: ChangeSet): ChangeSet => {
-  let left = MAX_DECIDED_CHARACTERS
-  const decisions = set.decisions.map((decision) => {
-    const { files, rejected, ...rest } = decision
-    left -= JSON.stringify([files, rejected ?? []]).length
-    return left >= 0 ? decision : { ...rest, files: [] }
+  let [forFiles, forParts] = [MAX_DECIDED_CHARACTERS, MAX_DECIDED_CHARACTERS]
+  const decisions = set.decisions.map(({ files, rejected, ...rest }) => {
+    forFiles -= JSON.stringify(files).length
+    forParts -= JSON.stringify(rejected ?? []).length
+    return {
+      ...rest,
+      files: forFiles >= 0 ? files : [],
+      ...(rejected === undefined || forParts < 0 ? {} : { rejected })
+    }
   })
   return { ...set, decisions }
 }

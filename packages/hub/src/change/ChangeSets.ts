@@ -234,7 +234,7 @@ const storeRuns = (sql: SqlClient.SqlClient, setId: ChangeSetId, runId: RunId) =
   INSERT INTO change_set_runs (run_id, set_id) SELECT id, ${setId} FROM chain
   ON CONFLICT (run_id) DO UPDATE SET set_id = excluded.set_id WHERE change_set_runs.set_id <> excluded.set_id`
 
-/** Adds decisions, and the undo of earlier ones. Returns whether an undo is new. */
+/** Adds decisions, and the undo of earlier ones, which changes nothing else of them: what an Edge leaves out stays. Returns whether an undo is new. */
 const storeDecisions = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   setId: ChangeSetId,
@@ -251,7 +251,8 @@ const storeDecisions = Effect.fnUntraced(function* (
       ${ids}::text[], ${decisions.map((decision) => JSON.stringify(decision))}::text[]
     ) AS pushed (id, decision)
     ON CONFLICT (id) DO UPDATE SET decision = excluded.decision
-    WHERE change_decisions.set_id = excluded.set_id AND change_decisions.decision <> excluded.decision`
+    WHERE change_decisions.set_id = excluded.set_id
+      AND change_decisions.decision::json->>'reversedBy' IS DISTINCT FROM excluded.decision::json->>'reversedBy'`
   const stored = new Set<string>(earlier.map(({ id }) => id))
   return decisions.some(({ id, kind }) => kind === "undo" && !stored.has(id))
 })

@@ -2,7 +2,7 @@
 import type { AuditRecord } from "@corral/domain/access/Audit"
 import type { ChangeDecision, ChangeSet, DecidedChanges } from "@corral/domain/edge-api/ChangeSet"
 import type { HubChangeSet, HubRun } from "@corral/domain/hub-api/HubRun"
-import type { ChangeHunkId, ChangeSetId, RunId, UserId } from "@corral/domain/identity/Ids"
+import type { ChangedFileId, ChangeHunkId, ChangeSetId, RunId, UserId } from "@corral/domain/identity/Ids"
 import { type CommandOutcome, type EdgeCommand, edgeCommands } from "@corral/domain/link/EdgeCommand"
 import type { Session, SessionItem } from "@corral/domain/session/Session"
 import { codeOf, HubClient } from "@corral/testing/hub/HubClient"
@@ -428,6 +428,18 @@ describe("/client/changes", { timeout: 120_000 }, () => {
       const stale = await edge.pushChanges([set], edge.generation + 1)
       assert.strictEqual(Result.isFailure(stale) && stale.failure.code, "conflict")
       assert.strictEqual((await edge.closed).code, 4409)
+    })
+
+    it("without the files of an earlier decision leaves what is stored of it", async () => {
+      const { client, edge, projectId, set } = await world()
+      const files = [{ id: "a".repeat(32) as ChangedFileId, path: "a.txt", hunks: 1 }]
+      const decision = changeDecisionOf(set, { files, fileCount: 1 })
+      // An Edge leaves out what does not fit.
+      const cut = { ...decision, files: [] }
+      for (const decisions of [[decision], [changeDecisionOf(set), cut]])
+        await edge.pushChanges([{ ...set, decisions }])
+      const [shown] = await setsOf(client, `/client/changes?projectId=${projectId}`)
+      assert.deepStrictEqual(shown?.decisions[1], decision)
     })
 
     it("of another device's run or set is refused and recorded", async () => {
