@@ -129,7 +129,7 @@ export class TaskGroups extends Context.Service<
           const allRuns = yield* findRuns(sql, row, candidates)
           const newest = new Map(allRuns.map(({ agent_instance_id, id }) => [agent_instance_id, id]))
           const summaries = yield* sets.summaries(allRuns.map(({ id }) => id))
-          // A further run has a set of its own if the one before had no conversation.
+          // A further run begins another set if the one before had no conversation.
           const reported = new Map(
             allRuns.flatMap(({ agent_instance_id, id }) => {
               const summary = summaries.get(id)
