@@ -234,7 +234,7 @@ const sumColumns = [
 ] as const satisfies ReadonlyArray<keyof UsageSums>
 
 /** Some spreadsheets take the wide signs of East Asian texts for the others. */
-const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/
+const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
 
 /** A text that a spreadsheet would take for a formula begins with an apostrophe. */
 const cellOf = (value: string | number | null | undefined): string => {
