@@ -61,18 +61,24 @@ const useLine = ({ approval, input, item: { run, status } }: BoardCardProps): st
   return run.error === undefined ? line : textOf(run.error)
 }
 
+const CardHead = ({ run }: Pick<BoardItem, "run">) => {
+  const title = useWorkTitle(run)
+  return (
+    <div className="card-head">
+      <WorkLink runId={run.id} sessionId={run.sessionId} className="card-title">
+        <bdi>{title}</bdi>
+      </WorkLink>
+    </div>
+  )
+}
+
 /** Card of a group of candidates: how far each is, and the way to the comparison. */
 const GroupCardOnBoard = ({ groupId, item }: { readonly groupId: TaskGroupId; readonly item: BoardItem }) => {
   const { run, status } = item
   const target = useTargetName(run.targetId)
-  const title = useWorkTitle(run)
   return (
     <li className={`card card-${status}`}>
-      <div className="card-head">
-        <WorkLink runId={run.id} sessionId={run.sessionId} className="card-title">
-          <bdi>{title}</bdi>
-        </WorkLink>
-      </div>
+      <CardHead run={run} />
       <GroupProgress groupId={groupId} />
       <p className="card-facts">
         <StatusMark status={status} /> {status !== "offline" && status !== "paused" && <RunTime run={run} />}
@@ -95,14 +101,9 @@ const BoardCard = ({ approval, input, item }: BoardCardProps) => {
   const target = useTargetName(run.targetId)
   const line = useLine({ approval, input, item })
   const { changes, usage } = useRunTail(run)
-  const title = useWorkTitle(run)
   return (
     <li className={`card card-${status}`}>
-      <div className="card-head">
-        <WorkLink runId={run.id} sessionId={run.sessionId} className="card-title">
-          <bdi>{title}</bdi>
-        </WorkLink>
-      </div>
+      <CardHead run={run} />
       {line !== undefined && (
         <p className="card-line">
           {approval?.request.command === undefined ? (

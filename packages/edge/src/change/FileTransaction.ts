@@ -331,10 +331,9 @@ export class FileTransaction {
     const now = this.#files.stat(path)
     if (after === undefined || now === undefined || now.isDirectory()) return false
     if (before !== undefined) return this.#files.stat(this.#old(at)) !== undefined
-    const version = this.#files.stat(this.#new(at))
-    return version === undefined
+    return this.#files.stat(this.#new(at)) === undefined
       ? isSameEntry(after, entryFound(this.#files.look(path)))
-      : version.ino === now.ino && version.dev === now.dev
+      : this.#isSameFile(this.#new(at), path)
   }
 
   /**
@@ -374,11 +373,11 @@ export class FileTransaction {
 
   /** Gives a version its name again, unless there is none or a person has written another one. */
   #putBack(at: number, path: Buffer, version = this.#old(at)): boolean {
-    return this.#files.stat(version) !== undefined && this.#isNamed(version, path)
+    return this.#files.stat(version) !== undefined && this.#tryName(version, path)
   }
 
-  /** Gives a version the name, unless it is in use or its folder is not there. */
-  #isNamed(version: Buffer, path: Buffer): boolean {
+  /** Gives a version the name, and whether it has it: not if the name is in use, or its folder is not there. */
+  #tryName(version: Buffer, path: Buffer): boolean {
     try {
       this.#name(version, path)
       return true
@@ -406,7 +405,7 @@ export class FileTransaction {
     for (const place of [path, joinPath(beside, name)])
       for (let number = 1; number <= MAX_SAVED; number++) {
         const saved = Buffer.concat([place, Buffer.from(number === 1 ? SAVED : `${SAVED}.${number}`)])
-        if (this.#isSameFile(version, saved) || this.#isNamed(version, saved)) return
+        if (this.#isSameFile(version, saved) || this.#tryName(version, saved)) return
         if (this.#files.stat(saved) === undefined) break
       }
     throw new Error("no free name for a version of a file that a person has written")
