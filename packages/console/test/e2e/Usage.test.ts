@@ -124,12 +124,12 @@ describe.skipIf(!hasChromium)("usage in the console", { timeout: 60_000 }, () =>
     const everyone = limits.locator(".limit", { hasText: "Everyone together" })
     await everyone.getByText("$20.61 of $25.00 used · $1.50 reserved by runs in progress").waitFor()
     await everyone.getByText("Nearly used up").waitFor()
-    await limits.locator(".limit-use", { hasText: "Wei Zhang" }).getByText("Used up").waitFor()
+    await limits.locator(".limit-use", { hasText: "Bo Example" }).getByText("Used up").waitFor()
     await limits.getByText(/Days in the time zone Europe\/Berlin/).waitFor()
 
     await limits.getByRole("button", { name: "Set a limit" }).click()
     const dialog = page.getByRole("dialog")
-    await dialog.getByLabel("For").selectOption({ label: "Wei Zhang" })
+    await dialog.getByLabel("For").selectOption({ label: "Bo Example" })
     await dialog.getByLabel("Tokens per day").fill("2000000")
     // A limit of tokens needs a run budget of tokens.
     await dialog.getByRole("button", { name: "Save" }).click()

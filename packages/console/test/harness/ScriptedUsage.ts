@@ -1,13 +1,13 @@
 /** Usage and limits that a scripted Hub answers with: 90 days of runs of three people, with programs that report a cost, one that does not, and a subscription. */
 import { limitStateOf, type ProjectLimit, type SetLimit, type UsedAmounts } from "@corral/domain/usage/Limit"
-import { dimensionsOf, type UsageDimension, type UsageSums } from "@corral/domain/usage/UsageReport"
+import { dimensionsOf, type UsageSums, dimensionColumns, sumColumns } from "@corral/domain/usage/UsageReport"
 import { dayBefore, dayNear, daysFrom } from "../../src/usage/usageDays.ts"
 
 const project = { projectId: "prj_01KAH2T3J0Q4W8XN5M7C1B0001", projectName: "Shop" }
 const people = [
   { userId: "usr_01KAH2T3J0Q4W8XN5M7C1B0001", userName: "Ana Example" },
-  { userId: "usr_01KAH2T3J0Q4W8XN5M7C1B0002", userName: "Wei Zhang" },
-  { userId: "usr_01KAH2T3J0Q4W8XN5M7C1B0003", userName: "Noor Haddad" }
+  { userId: "usr_01KAH2T3J0Q4W8XN5M7C1B0002", userName: "Bo Example" },
+  { userId: "usr_01KAH2T3J0Q4W8XN5M7C1B0003", userName: "Cy Example" }
 ] as const
 
 interface Source {
@@ -64,31 +64,10 @@ const runsOf = (day: string, age: number): ReadonlyArray<Run> =>
     })
   )
 
-const sumNames = [
-  "runs",
-  "liveRuns",
-  "inputTokens",
-  "outputTokens",
-  "cachedInputTokens",
-  "reasoningTokens",
-  "turns",
-  "costUsd",
-  "estimatedUsd",
-  "runsWithoutCost"
-] as const satisfies ReadonlyArray<keyof UsageSums>
-
 const sumOf = (runs: ReadonlyArray<UsageSums>): Readonly<Record<string, number>> =>
   Object.fromEntries(
-    sumNames.map((name) => [name, runs.reduce((sum, run) => Math.round((sum + run[name]) * 1e6) / 1e6, 0)])
+    sumColumns.map((name) => [name, runs.reduce((sum, run) => Math.round((sum + run[name]) * 1e6) / 1e6, 0)])
   )
-
-const fieldsOf: Readonly<Record<UsageDimension, ReadonlyArray<string>>> = {
-  day: ["day"],
-  person: ["userId", "userName"],
-  project: ["projectId", "projectName"],
-  agent: ["agentId"],
-  model: ["model"]
-}
 
 const projectPath = `/client/projects/${project.projectId}`
 
@@ -172,7 +151,7 @@ export class ScriptedUsage {
     const by = dimensionsOf(query.get("by") ?? "day")
     const days = this.isEmpty ? [] : daysFrom(from, to)
     const runs = days.flatMap((day, at) => runsOf(day, days.length - 1 - at))
-    const names = by.flatMap((dimension) => fieldsOf[dimension])
+    const names = by.flatMap((dimension) => dimensionColumns[dimension])
     const groups = Map.groupBy(runs, (run) => JSON.stringify(names.map((name) => run[name])))
     const sums = [...groups.values()].map((group) => ({ group, sum: sumOf(group) }))
     const sorted = by.includes("day")

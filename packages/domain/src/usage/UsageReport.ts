@@ -89,6 +89,29 @@ export const UsageRow = Schema.Struct({
 }).annotate({ identifier: "UsageRow" })
 export type UsageRow = typeof UsageRow.Type
 
+/** Fields of rows that are summed by a dimension. */
+export const dimensionColumns: Readonly<Record<UsageDimension, ReadonlyArray<keyof UsageRow>>> = {
+  day: ["day"],
+  person: ["userId", "userName"],
+  project: ["projectId", "projectName"],
+  agent: ["agentId"],
+  model: ["model"]
+}
+
+/** Fields of sums, in the order of a table. */
+export const sumColumns = [
+  "runs",
+  "liveRuns",
+  "inputTokens",
+  "outputTokens",
+  "cachedInputTokens",
+  "reasoningTokens",
+  "turns",
+  "costUsd",
+  "estimatedUsd",
+  "runsWithoutCost"
+] as const satisfies ReadonlyArray<keyof UsageSums>
+
 /** Response of GET /client/usage. Rows are in the order of their days, then by falling cost and tokens. */
 export const UsageReport = Schema.Struct({
   from: Day,

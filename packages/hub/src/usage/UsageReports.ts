@@ -13,7 +13,9 @@ import {
   type UsageDimension,
   type UsageReport,
   type UsageRow,
-  type UsageSums
+  type UsageSums,
+  dimensionColumns,
+  sumColumns
 } from "@corral/domain/usage/UsageReport"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
@@ -211,27 +213,6 @@ export class UsageReports extends Context.Service<
 }
 
 // The rows as CSV (RFC 4180).
-
-const dimensionColumns: Readonly<Record<UsageDimension, ReadonlyArray<keyof UsageRow>>> = {
-  day: ["day"],
-  person: ["userId", "userName"],
-  project: ["projectId", "projectName"],
-  agent: ["agentId"],
-  model: ["model"]
-}
-
-const sumColumns = [
-  "runs",
-  "liveRuns",
-  "inputTokens",
-  "outputTokens",
-  "cachedInputTokens",
-  "reasoningTokens",
-  "turns",
-  "costUsd",
-  "estimatedUsd",
-  "runsWithoutCost"
-] as const satisfies ReadonlyArray<keyof UsageSums>
 
 /** Some spreadsheets take the wide signs of East Asian texts for the others. */
 const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/

@@ -1,6 +1,8 @@
 /** Invalid input to every endpoint of the Hub: each gets an error object, none causes a fault, and none is echoed. */
+import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { type Caller, endpointAuthority, type EndpointName } from "@corral/domain/hub-api/HubAuthorization"
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
+import { methodsOf } from "@corral/service/http/Unanswered"
 import { message, sendRaw } from "@corral/testing/http/RawRequest"
 import { gatewayEnv, gatewayOf } from "@corral/testing/hub/Chats"
 import { type Answer, assertAnswer, codeOf, type HubClient } from "@corral/testing/hub/HubClient"
@@ -10,6 +12,8 @@ import { everyone, fieldsOf, makeWorld, type World } from "./AuthorizationWorld.
 
 /** Part of all input here, and of no response. */
 const MARK = "Zq7xEcho"
+
+const methodsAt = methodsOf(HubApi)
 
 const hostile: ReadonlyArray<readonly [string, unknown]> = [
   ["a text of 10,000 characters", MARK.repeat(1_250)],
@@ -112,7 +116,9 @@ describe("Bad input", { timeout: 120_000 }, () => {
 
   it.each(named)("$name: another method, and a longer path", async ({ name, request }) => {
     const [path = ""] = request(world).path.split("?", 1)
-    const other = await callerOf(name).ask(name.startsWith("usage.") ? "PATCH" : "PUT", path)
+    const methods = methodsAt(path)
+    const absent = ["PUT", "PATCH", "DELETE"].find((method) => !methods.includes(method)) ?? ""
+    const other = await callerOf(name).ask(absent, path)
     assert.deepStrictEqual([other.status, codeOf(other)], [405, "method_not_allowed"])
     assert.isNotNull(other.headers.get("allow"))
     const longer = await owner.ask("GET", `${path}/${MARK}/${MARK}`)
