@@ -11,11 +11,12 @@ import {
   MAX_EARLIER_FILES,
   type RejectedPart
 } from "@corral/domain/changes/EarlierDecision"
+import type { ChangeDecision } from "@corral/domain/edge-api/ChangeSet"
 import { encodeUlid } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
 import type { Store } from "../store/Store.ts"
 import { setOfRun } from "./ChangeIds.ts"
-import { decisionsAfter, findDecision } from "./ChangeRows.ts"
+import { decisionsAfter, findDecision, undoneFiles } from "./ChangeRows.ts"
 
 /** Characters of paths in all decisions of a run. The other files are only counted. */
 const MAX_PATH_CHARACTERS = 32_768
@@ -59,6 +60,16 @@ const withParts = (
 export const loggedDecisions = (decisions: ReadonlyArray<EarlierDecision>): ReadonlyArray<EarlierDecision> =>
   withParts(decisions, MAX_LOGGED_CHARACTERS)
 
+/** What a decision rejected, without the files of which an undo has put it back. */
+const stillRejected = (
+  store: Store["Service"],
+  { changeSetId, id, rejected = [], reversedBy }: ChangeDecision
+): Pick<EarlierDecision, "rejected"> => {
+  if (rejected.length === 0 || reversedBy !== undefined) return {}
+  const undone = undoneFiles(store, changeSetId, id)
+  return { rejected: rejected.filter(({ fileId }) => !undone.has(fileId)) }
+}
+
 /** The newest decisions since the run ended, oldest first. */
 export const decisionsSince = (
   store: Store["Service"],
@@ -70,27 +81,25 @@ export const decisionsSince = (
   const since = `chd_${encodeUlid(Date.parse(earlier.createdAt), new Uint8Array())}`
   let left = MAX_PATH_CHARACTERS
   const found = decisionsAfter(store, setId, since, MAX_EARLIER_DECISIONS)
-    .map(
-      ({ comment, edited, fileCount, files, id, kind, rejected, reversedBy, reverses }): EarlierDecision => {
-        const reversed =
-          reverses === undefined ? undefined : findDecision(store, setId, reverses)?.decision.kind
-        const shown = files.slice(0, MAX_EARLIER_FILES).filter(({ path }) => {
-          left -= path.length
-          return left >= 0
-        })
-        return {
-          id,
-          kind,
-          files: shown.map(({ hunks, path }) => ({ hunks, path })),
-          fileCount,
-          ...(comment === undefined ? {} : { comment }),
-          ...(edited === undefined ? {} : { edited }),
-          // What was taken back is in the files again.
-          ...(rejected === undefined || reversedBy !== undefined ? {} : { rejected }),
-          ...(reversed === undefined || reversed === "undo" ? {} : { reversed })
-        }
+    .map((decision): EarlierDecision => {
+      const { comment, edited, fileCount, files, id, kind, reverses } = decision
+      const reversed =
+        reverses === undefined ? undefined : findDecision(store, setId, reverses)?.decision.kind
+      const shown = files.slice(0, MAX_EARLIER_FILES).filter(({ path }) => {
+        left -= path.length
+        return left >= 0
+      })
+      return {
+        id,
+        kind,
+        files: shown.map(({ hunks, path }) => ({ hunks, path })),
+        fileCount,
+        ...(comment === undefined ? {} : { comment }),
+        ...(edited === undefined ? {} : { edited }),
+        ...stillRejected(store, decision),
+        ...(reversed === undefined || reversed === "undo" ? {} : { reversed })
       }
-    )
+    })
     .toReversed()
   return withParts(found, MAX_PART_CHARACTERS)
 }

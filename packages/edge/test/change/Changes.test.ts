@@ -140,8 +140,16 @@ describe("Changes", () => {
             changes.undo(place.run.id, { decisionId: decision.id, files: [] }, decider)
           )
           assert.strictEqual(none.code, "schema_validation_failed")
-          const undone = yield* changes.undo(place.run.id, { decisionId: decision.id }, decider)
+          yield* changes.undo(place.run.id, { decisionId: decision.id, files: parts.files }, decider)
           assert.strictEqual(readFileSync(join(place.view, "new/x.txt"), "utf8"), "x\n")
+          assert.deepStrictEqual(
+            decisionsSince(yield* Store, place.run).map(({ rejected = [] }) =>
+              rejected.map(({ path }) => path)
+            ),
+            [["a.txt"], []],
+            "what the undo put back is no longer among the rejected parts"
+          )
+          const undone = yield* changes.undo(place.run.id, { decisionId: decision.id }, decider)
           assert.deepInclude(undone.set, { fileCount: 2, additions: 3, deletions: 2 })
         })
     )
