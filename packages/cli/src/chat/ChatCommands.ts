@@ -22,7 +22,7 @@ export const chatCommands = {
   changes: "/changes [FILE]: changes of the last turn that are not decided, or the hunks of a file",
   accept: "/accept all|FILE|ID: write these changes into the workspace",
   reject: "/reject all|FILE|ID: take these changes out; the agent hears of it",
-  undo: "/undo: reverse the last decision, or what the last turn wrote",
+  undo: "/undo [FILE]: reverse the last decision, or what the last turn wrote; or one file of it",
   compare: "/compare: what several agents did with the same task",
   retry: "/retry: send messages again that were not sent or not delivered",
   withdraw: "/withdraw: take back the last queued message",

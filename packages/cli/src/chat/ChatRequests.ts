@@ -97,11 +97,15 @@ export class ChatRequests {
       case "continue":
         return this.call(thread.continueQueue)
       case "diff":
-        return this.call(thread.server.diff(work.run), (diff) => this.showDiff(diff))
+        return this.call(thread.server.diff(work.run), (diff) => this.showDiff(diff, work.run))
       case "compare":
-        return this.call(this.comparison(thread, work.run), (rows) => this.showRows(rows))
+        return this.call(this.comparison(thread, work.run), (rows) =>
+          this.showRows(rows, `compare ${work.run}`)
+        )
       case "changes":
-        return this.call(namedRows(thread.server, work.run, work.named), (rows) => this.showRows(rows))
+        return this.call(namedRows(thread.server, work.run, work.named), (rows) =>
+          this.showRows(rows, `changes ${work.run}`)
+        )
       case "accept":
       case "reject":
       case "undo":
@@ -167,19 +171,20 @@ export class ChatRequests {
     })
   }
 
-  private showDiff(diff: Parameters<typeof patchText>[0]): void {
+  private showDiff(diff: Parameters<typeof patchText>[0], run: RunId): void {
     const lines = patchText(diff)
     if (lines.length === 0) return this.chat.view.notice("The turn changed no files.")
-    this.showRows(lines)
+    this.showRows(lines, `diff ${run}`)
   }
 
-  private showRows(lines: ReadonlyArray<Row>): void {
+  /** `command` shows the same, without a limit. */
+  private showRows(lines: ReadonlyArray<Row>, command: string): void {
     const { view } = this.chat
     const { columns, invocation } = this.options
     const shown = lines.slice(0, MAX_DIFF_LINES)
     view.show(shown.flatMap((line) => wrapIndented(line, columns(), [], [{ text: "  " }], "anywhere")))
     if (lines.length > shown.length)
-      view.notice(`${lines.length - shown.length} more lines. \`${invocation} diff\` shows all.`)
+      view.notice(`${lines.length - shown.length} more lines. \`${invocation} ${command}\` shows all.`)
   }
 
   private chooseAgent(thread: ChatThread, name: string): Effect.Effect<void, CommandFailed> {

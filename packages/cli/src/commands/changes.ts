@@ -23,10 +23,10 @@ import {
   filePatch,
   filesNamed,
   hunkRows,
-  lastDecision,
   leftOutRows,
   type NamedParts,
-  selectedParts
+  selectedParts,
+  undoOf
 } from "../run/ChangeParts.ts"
 import { resolveRunId, runArgument } from "../run/IdArguments.ts"
 import type { ChangesDecision } from "../run/RunServer.ts"
@@ -162,22 +162,7 @@ export const undoCommand = Command.make(
   },
   ({ decision, file, json, run, ...choice }) =>
     decide(choice, run, json, (server, id) =>
-      Effect.gen(function* () {
-        const list = yield* server.changes(id)
-        const decisionId = Option.isSome(decision) ? decision.value : yield* lastDecision(list.set)
-        const shown = list.set.decisions.find((each) => each.id === decisionId)
-        const files =
-          shown === undefined
-            ? yield* filesNamed(list, file)
-            : yield* filesNamed({ items: shown.files }, file)
-        return {
-          kind: "undo" as const,
-          payload: {
-            ...(decisionId === undefined ? {} : { decisionId }),
-            ...(file.length === 0 ? {} : { files: files.map((each) => each.id) })
-          }
-        }
-      })
+      Effect.flatMap(server.changes(id), (list) => undoOf(list, Option.getOrUndefined(decision), file))
     )
 ).pipe(Command.withDescription("Reverse a decision, or what a run wrote into the workspace itself"))
 

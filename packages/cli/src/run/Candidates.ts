@@ -162,11 +162,14 @@ export const comparedRows = (group: TaskGroup, comparison: GroupComparison): Rea
   const cells = different.map((file) => group.candidates.map((candidate) => cellOf(file, candidate, group)))
   const width = Math.max(6, ...cells.flat().map(({ length }) => length)) + 2
   const dim = (text: string): Row => [{ text, style: "dim" }]
-  const failed = comparison.candidates.filter(({ state }) => state === "failed")
   return [
-    ...failed.map(({ reason = "", taskId }): Row => {
-      const at = group.candidates.findIndex(({ task }) => task.id === taskId)
-      return [{ text: `${letterOf(at)}: not compared. ${escapeLine(reason)}`, style: "yellow" }]
+    ...comparison.candidates.flatMap(({ reason = "", state, taskId, truncated }): ReadonlyArray<Row> => {
+      const letter = letterOf(group.candidates.findIndex(({ task }) => task.id === taskId))
+      if (state === "failed")
+        return [[{ text: `${letter}: not compared. ${escapeLine(reason)}`, style: "yellow" }]]
+      return truncated === true
+        ? [[{ text: `${letter}: only its first files are compared.`, style: "yellow" }]]
+        : []
     }),
     ...(different.length === 0
       ? []

@@ -18,7 +18,7 @@ import { Effect } from "effect"
 import { CommandFailed, refused } from "../CommandFailed.ts"
 import type { Row } from "../terminal/Rows.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
-import type { RunServer, ServerCall } from "./RunServer.ts"
+import type { ChangesDecision, RunServer, ServerCall } from "./RunServer.ts"
 
 /** Colour of a line of a patch. */
 const tintOf = (line: string) => (line.startsWith("+") ? "green" : line.startsWith("-") ? "red" : undefined)
@@ -85,6 +85,9 @@ export interface NamedParts {
   readonly hunks: ReadonlyArray<string>
 }
 
+/** What decisions about changes need of a server. */
+export type ChangesServer = Pick<RunServer, "changedFile" | "changes" | "decideChanges">
+
 const SHORT_ID = 8
 const isIdStart = /^[0-9a-f]{4,32}$/
 
@@ -110,7 +113,7 @@ export const filesNamed = <File extends Pick<ChangedFile, "id" | "path">>(
   })
 
 const hunksNamed = Effect.fnUntraced(function* (
-  server: RunServer,
+  server: ChangesServer,
   run: RunId,
   { items }: ChangeList,
   starts: ReadonlyArray<string>
@@ -137,7 +140,7 @@ const hunksNamed = Effect.fnUntraced(function* (
 
 /** The parts for a request. Files are those that were read, at their versions. */
 export const selectedParts = Effect.fn("ChangeParts.select")(function* (
-  server: RunServer,
+  server: ChangesServer,
   run: RunId,
   { all, files, hunks }: NamedParts
 ): Effect.fn.Return<ChangeSelection, CommandFailed> {
@@ -275,9 +278,30 @@ export const lastDecision = ({
   return isEmpty ? Effect.fail(refused("There is nothing to undo.")) : Effect.succeed(last?.id)
 }
 
+/** Reverses a decision, or the last one, or what the run wrote: in whole, or the named files of it. */
+export const undoOf = Effect.fnUntraced(function* (
+  list: ChangeList,
+  chosen: ChangeDecisionId | undefined,
+  names: ReadonlyArray<string>
+): Effect.fn.Return<Extract<ChangesDecision, { readonly kind: "undo" }>, CommandFailed> {
+  const decisionId = chosen ?? (yield* lastDecision(list.set))
+  const decision = list.set.decisions.find(({ id }) => id === decisionId)
+  const files =
+    decision === undefined
+      ? yield* filesNamed(list, names)
+      : yield* filesNamed({ items: decision.files }, names)
+  return {
+    kind: "undo",
+    payload: {
+      ...(decisionId === undefined ? {} : { decisionId }),
+      ...(names.length === 0 ? {} : { files: files.map(({ id }) => id) })
+    }
+  }
+})
+
 /** The list of changes, or the hunks of the named file. */
 export const namedRows = (
-  server: RunServer,
+  server: ChangesServer,
   run: RunId,
   name: string
 ): Effect.Effect<ReadonlyArray<Row>, CommandFailed> =>
@@ -292,21 +316,23 @@ export const namedRows = (
         )
   )
 
-/** A decision about `all`, the file with this path, or the hunk whose id starts so. */
+/** A decision about `all`, the file with this path, or the file or hunk whose id starts so. An undo without a name is about all files. */
 export const decideNamed = Effect.fn("ChangeParts.decide")(function* (
-  server: RunServer,
+  server: ChangesServer,
   run: RunId,
   kind: "accept" | "reject" | "undo",
   name: string
 ): Effect.fn.Return<DecidedChanges, CommandFailed> {
   const list = yield* server.changes(run)
   if (kind === "undo") {
-    const decisionId = yield* lastDecision(list.set)
-    const payload = decisionId === undefined ? {} : { decisionId }
-    return yield* explainConflict(server.decideChanges(run, { kind, payload }))
+    const undo = yield* undoOf(list, undefined, name === "" || name === "all" ? [] : [name])
+    return yield* explainConflict(server.decideChanges(run, undo))
   }
+  const isId = isIdStart.test(name)
   // A text that can't be the start of an id can only be a path.
-  const isFile = list.items.some(({ path }) => path === name) || (name !== "all" && !isIdStart.test(name))
+  const isFile =
+    list.items.some(({ id, path }) => path === name || (isId && id.startsWith(name))) ||
+    (name !== "all" && !isId)
   const parts = yield* selectedParts(server, run, {
     all: name === "all" && !isFile,
     files: isFile ? [name] : [],

@@ -17,6 +17,7 @@ import { connectToSignedInHub, type HubApiClient, memberNames, userNaming } from
 import { Host } from "../terminal/Host.ts"
 import { withProgress } from "../terminal/Progress.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
+import type { ChangesServer } from "./ChangeParts.ts"
 import { type GroupCalls, type RunServer, type StartRun, textRequest } from "./RunServer.ts"
 import { selectByName } from "./IdArguments.ts"
 import { sendChangesDecision } from "./RunServer.ts"
@@ -127,7 +128,7 @@ const runCalls = (calls: HubApiClient) =>
   }) satisfies Pick<RunServer, "send" | "finish" | "cancel" | "pause" | "resume">
 
 /** Changes of a run, and decisions about them. */
-const changeCalls = (calls: HubApiClient): Pick<RunServer, "changedFile" | "changes" | "decideChanges"> => ({
+const changeCalls = (calls: HubApiClient): ChangesServer => ({
   changes: (id) => readAllPages((query) => calls.changeSets.get({ params: { id }, query })),
   changedFile: (id, fileId) =>
     readAllPages((query) => calls.changeSets.file({ params: { id, fileId }, query })),

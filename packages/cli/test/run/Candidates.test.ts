@@ -112,6 +112,23 @@ describe("groupRows", () => {
     ])
   })
 
+  it("names candidates that were not compared in full", () => {
+    const [a, , c] = comparison.candidates
+    const rows = textOf(
+      groupRows(group, {
+        ...comparison,
+        candidates: [
+          ...(a === undefined ? [] : [{ ...a, truncated: true as const }]),
+          ...(c === undefined ? [] : [{ ...c, state: "failed" as const, reason: "It is too large." }])
+        ]
+      })
+    )
+    assert.deepStrictEqual(rows.slice(5, 7), [
+      "A: only its first files are compared.",
+      "C: not compared. It is too large."
+    ])
+  })
+
   it("says that nothing is undecided", () => {
     const rows = textOf(groupRows(group, { ...comparison, files: [] }))
     assert.strictEqual(rows.at(-1), "There are no undecided changes.")

@@ -1,10 +1,17 @@
 /** Change sets on the command line: lines, and parts by their names. */
 import type { ChangedFile, ChangeSet } from "@corral/domain/edge-api/ChangeSet"
-import type { ChangedFileId, ChangeHunkId } from "@corral/domain/identity/Ids"
+import type { ChangedFileId, ChangeHunkId, RunId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { CommandFailed } from "../../src/CommandFailed.ts"
-import { changeRows, explainConflict, filesNamed, hunkRows, lastDecision } from "../../src/run/ChangeParts.ts"
+import { CommandFailed, refused } from "../../src/CommandFailed.ts"
+import {
+  changeRows,
+  decideNamed,
+  explainConflict,
+  filesNamed,
+  hunkRows,
+  lastDecision
+} from "../../src/run/ChangeParts.ts"
 
 const fileId = (digit: string) => digit.repeat(32) as ChangedFileId
 
@@ -94,6 +101,32 @@ describe("changes on the command line", () => {
       assert.isUndefined(yield* lastDecision({ ...set, direct: true }))
       const { message } = yield* Effect.flip(lastDecision(set))
       assert.strictEqual(message, "There is nothing to undo.")
+    })
+  )
+
+  it.effect("are named in a chat by path, by the start of the id of a file, or by that of a hunk", () =>
+    Effect.gen(function* () {
+      const hunkId = "c".repeat(32) as ChangeHunkId
+      const hunk = { id: hunkId, oldStart: 1, oldLines: 1, newStart: 1, newLines: 1, lines: ["+b"] }
+      const accepted = (name: string) =>
+        decideNamed(
+          {
+            changes: () => Effect.succeed({ items: [file("src/a.ts")], set }),
+            changedFile: () => Effect.succeed({ file: file("src/a.ts"), version: "v", items: [hunk] }),
+            // The refusal has what was sent.
+            decideChanges: (_, { payload }) => Effect.fail(refused(JSON.stringify(payload)))
+          },
+          "run_1" as RunId,
+          "accept",
+          name
+        ).pipe(
+          Effect.flip,
+          Effect.map(({ message }) => JSON.parse(message))
+        )
+      const ofFile = { parts: { files: [fileId("a")], hunks: [], versions: { [fileId("a")]: "v" } } }
+      assert.deepStrictEqual(yield* accepted("src/a.ts"), ofFile)
+      assert.deepStrictEqual(yield* accepted("aaaaaaaa"), ofFile)
+      assert.deepStrictEqual(yield* accepted("cccc"), { parts: { files: [], hunks: [hunkId], versions: {} } })
     })
   )
 
