@@ -27,8 +27,9 @@ import { SessionAuthority } from "./SessionAuthority.ts"
 
 /** Days that undecided changes of the other candidates can be read after one was continued. */
 export const CLOSED_CANDIDATE_DAYS = 7
-/** Files of each candidate in a comparison. */
+/** Files of each candidate in a comparison, and characters of their paths. */
 export const MAX_COMPARED_FILES = 1_000
+export const MAX_COMPARED_PATHS = 262_144
 
 /** A candidate: its task, its agent in the session, and what its runs have so far. */
 export const GroupCandidate = Schema.Struct({

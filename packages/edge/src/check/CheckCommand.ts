@@ -34,24 +34,48 @@ export interface CheckServices {
 /** Bytes of output of which the end is shown. */
 const MAX_BYTES = 65_536
 
+/** Characters of the reason why a check did not start. */
+const MAX_CAUSE = 500
+
 /** Control characters but tabs and line ends. */
 const controls = /(?![\t\n])\p{Cc}/gu
+
+/** The first line of stdout. Without it, what confines the check has failed, such as to mount a folder. */
+export const STARTED = "corral-check-started"
+const FIRST_LINE = Buffer.from(`${STARTED}\n`)
 
 /** The end of what a command prints. */
 export class OutputEnd {
   readonly #chunks: Array<Buffer> = []
   #size = 0
   #isCut = false
+  /** Bytes of the first line that have come. */
+  #started = 0
+
+  /** Whether the shell of the command has started. */
+  get hasStarted(): boolean {
+    return this.#started === FIRST_LINE.length
+  }
 
   push(chunk: Uint8Array): void {
-    this.#chunks.push(Buffer.from(chunk))
-    this.#size += chunk.length
+    const rest = chunk.subarray(this.#first(chunk))
+    if (rest.length === 0) return
+    this.#chunks.push(Buffer.from(rest))
+    this.#size += rest.length
     for (let [first] = this.#chunks; first !== undefined; [first] = this.#chunks) {
       if (this.#size - first.length < MAX_BYTES) break
       this.#chunks.shift()
       this.#size -= first.length
       this.#isCut = true
     }
+  }
+
+  /** Number of bytes of the chunk that belong to the first line. */
+  #first(chunk: Uint8Array): number {
+    const part = chunk.subarray(0, FIRST_LINE.length - this.#started)
+    if (!FIRST_LINE.subarray(this.#started, this.#started + part.length).equals(part)) return 0
+    this.#started += part.length
+    return part.length
   }
 
   /** Without secrets, and from the beginning of a line: half a word may be half a secret, which redaction would not find. */
@@ -73,8 +97,8 @@ export class OutputEnd {
 
 export type CheckEnd = Omit<CheckResult, "name" | "command">
 
-/** Both outputs in the order in which they were written. */
-const scriptOf = (command: string): string => `exec 2>&1\n${command}`
+/** Both outputs in the order in which they were written, after a line that says that the shell has started. */
+const scriptOf = (command: string): string => `echo ${STARTED}; exec 2>&1\n${command}`
 
 /** Names of temporary folders begin with the run's id, and are short. */
 const temporaryOf = (home: string, id: RunId): string =>
@@ -155,6 +179,12 @@ const endOf = ({ code, signal }: ChildEnd): Pick<CheckResult, "state" | "exitCod
   ...(code === null ? { reason: `The command was ended by ${signal ?? "a signal"}.` } : { exitCode: code })
 })
 
+/** What confined a check whose shell did not start says of it: its last line. */
+const causeOf = ({ stderr }: ChildEnd, redaction: Redaction): string => {
+  const line = stderr.trimEnd().split("\n").at(-1) ?? ""
+  return redaction.text(line).replaceAll(controls, "").slice(0, MAX_CAUSE) || "its shell did not start"
+}
+
 /** Executes the command at the path of the run's files. Fails with a phrase if it cannot be started. */
 export const executeCheck = Effect.fn("CheckCommand.execute")(function* (
   services: CheckServices,
@@ -170,6 +200,8 @@ export const executeCheck = Effect.fn("CheckCommand.execute")(function* (
     const startedAt = clock.currentTimeMillisUnsafe()
     const ended = yield* startProcess(services, run, spec, output)
     const end = yield* Effect.timeoutOption(Deferred.await(ended), limit)
+    const redaction = new Redaction(secretsOf(spec.env))
+    if (Option.isSome(end) && !output.hasStarted) return yield* Effect.fail(causeOf(end.value, redaction))
     return {
       ...Option.match(end, {
         onSome: endOf,
@@ -177,7 +209,7 @@ export const executeCheck = Effect.fn("CheckCommand.execute")(function* (
           ({ state: "timed_out", reason: `The command took longer than ${limit / 1_000} s.` }) as const
       }),
       durationMs: Math.max(0, clock.currentTimeMillisUnsafe() - startedAt),
-      ...output.shown(new Redaction(secretsOf(spec.env)))
+      ...output.shown(redaction)
     }
   }).pipe(Effect.scoped)
 })

@@ -10,7 +10,8 @@ import {
   type ComparedCandidate,
   type GroupCandidate,
   GroupOutcome,
-  MAX_COMPARED_FILES
+  MAX_COMPARED_FILES,
+  MAX_COMPARED_PATHS
 } from "@corral/domain/hub-api/TaskGroups"
 import type { DeviceId, RunId, TaskGroupId, UserId } from "@corral/domain/identity/Ids"
 import { markReplayed } from "@corral/service/http/IdempotentRequest"
@@ -118,11 +119,13 @@ const readFiles = Effect.fnUntraced(function* (
 ) {
   const files: Array<ChangedFile> = []
   let after: { readonly after?: string } = {}
+  let left = MAX_COMPARED_PATHS
   while (true) {
     const { items, next, set } = yield* router.readChanges(targetId, { runId, limit: MAX_LIMIT, ...after })
-    files.push(...items)
-    if (next === null || files.length >= MAX_COMPARED_FILES)
-      return { files: files.slice(0, MAX_COMPARED_FILES), isCut: next !== null, version: set.version }
+    const fitting = items.filter(({ fromPath = "", path }) => (left -= path.length + fromPath.length) >= 0)
+    files.push(...fitting.slice(0, MAX_COMPARED_FILES - files.length))
+    const isCut = left < 0 || (next !== null && files.length === MAX_COMPARED_FILES)
+    if (next === null || isCut) return { files, isCut, version: set.version }
     after = { after: next }
   }
 })

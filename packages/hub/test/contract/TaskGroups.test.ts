@@ -373,6 +373,21 @@ describe("/client/task-groups", { timeout: 120_000 }, () => {
         ["c.txt", undefined, [two]]
       ]
     )
+    const long = "n".repeat(100_000)
+    answers.files.set(
+      two,
+      ["d", "e", "f"].map((name) => file(name, `${name}${long}`, "two"))
+    )
+    const cut = await client.ask<GroupComparison>("GET", path)
+    assert.deepStrictEqual(
+      cut.body.candidates.map(({ truncated }) => truncated),
+      [undefined, true, undefined],
+      cut.text.slice(0, 1_000)
+    )
+    assert.deepStrictEqual(
+      cut.body.files.map((each) => each.path.length),
+      [5, 5, 100_001, 100_001]
+    )
     await edge.leave()
     await until("the device offline", async () => {
       const offline = await client.ask("GET", path)
