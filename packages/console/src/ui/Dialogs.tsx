@@ -101,6 +101,8 @@ export const FormDialog = ({
             ref={focusFirstField}
             onSubmit={(event) => {
               event.preventDefault()
+              // React hands the event on to a form around the dialog, such as a composer, which would send its text.
+              event.stopPropagation()
               const form = new FormData(event.currentTarget)
               void run(() => onSubmit(form))
             }}

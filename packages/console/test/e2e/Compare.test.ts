@@ -44,6 +44,7 @@ describe.skipIf(!hasChromium)("several agents in the console", { timeout: 90_000
   it("gives a text to the agents that a dialog names, and opens their session", async () => {
     openGroup(hub)
     const page = await browser.page(hub.url, "sign-in", "/", desktop)
+    await page.getByRole("textbox", { name: "Message" }).fill(prompt)
     await page.getByRole("button", { name: "Agent: Claude Code" }).click()
     await page.getByRole("menuitem", { name: "Several agents…" }).click()
     const dialog = page.getByRole("dialog", { name: "Ask several agents" })
@@ -57,10 +58,13 @@ describe.skipIf(!hasChromium)("several agents in the console", { timeout: 90_000
     await dialog.getByRole("button", { name: "Use 3 agents" }).click()
     await page.getByRole("button", { name: "Agent: 3 agents" }).waitFor()
     await page.getByText("3 agents, each in its own copy of the workspace").waitFor()
-    await page.getByRole("textbox", { name: "Message" }).fill(prompt)
-    await page.keyboard.press("Enter")
+    // The dialog's button chooses the agents. Only Enter in the field sends the text.
+    const sentBy = (name: string) => hub.received.filter(({ path }) => path === name)
+    assert.deepStrictEqual([...sentBy("/client/sessions"), ...sentBy("/web/agent-tasks")], [])
+    await page.getByRole("textbox", { name: "Message" }).press("Enter")
     await page.getByRole("region", { name: "2 agents" }).waitFor()
-    const [task] = hub.received.flatMap(({ body, path }) => (path === "/web/agent-tasks" ? [body] : []))
+    const [task, ...others] = sentBy("/web/agent-tasks").map(({ body }) => body)
+    assert.deepStrictEqual(others, [])
     assert.deepInclude(task as object, {
       agentId: "claude",
       candidates: [
