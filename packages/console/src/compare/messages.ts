@@ -35,7 +35,7 @@ export const compareMessages = bilingual(
     same: (n: number) =>
       n === 1 ? "1 file that all changed in the same way" : `${n} files that all changed in the same way`,
     unchanged: "–",
-    notChanged: (label: string) => `${label} did not change the file`,
+    notChanged: (label: string) => `${label} has nothing to decide in the file`,
     sameAs: (letter: string) => `= ${letter}`,
     sameAsName: (letter: string) => `same as ${letter}`,
     variant: (names: string, path: string) => `${path} of ${names}`,
@@ -82,7 +82,7 @@ export const compareMessages = bilingual(
     noFilesYet: "还没有智能体更改文件。一轮结束后会在此对比。",
     same: (n: number) => `${n} 个文件的更改完全相同`,
     unchanged: "–",
-    notChanged: (label: string) => `${label} 未更改此文件`,
+    notChanged: (label: string) => `${label} 在此文件中没有待决定的更改`,
     sameAs: (letter: string) => `= ${letter}`,
     sameAsName: (letter: string) => `与 ${letter} 相同`,
     variant: (names: string, path: string) => `${path}（${names}）`,
