@@ -8,7 +8,7 @@ import { TaskGroupId } from "@corral/domain/identity/Ids"
 import type { TaskGroup } from "@corral/domain/hub-api/TaskGroups"
 import { Effect, Queue, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
-import { exitCodes, exitWith } from "../CommandFailed.ts"
+import { exitCodes, exitWith, refused } from "../CommandFailed.ts"
 import { jsonObject, runServerFlags } from "../Flags.ts"
 import {
   groupOfRun,
@@ -22,10 +22,11 @@ import {
 } from "../run/Candidates.ts"
 import { resolveRunId } from "../run/IdArguments.ts"
 import type { RunServer } from "../run/RunServer.ts"
-import { selectRunServer } from "../run/SelectRunServer.ts"
+import { selectGroupServer } from "../run/SelectRunServer.ts"
 import { startGroup } from "../run/StartRun.ts"
 import { Host, receiveSignal } from "../terminal/Host.ts"
 import { makePaint, paintRow } from "../terminal/Rows.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
 import type { StartRequest } from "../run/StartRun.ts"
 
 const isGroupId = Schema.is(TaskGroupId)
@@ -44,11 +45,13 @@ export const compareCommand = Command.make(
     ...runServerFlags,
     json: jsonObject,
     group: Argument.String("group").pipe(
-      Argument.withDescription("Id of the group, or of a run of one of its agents, or the start of that")
+      Argument.withDescription("Id of the group; or of a run of one of its agents, or its start")
     )
   },
   Effect.fn(function* ({ group, json, ...choice }) {
-    const server = yield* selectRunServer(choice)
+    if (group.startsWith("tgr_") && !isGroupId(group))
+      return yield* refused(`${escapeLine(group)} is not the id of a group. Use the whole id.`)
+    const server = yield* selectGroupServer(choice)
     const id = isGroupId(group) ? group : yield* groupOfRun(server, yield* resolveRunId(server)(group))
     yield* show(server, id, json)
   })

@@ -30,13 +30,14 @@ export const parseCandidates = (text: string): Effect.Effect<ReadonlyArray<Candi
       return { agentId: agentId as AgentId, ...(model === "" ? {} : { model }) }
     })
   const { length } = candidates
-  return length < MIN_CANDIDATES || length > MAX_CANDIDATES
-    ? Effect.fail(
-        refused(
-          `Name ${MIN_CANDIDATES} to ${MAX_CANDIDATES} agents, such as --agents claude-code,codex or --agents claude-code:opus,claude-code:sonnet.`
-        )
-      )
-    : Effect.succeed(candidates)
+  const names = candidates.map(({ agentId, model = "" }) => `${agentId}:${model}`)
+  if (length >= MIN_CANDIDATES && length <= MAX_CANDIDATES && new Set(names).size === length)
+    return Effect.succeed(candidates)
+  return Effect.fail(
+    refused(
+      `Name ${MIN_CANDIDATES} to ${MAX_CANDIDATES} different agents, such as --agents claude-code,codex or --agents claude-code:opus,claude-code:sonnet.`
+    )
+  )
 }
 
 /** The groups of a server. An Edge alone has none. */
@@ -121,7 +122,7 @@ const useText = ({ durationMs, usage }: GroupCandidate): string => {
   ].join("  ")
 }
 
-/** A row for each candidate: state, changes, time, tokens, cost and checks. */
+/** A row for each candidate: state, changes, time, tokens, cost, checks, and the run whose changes are decided. */
 export const candidateRows = (group: TaskGroup): ReadonlyArray<Row> => {
   const { candidates, continuedTaskId } = group
   const widest = (texts: ReadonlyArray<string>) => Math.max(...texts.map(({ length }) => length))
@@ -131,7 +132,8 @@ export const candidateRows = (group: TaskGroup): ReadonlyArray<Row> => {
     candidates.map(changesText)
   ]
   return candidates.map((candidate, at): Row => {
-    const { closed, task } = candidate
+    const { changes: set, closed, run, task } = candidate
+    const runId = set?.runId ?? run?.id
     const note = task.id === continuedTaskId ? "  continued" : closed === true ? "  closed" : ""
     return [
       { text: `${letterOf(at)}  `, style: "bold" },
@@ -140,7 +142,8 @@ export const candidateRows = (group: TaskGroup): ReadonlyArray<Row> => {
       { text: (changes[at] ?? "").padEnd(widest(changes)) },
       { text: `  ${useText(candidate)}`.trimEnd(), style: "dim" },
       ...checkSpans(candidate),
-      { text: note, style: "cyan" }
+      { text: note, style: "cyan" },
+      ...(runId === undefined ? [] : [{ text: `  ${runId}`, style: "dim" } as const])
     ]
   })
 }

@@ -149,7 +149,7 @@ export const selectedParts = Effect.fn("ChangeParts.select")(function* (
     return yield* refused("Name what you decide: --all, --file PATH or --hunk ID.")
   const list = yield* server.changes(run)
   const { set } = list
-  if (all && set.fileCount === 0) return yield* refused(nothingText(set))
+  if (set.fileCount === 0) return yield* refused(nothingText(set))
   if (all && !set.direct && set.apart === set.fileCount)
     return yield* refused("`corral changes` shows why --all has none of these files. Name them with --file.")
   if (all) return { all: true, version: set.version }
@@ -238,9 +238,10 @@ const summaryRows = (set: ChangeSet): ReadonlyArray<Row> => {
     ...incomplete.map((path) => dim(`not compared: ${escapeLine(path)}`)),
     ...ignored.map(({ count, folder }) => dim(`ignored: ${escapeLine(folder)} (${counted(count, "file")})`)),
     ...commits.map(({ id, subject }) => dim(`commit ${id.slice(0, SHORT_ID)}  ${escapeLine(subject)}`)),
-    ...set.decisions.map(({ by, fileCount, id, kind, reversedBy }) =>
+    ...set.decisions.map(({ by, fileCount, files: [first], id, kind, reversedBy }) =>
       dim(
-        `${id}  ${kind} of ${counted(fileCount, "file")}${by === undefined ? "" : ` by ${escapeLine(by)}`}${reversedBy === undefined ? "" : ", undone"}`
+        `${id}  ${kind} of ${first === undefined ? counted(fileCount, "file") : escapeLine(first.path)}` +
+          `${first !== undefined && fileCount > 1 ? ` and ${counted(fileCount - 1, "other file")}` : ""}${by === undefined ? "" : ` by ${escapeLine(by)}`}${reversedBy === undefined ? "" : ", undone"}`
       )
     )
   ]

@@ -93,9 +93,10 @@ interface ChangesCalls {
 export const sendChangesDecision = (
   calls: ChangesCalls,
   id: RunId,
-  decision: ChangesDecision
+  decision: ChangesDecision,
+  key: string = randomUUID()
 ): ServerCall<DecidedChanges> => {
-  const request = { params: { id }, headers: { "idempotency-key": randomUUID() } }
+  const request = { params: { id }, headers: { "idempotency-key": key } }
   switch (decision.kind) {
     case "accept":
       return calls.accept({ ...request, payload: decision.payload })

@@ -107,6 +107,15 @@ const findServer = Effect.fn("SelectRunServer.find")(function* (choice: RunServe
 
 export const selectRunServer = (choice: RunServerChoice) => Effect.map(findServer(choice), explainMissingIn)
 
+/** Server with groups of candidates: without a flag the Hub that you are signed in to, because an Edge has none. */
+export const selectGroupServer = Effect.fnUntraced(function* (choice: RunServerChoice) {
+  const isNamed = [choice.hub, choice.project, choice.url].some(Option.isSome)
+  const signIn = isNamed ? undefined : yield* readSignIn
+  return yield* signIn === undefined
+    ? selectRunServer(choice)
+    : Effect.map(hubRunServer(choice), explainMissingIn)
+})
+
 export interface StartServerChoice extends RunServerChoice {
   /** Only the Edge of this machine. */
   readonly edge: boolean

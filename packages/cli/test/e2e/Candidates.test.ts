@@ -77,9 +77,9 @@ describe("several agents from the command line", { timeout: 180_000 }, () => {
   it("are two to five different ones", async () => {
     const one = await start("scripted", "/say hi")
     assert.deepStrictEqual([one.exit, one.out], [2, []])
-    assert.include(one.stderr, "Name 2 to 5 agents")
+    assert.include(one.stderr, "Name 2 to 5 different agents")
     const equal = await start("scripted:one,scripted:one", "/say hi")
     assert.strictEqual(equal.exit, 2, equal.stderr)
-    assert.include(equal.stderr, "candidates")
+    assert.include(equal.stderr, "Name 2 to 5 different agents")
   })
 })

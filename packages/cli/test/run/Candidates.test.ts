@@ -88,11 +88,11 @@ describe("parseCandidates", () => {
     ])
   })
 
-  it("refuses fewer than two and more than five", () => {
-    for (const text of ["", "one", "a,b,c,d,e,f"]) {
+  it("refuses fewer than two, more than five, and one twice", () => {
+    for (const text of ["", "one", "a,b,c,d,e,f", "a:x,a:x", "a,b,a"]) {
       const parsed = parse(text)
       assert.strictEqual(parsed._tag, "Failure", text)
-      if (parsed._tag === "Failure") assert.include(parsed.failure.message, "Name 2 to 5 agents")
+      if (parsed._tag === "Failure") assert.include(parsed.failure.message, "Name 2 to 5 different agents")
     }
   })
 })
@@ -101,8 +101,8 @@ describe("groupRows", () => {
   it("shows each candidate with its use and checks, and the files by candidate", () => {
     assert.deepStrictEqual(textOf(groupRows(group, comparison)), [
       "tgr_1  in shop, overlay",
-      "A  Scripted (one)    completed  2 files +4 -2   1m 11s  1234 tokens  $0.0100  tests passed  closed",
-      "B  Scripted (two)    completed  2 files +4 -2   1m 11s  continued",
+      "A  Scripted (one)    completed  2 files +4 -2   1m 11s  1234 tokens  $0.0100  tests passed  closed  run_a",
+      "B  Scripted (two)    completed  2 files +4 -2   1m 11s  continued  run_b",
       "C  Scripted (three)  running    no changes yet",
       "",
       "A       B       C       ",

@@ -140,5 +140,21 @@ describe("changes on the command line", () => {
     assert.deepStrictEqual(shown({ state: "empty" }), ["The run changed no files."])
     assert.deepStrictEqual(shown({ state: "decided" }), ["Everything is decided."])
     assert.deepStrictEqual(shown({ state: "decided", direct: true }), ["Everything is undone."])
+    const decisions = [
+      { id: "chd_2", kind: "undo", by: "Ada", fileCount: 1, files: [{ path: "a.txt" }] },
+      {
+        id: "chd_1",
+        kind: "accept",
+        fileCount: 3,
+        files: [{ path: "a.txt" }, { path: "b.txt" }],
+        reversedBy: "chd_2"
+      }
+    ]
+    assert.deepStrictEqual(
+      textOf(
+        changeRows({ items: [], set: { ...empty, state: "decided", decisions } as unknown as ChangeSet })
+      ).slice(1),
+      ["chd_2  undo of a.txt by Ada", "chd_1  accept of a.txt and 2 other files, undone"]
+    )
   })
 })

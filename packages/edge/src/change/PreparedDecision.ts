@@ -186,7 +186,10 @@ const undoDecision = Effect.fnUntraced(function* (
       // A turn has merged what the person edited, also while accepting it.
       ...(parts.place === "workspace" ? { instead: { before: after, after: before } } : {})
     })),
-    files: parts.files.filter((file) => fileIds.has(file.id)).map(undone),
+    // What was rejected is added to the layer again: the lines of the change, as the rejection counted them.
+    files: parts.files
+      .filter((file) => fileIds.has(file.id))
+      .map((file) => (parts.place === "workspace" ? undone(file) : file)),
     reverses: decision,
     isComplete: parts.paths.every(({ fileId }) => before.has(fileId) || fileIds.has(fileId))
   }

@@ -150,6 +150,7 @@ describe("Changes", () => {
             "what the undo put back is no longer among the rejected parts"
           )
           const undone = yield* changes.undo(place.run.id, { decisionId: decision.id }, decider)
+          assert.deepInclude(undone.decision, { fileCount: 1, additions: 1, deletions: 1 })
           assert.deepInclude(undone.set, { fileCount: 2, additions: 3, deletions: 2 })
         })
     )
