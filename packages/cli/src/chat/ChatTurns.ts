@@ -114,6 +114,11 @@ export class ChatTurns {
     return rows
   }
 
+  /** An earlier turn of a resumed conversation. */
+  resume(runId: RunId): void {
+    this.lastRun = runId
+  }
+
   /** Whether the rows of a run show what belongs to it. */
   shows(runId: RunId | undefined): boolean {
     return runId !== undefined && this.followed.has(runId)

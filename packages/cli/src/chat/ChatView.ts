@@ -211,6 +211,7 @@ export class ChatView {
     for (const message of messages) {
       if (message.state === "queued" || message.state === "waiting") this.queue.set(message.id, message)
       else this.settleMessage(message)
+      if (message.runId !== undefined) this.turns.resume(message.runId)
     }
   }
 
