@@ -1,8 +1,10 @@
 /**
  * The way out of one confined run's network: a folder that only this run sees, with the socket of its proxy and one socket for each granted
- * port of this machine.
+ * port of this machine. Also the keys of the run: its placeholders, its authority, the proxy that replaces the placeholders, and the files with the
+ * authority's certificate for its programs.
  *
- * Guarantees: the sockets and the folder are removed when the scope closes, and connections end.
+ * Guarantees: the sockets and the folder are removed when the scope closes, and connections end. Without keys no authority is made, and asn1js is not
+ * loaded.
  */
 import type { RequestId } from "@corral/domain/identity/Ids"
 import type { RuntimeKey, RuntimeNetwork } from "@corral/domain/run/RuntimeNetwork"
