@@ -285,7 +285,10 @@ export class Chat {
       case "accept":
       case "reject":
         if (argument === "") {
-          this.view.notice(`Name what you ${name}: /${name} all, a path, or an id that /changes shows.`, "yellow")
+          this.view.notice(
+            `Name what you ${name}: /${name} all, a path, or an id that /changes shows.`,
+            "yellow"
+          )
           return []
         }
         return this.ofTurn((run) => ({ kind: name, run, named: argument }))

@@ -150,6 +150,7 @@ describe.skipIf(!hasTerminals)("corral chat with an Edge alone", { timeout: 60_0
     await chat.shows(/^failed: /m)
     chat.enter("//say again")
     await chat.shows(/^again$/m)
+    await chat.shows(/^ready · /m)
     // The Edge has another address.
     chat.enter("/changes")
     await chat.shows(/^The run changed no files\.$/m)

@@ -22,8 +22,11 @@ export const useStatusContext = (): StatusContext => {
 /** Files and lines that a candidate changed and that are undecided. */
 export const CandidateCounts = ({ changes }: { readonly changes: GroupCandidate["changes"] }) => {
   const messages = useMessages(groupMessages)
-  if (changes === undefined || changes.fileCount === 0)
-    return <span className="quiet">{changes === undefined ? "–" : messages.noChanges}</span>
+  if (changes === undefined) return <span className="quiet">–</span>
+  if (changes.fileCount === 0)
+    return (
+      <span className="quiet">{changes.state === "decided" ? messages.decided : messages.noChanges}</span>
+    )
   const { additions, deletions, fileCount } = changes
   return (
     <span className="candidate-counts">
