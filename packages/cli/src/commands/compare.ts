@@ -6,7 +6,7 @@
  */
 import { TaskGroupId } from "@corral/domain/identity/Ids"
 import type { TaskGroup } from "@corral/domain/hub-api/TaskGroups"
-import { Effect, Queue, Schema } from "effect"
+import { Effect, Queue, Schedule, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
 import { exitCodes, exitWith, refused } from "../CommandFailed.ts"
 import { jsonObject, runServerFlags } from "../Flags.ts"
@@ -68,7 +68,7 @@ const LOOK_EVERY = "1 second"
 const REPORT_LOOKS = 15
 const CHECK_LOOKS = 900
 
-/** Follows the group until every candidate has ended. Prints a line for each change of a state. */
+/** Follows the group until every candidate has ended, also over a restart of the Hub. Prints a line for each change of a state. */
 const followGroup = Effect.fnUntraced(function* (server: RunServer, id: TaskGroupId, json: boolean) {
   const host = yield* Host
   const groups = yield* groupsOf(server)
@@ -86,8 +86,19 @@ const followGroup = Effect.fnUntraced(function* (server: RunServer, id: TaskGrou
       if (!json) host.warn(`${letterOf(at)}  ${nameOf(candidate)}: ${state}${hint}\n`)
     })
   let looks = 0
+  let isLost = false
+  const connection = (lost: boolean): void => {
+    if (lost !== isLost) host.warn(lost ? "Connection lost. Reconnecting.\n" : "Reconnected.\n")
+    isLost = lost
+  }
+  // A Hub that restarts: the agents continue meanwhile.
+  const look = groups.get(id).pipe(
+    Effect.tapError(({ isTransient }) => Effect.sync(() => isTransient === true && connection(true))),
+    Effect.retry({ while: ({ isTransient }) => isTransient === true, schedule: Schedule.spaced(LOOK_EVERY) })
+  )
   for (;;) {
-    const group = yield* groups.get(id)
+    const group = yield* look
+    connection(false)
     report(group)
     // Checks follow the end of a turn.
     const isChecking = group.candidates.some(

@@ -1,5 +1,6 @@
 /** Several agents on one task from the command line, over a real Hub and Edge: started, followed, compared, and a part of one accepted. */
 import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
+import { freePort } from "@corral/testing/postgres/PostgresServer"
 import { Joined } from "@corral/testing/stack/Joined"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { execFileSync } from "node:child_process"
@@ -24,6 +25,8 @@ describe("several agents from the command line", { timeout: 180_000 }, () => {
   let joined: Joined
   beforeAll(async () => {
     joined = await Joined.open({
+      // The address is the same after a restart.
+      hubEnv: { CORRAL_HUB_PORT: String(await freePort()) },
       makeEdge: (options) => {
         const edge = new EdgeProcess(options)
         makeRepository(edge.workspace)
@@ -37,19 +40,8 @@ describe("several agents from the command line", { timeout: 180_000 }, () => {
     await joined.remove()
   })
 
-  const start = (agents: string, prompt: string) =>
-    corral.run(
-      "run",
-      "--agents",
-      agents,
-      "--workspace",
-      "ws",
-      "--isolation",
-      "worktree",
-      "--mode",
-      "auto_edit",
-      prompt
-    )
+  const flags = ["--workspace", "ws", "--isolation", "worktree", "--mode", "auto_edit"]
+  const start = (agents: string, prompt: string) => corral.run("run", "--agents", agents, ...flags, prompt)
 
   it("are followed to their ends and compared, and a file of one is accepted", async () => {
     const prompt = "/as one /write a.txt one\n/as two /write a.txt two\n/write same.txt x\n/say done"
@@ -72,6 +64,20 @@ describe("several agents from the command line", { timeout: 180_000 }, () => {
     assert.strictEqual(accepted.exit, 0, accepted.stderr)
     assert.strictEqual(readFileSync(join(joined.edge.workspace, "a.txt"), "utf8"), "two\n")
     assert.isFalse(existsSync(join(joined.edge.workspace, "same.txt")))
+  })
+
+  it("are followed over a restart of the Hub", async () => {
+    const script = "/sleep 3000\n/write late.txt x"
+    const program = corral.start("run", "--agents", "scripted:one,scripted:two", ...flags, script)
+    const { hub } = joined
+    await program.warned(/^B {2}.*: running$/m)
+    await hub.end("SIGKILL")
+    await program.warned(/Connection lost/)
+    await hub.start()
+    const { exit, out, stderr } = await program.done
+    assert.strictEqual(exit, 0, stderr)
+    assert.include(stderr, "Reconnected.")
+    assert.include(out, "the same by all: late.txt")
   })
 
   it("are two to five different ones", async () => {
