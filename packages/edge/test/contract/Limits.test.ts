@@ -66,7 +66,7 @@ describe("A budget", () => {
     assertWhole(events)
     assert.deepStrictEqual(
       events.filter(({ payload }) => payload["role"] === "system").map(({ payload }) => payload["text"]),
-      ["80 % of the run's cost budget is used: $0.4 of $0.5."]
+      ["80 % of the run's cost budget is used: $0.40 of $0.50."]
     )
     assert.deepInclude(events.at(-1)?.payload["error"], {
       code: "budget_exceeded",

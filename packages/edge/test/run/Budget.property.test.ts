@@ -48,7 +48,7 @@ describe("BudgetMeter", () => {
       {
         _tag: "Warn",
         limit: "costUsd",
-        text: "85 % of the run's cost budget is used: $2.13 of $2.5."
+        text: "85 % of the run's cost budget is used: $2.13 of $2.50."
       }
     ])
     const [over] = meter.charge({ costUsd: 2.5 })

@@ -141,11 +141,11 @@ const names = {
 } as const satisfies Record<keyof Budget, string>
 
 /** The first use of `Intl` in a process takes 20 ms and some megabytes: not at the start. */
-const withSeparators = (value: number, fractionDigits = 3): string =>
-  value.toLocaleString("en", { maximumFractionDigits: fractionDigits })
+const withSeparators = (value: number): string => value.toLocaleString("en", { maximumFractionDigits: 3 })
 
-/** Small amounts have more digits. */
-const inDollars = (usd: number): string => `$${withSeparators(usd, usd < 1 ? 6 : 2)}`
+/** With cents; amounts below ten cents have more digits. */
+const inDollars = (usd: number): string =>
+  `$${usd.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: usd < 0.1 ? 6 : 2 })}`
 
 const amounts = (limit: keyof Budget, used: number, of: number): string => {
   switch (limit) {
