@@ -4,12 +4,9 @@
  * Synchronous and without a clock: the caller measures time. A limit that the runtime does not count is never used up. A limit of the cost is over when
  * the run uses tokens whose cost is unknown: otherwise it would have no effect.
  */
-import { type Budget, budgetLimits } from "@corral/domain/run/Budget"
+import { type Budget, budgetLimits, comparedAmount, limitProgressOf } from "@corral/domain/run/Budget"
 import type { RunFailure, Usage } from "@corral/domain/run/Run"
 import type { Unpriced } from "./CostMeter.ts"
-
-/** Share of a limit at which the run emits a warning. */
-export const WARN_AT = 0.8
 
 export type BudgetNotice =
   | { readonly _tag: "Warn"; readonly limit: keyof Budget; readonly text: string }
@@ -41,8 +38,10 @@ const amounts = (limit: keyof Budget, used: number, of: number): string => {
   }
 }
 
-const warningText = (limit: keyof Budget, used: number, of: number): string =>
-  `${Math.floor((used / of) * 100)} % of the run's ${names[limit]} is used: ${amounts(limit, used, of)}.`
+const warningText = (limit: keyof Budget, used: number, of: number): string => {
+  const percent = (comparedAmount(limit, used) * 100) / comparedAmount(limit, of)
+  return `${Math.floor(percent)} % of the run's ${names[limit]} is used: ${amounts(limit, used, of)}.`
+}
 
 const none: ReadonlyArray<keyof Budget> = []
 
@@ -73,8 +72,10 @@ export class BudgetMeter {
   /** Notices for `used` of `limit`. */
   reach(limit: keyof Budget, used: number): ReadonlyArray<BudgetNotice> {
     const of = this.budget[limit]
-    if (of === undefined || this.over || used < of * WARN_AT) return []
-    if (used >= of) {
+    if (of === undefined || this.over) return []
+    const progress = limitProgressOf(limit, used, of)
+    if (progress === "open") return []
+    if (progress === "reached") {
       this.over = true
       return [{ _tag: "UsedUp", limit, error: usedUp(limit, used, of) }]
     }
