@@ -11,7 +11,7 @@
  */
 import type { Usage, RunFailure } from "@corral/domain/run/Run"
 import type { AdapterOutput, ModelCall, Outcome } from "@corral/domain/run/RuntimeAdapter"
-import { type Budget, budgetLimits } from "@corral/domain/run/Budget"
+import { type Budget, budgetLimits, comparedAmount, limitProgressOf } from "@corral/domain/run/Budget"
 
 /** US dollars of a call to a model; `undefined` without a price. */
 export type CallPrice = (call: ModelCall & { readonly model: string }) => number | undefined
@@ -126,9 +126,6 @@ export class CostMeter {
   }
 }
 
-/** Share of a limit at which the run emits a warning. */
-export const WARN_AT = 0.8
-
 export type BudgetNotice =
   | { readonly _tag: "Warn"; readonly limit: keyof Budget; readonly text: string }
   | { readonly _tag: "UsedUp"; readonly limit: keyof Budget; readonly error: RunFailure }
@@ -159,8 +156,10 @@ const amounts = (limit: keyof Budget, used: number, of: number): string => {
   }
 }
 
-const warningText = (limit: keyof Budget, used: number, of: number): string =>
-  `${Math.floor((used / of) * 100)} % of the run's ${names[limit]} is used: ${amounts(limit, used, of)}.`
+const warningText = (limit: keyof Budget, used: number, of: number): string => {
+  const percent = (comparedAmount(limit, used) * 100) / comparedAmount(limit, of)
+  return `${Math.floor(percent)} % of the run's ${names[limit]} is used: ${amounts(limit, used, of)}.`
+}
 
 const none: ReadonlyArray<keyof Budget> = []
 
@@ -191,8 +190,10 @@ export class BudgetMeter {
   /** Notices for `used` of `limit`. */
   reach(limit: keyof Budget, used: number): ReadonlyArray<BudgetNotice> {
     const of = this.budget[limit]
-    if (of === undefined || this.over || used < of * WARN_AT) return []
-    if (used >= of) {
+    if (of === undefined || this.over) return []
+    const progress = limitProgressOf(limit, used, of)
+    if (progress === "open") return []
+    if (progress === "reached") {
       this.over = true
       return [{ _tag: "UsedUp", limit, error: usedUp(limit, used, of) }]
     }
