@@ -83,7 +83,7 @@ describe("BudgetMeter", () => {
 
   it("warns at 80 % of a cost that is no exact fraction", () => {
     const [notice] = new BudgetMeter({ costUsd: 3 }).charge({ costUsd: 2.4 })
-    assert.deepInclude(notice, { text: "80 % of the run's cost budget is used: $2.4 of $3." })
+    assert.deepInclude(notice, { text: "80 % of the run's cost budget is used: $2.40 of $3.00." })
   })
 
   it("ends a run with a budget of its cost as soon as the cost is unknown, and no other run", () => {
