@@ -1,5 +1,6 @@
 /**
- * Dialog that reverses a decision, or what a turn wrote directly. Names the files, and shows both versions of those that have changed since.
+ * Dialogs of decisions about changes: one rejects parts of a change set with a reason for the agent; one reverses a decision, or what a turn wrote
+ * directly, names the files, and shows both versions of those that have changed since.
  */
 import { AlertDialog } from "@base-ui/react/alert-dialog"
 import type { ChangeDecision } from "@corral/domain/edge-api/ChangeSet"
@@ -8,14 +9,56 @@ import { useQuery } from "@tanstack/react-query"
 import { hubApi } from "../api/Hub.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
-import { focusAtOnce } from "../ui/Dialogs.tsx"
-import { Loading } from "../ui/Loading.tsx"
+import { FormDialog, type UserAction, focusAtOnce } from "../ui/Dialogs.tsx"
+import { Field, textIn } from "../ui/Field.tsx"
+import { Loading } from "../ui/ListStates.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { uiMessages } from "../ui/messages.ts"
 import { ConflictFile } from "./ConflictView.tsx"
 import { decideMessages } from "./decideMessages.ts"
+import { MAX_REASON } from "./setFiles.ts"
 import { sidesOf, useUndo } from "./useDecide.ts"
 import "./decide.css"
+
+interface RejectProps {
+  readonly action: UserAction
+  readonly title: string
+  /** Line comments that go along. */
+  readonly comments: number
+  /** Files that are apart, which a rejection of everything leaves. */
+  readonly apart: number
+  /** Whether the agent can receive a message now. */
+  readonly maySend?: boolean
+  /** `isNow`: the agent gets a message about it at once. Otherwise it hears of it with the next one. */
+  readonly onReject: (reason: string, isNow: boolean) => void
+}
+
+/** Rejects parts of a change set with a reason. */
+export const RejectDialog = ({ action, apart, comments, maySend = false, onReject, title }: RejectProps) => {
+  const messages = useMessages(decideMessages)
+  return (
+    <FormDialog
+      action={action}
+      title={title}
+      submit={messages.reject}
+      onSubmit={async (form) => onReject(textIn(form, "reason"), form.has("now"))}
+    >
+      <p>
+        {messages.rejectText} {apart > 0 && messages.rejectApart(apart)}{" "}
+        {comments > 0 && messages.withComments(comments)}
+      </p>
+      <Field label={messages.comment} hint={messages.commentHint}>
+        <textarea name="reason" rows={3} maxLength={MAX_REASON} />
+      </Field>
+      {maySend && (
+        <label className="choice">
+          <input type="checkbox" name="now" />
+          {messages.sendNow}
+        </label>
+      )}
+    </FormDialog>
+  )
+}
 
 /** Files that the dialog names. */
 const NAMED = 12
@@ -59,14 +102,14 @@ const useUndone = (run: HubRun, decision: ChangeDecision | undefined) =>
     retry: false
   })
 
-interface Props {
+interface UndoProps {
   readonly run: HubRun
   /** Absent: what the turn wrote, or the newest decision. */
   readonly decision?: ChangeDecision | undefined
   readonly onClose: () => void
 }
 
-export const UndoDialog = ({ decision, onClose, run }: Props) => {
+export const UndoDialog = ({ decision, onClose, run }: UndoProps) => {
   const messages = useMessages(decideMessages)
   const { cancel } = useMessages(uiMessages)
   const undone = useUndone(run, decision)

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { payloadSummary } from "../../src/review/payloadSummary.ts"
+import { payloadSummary } from "../../src/review/LogTab.tsx"
 
 describe("payloadSummary", () => {
   it("begins with what tells an event from its neighbours", () => {

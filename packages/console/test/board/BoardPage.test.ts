@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { SessionItem } from "@corral/domain/session/Session"
 import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
-import { boardOf } from "../../src/board/boardColumns.ts"
+import { boardOf } from "../../src/board/BoardPage.tsx"
 
 const run = (id: string, state: HubRun["state"], sessionId?: string): HubRun =>
   // Only these fields decide the column.

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { setupCommand } from "../../src/composer/MissingAgents.tsx"
+import { setupCommand } from "../../src/composer/AgentDialogs.tsx"
 
 describe("setupCommand", () => {
   it("is the command of an installation or a sign-in", () => {

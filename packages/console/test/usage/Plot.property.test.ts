@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { axisTicks, labelledPlaces } from "../../src/usage/plotScale.ts"
+import { axisTicks, labelledPlaces } from "../../src/usage/Plot.tsx"
 
 const Amount = Schema.Finite.check(Schema.isBetween({ minimum: 1e-6, maximum: 1e12 }))
 const Count = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 400 }))

@@ -1,8 +1,8 @@
 /** Keys of decisions about changes: no sentence decides, wherever the focus is. */
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { type DecideMode, decideKeyOf } from "../../src/review/DecideKeys.ts"
-import { REVIEW_LETTERS } from "../../src/review/useReviewKeys.ts"
+import { type DecideMode, decideKeyOf } from "../../src/review/useSetDecisions.ts"
+import { REVIEW_LETTERS } from "../../src/review/useReviewList.ts"
 
 const LETTERS = "ad"
 

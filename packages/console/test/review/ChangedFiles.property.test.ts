@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { cpuMillisOf } from "@corral/testing/process/ProcessCosts"
-import { changedTree, type TreeRow } from "../../src/review/changedTree.ts"
+import { type TreeRow, changedTree } from "../../src/review/ChangedFiles.tsx"
 import { changedFile } from "./files.ts"
 
 const path = fc

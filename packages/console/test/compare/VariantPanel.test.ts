@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { ComparedFile, TaskGroup } from "@corral/domain/hub-api/TaskGroups"
-import { cellsOf, variantsOf } from "../../src/compare/variants.ts"
+import { cellsOf, variantsOf } from "../../src/compare/VariantPanel.tsx"
 
 const ids = ["a", "b", "c", "d"]
 // Only the order of the candidates counts.

@@ -1,10 +1,27 @@
-/** Footer of a list: loading, error, empty text or a button for the next page. */
+/**
+ * States of a list: quiet bars at the place of the rows while it loads, also for a page, and its footer, with an error, an empty text or a button for the
+ * next page.
+ */
 import type { ReactNode } from "react"
 import type { List } from "../api/Lists.ts"
 import { useMessages } from "../text/Language.tsx"
-import { Loading } from "./Loading.tsx"
 import { RefusalNote } from "./RefusalNote.tsx"
 import { uiMessages } from "./messages.ts"
+
+interface Props {
+  /** Rows that the content probably has: a placeholder of the right height moves nothing. */
+  readonly rows?: number
+}
+
+/** Placeholder while a page or a list loads. */
+export const Loading = ({ rows = 3 }: Props) => (
+  <div className="skeleton" role="status">
+    <span className="hidden">{useMessages(uiMessages).loading}</span>
+    {Array.from({ length: rows }, (_, row) => (
+      <span key={row} className="skeleton-row" aria-hidden="true" />
+    ))}
+  </div>
+)
 
 interface MoreButtonProps {
   readonly label: string
