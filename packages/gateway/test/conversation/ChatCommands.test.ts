@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { type Command, parseCommand } from "../../src/conversation/Command.ts"
+import { type Command, parseCommand } from "../../src/conversation/ChatCommands.ts"
 
 const cases: ReadonlyArray<readonly [said: string, command: Command]> = [
   ["status", { _tag: "Status" }],
