@@ -1,10 +1,15 @@
 /**
- * Prompts of a terminal: one at a time, in the order in which they were asked. A prompt is withdrawn if it is answered elsewhere.
+ * Prompts of a terminal: one at a time, in the order in which they were asked, and the choice of one item from a list, with the arrow keys. A prompt is
+ * withdrawn if it is answered elsewhere.
  *
  * Guarantees: input typed before a prompt appears never answers it.
  */
-import { Effect, FiberMap, Semaphore, type Scope } from "effect"
+import { Effect, FiberMap, type Scope, Semaphore } from "effect"
+import { Prompt } from "effect/cli"
+import { exitCodes, exitWith } from "../CommandFailed.ts"
 import { Host } from "./Host.ts"
+import { fitColumns } from "./Rows.ts"
+import { escapeLine } from "./VisibleText.ts"
 
 /** The line of the open prompt. Other output starts below it, and the prompt is shown again after that output. */
 export class PromptArea {
@@ -91,4 +96,25 @@ export const promptLine = <A>(
       // The prompt was withdrawn: the next output starts on a new line.
       host.write("\n")
     })
+  })
+
+interface ListChoice<A> {
+  readonly title: string
+  readonly value: A
+}
+
+const SHOWN = 12
+/** Columns of the prompt's marks, next to the message. */
+const MARGIN = 7
+
+/** Ctrl-C ends the command. */
+export const choose = <A>(message: string, choices: ReadonlyArray<ListChoice<A>>) =>
+  Effect.gen(function* () {
+    const host = yield* Host
+    const room = host.size().columns - MARGIN - message.length
+    return yield* Prompt.Select({
+      message,
+      maxPerPage: SHOWN,
+      choices: choices.map(({ title, value }) => ({ title: fitColumns(escapeLine(title), room), value }))
+    }).pipe(Effect.mapError(() => exitWith(exitCodes.cancelled)))
   })

@@ -1,14 +1,69 @@
-/** `corral normalize`: converts a recorded agent output to events. Needs no Edge. */
-import { WorkspaceId } from "@corral/domain/identity/Ids"
-import { RunInput, RunMode } from "@corral/domain/run/Run"
+/**
+ * `corral raw`: what the program of a run printed, for a report about its adapter; it works only with the local Edge, because raw output never leaves the
+ * device. `corral normalize`: converts a recorded output to events, and needs no Edge.
+ */
 import { scriptedProgram } from "@corral/adapters/scriptedProgram"
+import { WorkspaceId } from "@corral/domain/identity/Ids"
+import { RawRecord } from "@corral/domain/run/RawOutput"
+import { RunInput, RunMode } from "@corral/domain/run/Run"
 import { NodeStream } from "@effect/platform-node"
 import { Effect, Option, Schema, Stdio, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { createReadStream, fstatSync, openSync } from "node:fs"
 import { refused } from "../CommandFailed.ts"
-import { toggle } from "../Flags.ts"
+import { edgeFlags, jsonLines, toggle } from "../Flags.ts"
+import { connectToChosenEdge } from "../edge/EdgeClient.ts"
+import { edgeRunServer } from "../run/EdgeRunServer.ts"
+import { resolveRunId, runArgument } from "../run/IdArguments.ts"
+import { explainMissingRun } from "../run/SelectRunServer.ts"
 import { Host } from "../terminal/Host.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
+
+const decodeRecord = Schema.decodeUnknownEffect(Schema.fromJsonString(RawRecord))
+
+/** A record as a person reads it: the time of day, where the line comes from, and the line. */
+const lineOf = (record: RawRecord): string => {
+  if ("leftOut" in record) return `(${record.leftOut} bytes before this were deleted)`
+  const time = record.at.slice(11, 23)
+  if ("exit" in record) return `${time} exit    ${record.exit.signal ?? record.exit.code ?? "unknown"}`
+  const cut = "bytes" in record ? ` (${record.bytes} bytes)` : ""
+  return `${time} ${record.stream}  ${escapeLine(record.text.trimEnd())}${cut}`
+}
+
+/** `corral raw`. */
+export const rawCommand = Command.make(
+  "raw",
+  {
+    ...edgeFlags,
+    json: jsonLines,
+    stdout: toggle("stdout", "Print only stdout, without times: a recording for the tests of an adapter"),
+    run: runArgument
+  },
+  Effect.fn(function* ({ json, run: start, stdout, ...choice }) {
+    const host = yield* Host
+    const id = yield* resolveRunId(yield* edgeRunServer(choice))(start)
+    const calls = yield* connectToChosenEdge(choice)
+    yield* explainMissingRun(id)(calls.runs.get({ params: { id } }))
+    const bytes = yield* calls.runs.raw({ params: { id } })
+    yield* bytes.pipe(
+      Stream.decodeText(),
+      Stream.splitLines,
+      Stream.mapEffect((line) => decodeRecord(line)),
+      Stream.runForEach((record) =>
+        Effect.sync(() => {
+          if (json) host.write(`${JSON.stringify(record)}\n`)
+          else if (!stdout) host.write(`${lineOf(record)}\n`)
+          else if ("stream" in record && record.stream === "stdout")
+            host.write(`${host.terminal ? escapeLine(record.text) : record.text}\n`)
+          else if ("leftOut" in record) host.warn(`${lineOf(record)}\n`)
+        })
+      ),
+      Effect.mapError(() => refused("The raw output can't be read. Try again."))
+    )
+  })
+).pipe(
+  Command.withDescription("Print what the program of a run printed, if the Edge of this machine kept it")
+)
 
 const unreadable = (name: string, error: unknown) =>
   refused(`Can't read ${name}: ${error instanceof Error ? error.message : String(error)}`)

@@ -1,7 +1,7 @@
 import type { RequestedInput } from "@corral/domain/input/InputRequest"
 import type { RunMode } from "@corral/domain/approval/RunMode"
 import { assert, describe, it } from "@effect/vitest"
-import { type AnswerArguments, isUnanswered, readArguments } from "../../src/question/AnswerArguments.ts"
+import { type AnswerArguments, isUnanswered, readArguments } from "../../src/question/ReadAnswer.ts"
 import { requestOf, colour, link, name, plan, port, sure, tools } from "./Questions.ts"
 
 const none: AnswerArguments = {
