@@ -15,7 +15,7 @@ export const makeRepository = (folder: string, files: number, size = 0): void =>
   }
   const author = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"]
   const git = (...args: ReadonlyArray<string>) =>
-    execFileSync("git", ["-C", folder, ...author, ...args], { stdio: "ignore" })
+    execFileSync("git", ["-C", folder, "-c", "gc.auto=0", ...author, ...args], { stdio: "ignore" })
   git("init")
   git("add", "--all")
   git("commit", "--quiet", "--message", "files")

@@ -164,7 +164,7 @@ export class DecisionCommit {
         : state === "done"
           ? this.#finish(plan.id, transaction)
           : Effect.andThen(transaction.removeBeside, this.#store.commit([dropJournal(plan.id)]))
-    const isAway = attemptFiles(() => transaction.isAway())
+    const isAway = attemptFiles(() => transaction.isAway(state === "done"))
     return Effect.uninterruptible(
       Effect.flatMap(isAway, (away) =>
         away ? Effect.fail(new GitFailed({ message: "the folder of its files is not there" })) : work

@@ -162,13 +162,15 @@ export class FileTransaction {
     })
   )
 
-  /** Whether the folder is missing or empty, although it had files: as a disk that is not mounted yet. */
-  isAway(): boolean {
+  /**
+   * Whether the folder is missing, or empty although it had files: as a disk that is not mounted yet. `isDone`: the files are those after the steps.
+   */
+  isAway(isDone: boolean): boolean {
     const top = Buffer.alloc(0)
-    return (
-      this.#files.stat(top)?.isDirectory() !== true ||
-      (this.#plan.steps.length > 0 && this.#files.list(top).length === 0)
-    )
+    if (this.#files.stat(top)?.isDirectory() !== true) return true
+    const { steps, wasEmpty } = this.#plan
+    const hasFiles = isDone ? steps.some(({ after }) => after !== undefined) : !wasEmpty
+    return hasFiles && this.#files.list(top).length === 0
   }
 
   /** Removes the versions beside, and folders that became empty. */

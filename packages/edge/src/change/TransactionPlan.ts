@@ -13,6 +13,8 @@ export interface FileStep {
 
 export interface TransactionPlan {
   readonly id: ChangeDecisionId
+  /** Whether the folder had no entry before. */
+  readonly wasEmpty: boolean
   /** Steps with the folder that has their versions: the nearest one on the same file system that exists. */
   readonly steps: ReadonlyArray<FileStep & { readonly beside: Buffer }>
   /** Empty folders that a file replaces, the innermost first. */
@@ -76,6 +78,7 @@ export const planTransaction = (
   }
   return {
     id,
+    wasEmpty: files.list(top).length === 0,
     steps: placed,
     cleared,
     created: [...created.values()].toSorted((a, b) => a.length - b.length)
@@ -101,6 +104,8 @@ const foldersWithout = (
 /** A journal's record of a plan. */
 export interface RecordedPlan {
   readonly id: ChangeDecisionId
+  /** Absent in journals of earlier Edges. */
+  readonly wasEmpty?: boolean | undefined
   readonly steps: ReadonlyArray<{
     readonly path: string
     readonly beside: string
@@ -114,15 +119,23 @@ export interface RecordedPlan {
 const hex = (path: Buffer): string => path.toString("hex")
 const bytes = (path: string): Buffer => Buffer.from(path, "hex")
 
-export const recordPlan = ({ cleared, created, id, steps }: TransactionPlan): RecordedPlan => ({
+export const recordPlan = ({ cleared, created, id, steps, wasEmpty }: TransactionPlan): RecordedPlan => ({
   id,
+  wasEmpty,
   steps: steps.map((step) => ({ ...step, path: hex(step.path), beside: hex(step.beside) })),
   cleared: cleared.map(hex),
   created: created.map(hex)
 })
 
-export const readPlan = ({ cleared, created, id, steps }: RecordedPlan): TransactionPlan => ({
+export const readPlan = ({
+  cleared,
+  created,
   id,
+  steps,
+  wasEmpty = false
+}: RecordedPlan): TransactionPlan => ({
+  id,
+  wasEmpty,
   steps: steps.map(({ after, before, beside, path }) => ({
     path: bytes(path),
     beside: bytes(beside),

@@ -31,4 +31,16 @@ describe("A decision that ends in the middle", () => {
       }).pipe(Effect.scoped),
     120_000
   )
+
+  const one = tree({ a: file("1\n") })
+  it.live.each([
+    ["begins in a folder without files", { base: tree({}), result: one }],
+    ["leaves a folder without files", { base: one, result: tree({}) }]
+  ] as const)("is complete or absent where it %s", ([, trees]) =>
+    Effect.gen(function* () {
+      const { folder, shadow } = yield* shadowPlace
+      const seeded = new Seeded("decisions that end beside a folder without files")
+      assert.isAbove(yield* checkCrashes(folder, shadow, seeded, trees), 0)
+    }).pipe(Effect.scoped)
+  )
 })

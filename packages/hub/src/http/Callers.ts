@@ -5,14 +5,17 @@
  * Guarantees: a bearer token never counts as a recent sign-in, and neither does the cookie of an older one. Otherwise a copied token
  * could obtain a credential that neither the cap nor the reuse detection ends.
  */
+import { toErrorObject } from "@corral/domain/errors/ErrorTable"
 import { CHAT_ACCOUNT_HEADER } from "@corral/domain/chat/ChatAccount"
 import { Conflict, PermissionDenied, Unauthorized } from "@corral/domain/errors/Failures"
 import { withErrorObject } from "@corral/domain/http/RequestContext"
 import { GatewayAuthority } from "@corral/domain/hub-api/Chat"
 import { keyScopeOf } from "@corral/domain/hub-api/HubAuthorization"
 import { CurrentPrincipal, SESSION_COOKIE, SessionAuthority } from "@corral/domain/hub-api/SessionAuthority"
+import type { RequestId } from "@corral/domain/identity/Ids"
 import { clientAddresses, type ClientAddressOf, clientNetwork } from "@corral/service/http/ClientAddress"
 import { headerOf, type RequestHead } from "@corral/service/http/RequestGuard"
+import { mint } from "@corral/service/Identifiers"
 import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
 import { routeNames } from "@corral/service/http/RequestWatch"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -156,9 +159,12 @@ export const authentication = Layer.effect(
         withErrorObjects
       )
 
+    // Never sent, and therefore the same for all requests.
+    const next = Effect.fail(toErrorObject(new Unauthorized(), mint<RequestId>("req", 0)))
+
     return SessionAuthority.of({
       // The refusal of the last scheme is the response, so that scheme reads both credentials.
-      bearer: () => withErrorObject(Effect.fail(new Unauthorized())),
+      bearer: () => next,
       cookie: (handler, { endpoint }) =>
         Effect.flatMap(
           principal({ method: endpoint.method, path: endpoint.path, keyScope: keyScopeOf(endpoint) }),

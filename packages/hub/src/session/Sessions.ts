@@ -153,8 +153,15 @@ const listOf = (sql: SqlClient.SqlClient) =>
             CROSS JOIN LATERAL (
               SELECT ${columns} FROM sessions WHERE project_id = readable.project_id ${page}
             ) s ORDER BY s.updated_at DESC, s.id DESC ${limitTo(sql, limit)}`
+    const open = openChangeSets(sql, "page.id")
+    // Few sessions have any, and those of a project are found in one step.
+    const openHere =
+      "subject" in scope
+        ? sql`CASE WHEN page.id = ANY(ARRAY(
+            SELECT session_id FROM change_sets WHERE project_id = ${scope.subject} AND waits)) THEN ${open} ELSE 0 END`
+        : open
     const rows = yield* sessionItemRows.all(sql`
-      SELECT page.*, ${unreadMessages(sql, reader, "page.id")} AS unread, ${openChangeSets(sql, "page.id")} AS open_changes FROM (${sessions}) AS page
+      SELECT page.*, ${unreadMessages(sql, reader, "page.id")} AS unread, ${openHere} AS open_changes FROM (${sessions}) AS page
       ORDER BY page.updated_at DESC, page.id DESC`)
     return rows.map(sessionItemOf)
   })

@@ -43,20 +43,26 @@ const compressed = (bytes: Uint8Array, encoding: Encoding): Effect.Effect<Buffer
     )
   )
 
-const isCompressible = ({ body, headers, status }: HttpServerResponse.HttpServerResponse): boolean =>
+/** The body of a response that is compressed where the request accepts it. */
+const compressible = ({
+  body,
+  headers,
+  status
+}: HttpServerResponse.HttpServerResponse): HttpBody.Uint8Array | undefined =>
   body._tag === "Uint8Array" &&
   body.body.length >= MIN_BYTES &&
   status === 200 &&
   headers["etag"] === undefined &&
   headers["content-encoding"] === undefined &&
   (headers["content-type"] ?? body.contentType).startsWith("application/json")
+    ? body
+    : undefined
 
 const respond = Effect.fnUntraced(function* (
   response: HttpServerResponse.HttpServerResponse,
+  body: HttpBody.Uint8Array,
   encoding: Encoding | undefined
 ) {
-  const { body } = response
-  if (body._tag !== "Uint8Array" || !isCompressible(response)) return response
   const vary = [response.headers["vary"], "accept-encoding"].filter(Boolean).join(", ")
   const varied = HttpServerResponse.setHeader(response, "vary", vary)
   if (encoding === undefined) return varied
@@ -69,7 +75,12 @@ export const compressedJson = HttpRouter.middleware(
   Effect.succeed((handler) =>
     Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers, method }) =>
       method === "GET"
-        ? Effect.flatMap(handler, (response) => respond(response, encodingOf(headers["accept-encoding"])))
+        ? Effect.flatMap(handler, (response) => {
+            const body = compressible(response)
+            return body === undefined
+              ? Effect.succeed(response)
+              : respond(response, body, encodingOf(headers["accept-encoding"]))
+          })
         : handler
     )
   )

@@ -8,7 +8,7 @@
 import { nodeExchange } from "./NodeExchange.ts"
 import { type HttpRefusal, refusalBody, refusalHeaders } from "./Refusal.ts"
 import type { RequestId } from "@corral/domain/identity/Ids"
-import { Effect, type Exit, type Fiber } from "effect"
+import { Context, Effect, type Exit, type Fiber } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import type { ServerResponse } from "node:http"
 
@@ -43,18 +43,23 @@ export const requestDeadlines = (deadlineMsOf: (method: string, path: string) =>
         fiber.interruptUnsafe()
         run(Effect.logWarning("a request was ended at its deadline", { method, route }))
       }
+      // One step for each request: this runs for all of them.
       return (handler) =>
-        Effect.gen(function* () {
-          const { route } = yield* HttpRouter.RouteContext
-          const request = yield* HttpServerRequest.HttpServerRequest
+        Effect.withFiber((fiber) => {
+          const { route } = Context.get(
+            fiber.context as Context.Context<HttpRouter.RouteContext>,
+            HttpRouter.RouteContext
+          )
+          const request = Context.get(
+            fiber.context as Context.Context<HttpServerRequest.HttpServerRequest>,
+            HttpServerRequest.HttpServerRequest
+          )
           const deadline = deadlineMsOf(request.method, route.path)
-          if (deadline === undefined) return yield* handler
-          return yield* Effect.withFiber((fiber) => {
-            const timer = setTimeout(() => end(request, route.path, fiber), deadline)
-            return Effect.ensuring(
-              handler,
-              Effect.sync(() => clearTimeout(timer))
-            )
+          if (deadline === undefined) return handler
+          const timer = setTimeout(() => end(request, route.path, fiber), deadline)
+          return Effect.onExit(handler, () => {
+            clearTimeout(timer)
+            return Effect.void
           })
         })
     })
