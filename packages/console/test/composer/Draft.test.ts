@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Attachment } from "@corral/domain/session/Attachment"
-import { MAX_TEXT_LENGTH, readDraft, storeDraft } from "../../src/composer/StoredDrafts.ts"
+import { MAX_TEXT_LENGTH, readDraft, storeDraft } from "../../src/composer/Draft.ts"
 import { MemoryStorage } from "../harness/MemoryStorage.ts"
 
 // The draft reads no other fields.
