@@ -26,8 +26,8 @@ describe("A decision that ends in the middle", () => {
           })
         }
         let tried = yield* checkCrashes(folder, shadow, seeded, chosen)
-        while (tried < 400) tried += yield* checkCrashes(folder, shadow, seeded)
-        assert.isAbove(tried, 399)
+        while (tried < 200) tried += yield* checkCrashes(folder, shadow, seeded)
+        assert.isAbove(tried, 199)
       }).pipe(Effect.scoped),
     120_000
   )

@@ -25,7 +25,7 @@ const FILE = "code.txt"
 const PLACES = [3, 15, 27, 39, 51]
 const LINES = Array.from({ length: 60 }, (_, at) => `line ${at + 1}`)
 const CANDIDATES = 3
-const ROUNDS = 2
+const ROUNDS = 1
 
 /** Other lines instead of one, by the number of that line. */
 type Edits = ReadonlyMap<number, ReadonlyArray<string>>
