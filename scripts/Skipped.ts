@@ -33,7 +33,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/layer/GroupBases.test.ts":
     "bubblewrap is not installed, or does not work here, or this user cannot mount a folder in memory",
   "packages/edge/test/runtimes/Candidates.runtimes.test.ts": "the program is not in the registry",
-  "packages/edge/test/runtimes/Usage.runtimes.test.ts": "the program is not in the registry",
+  "packages/edge/test/runtimes/Usage.runtimes.test.ts":
+    "the program is not in the registry, or does not continue conversations",
   "packages/console/test/e2e/Console.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Changes.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/JoinedChanges.test.ts": "no Chromium for this system",

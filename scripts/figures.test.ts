@@ -33,7 +33,7 @@ type Figure = readonly [file: string, constant: string, format: (value: number) 
 
 const stalled: Figure = ["domain/src/http/StreamEnd.ts", "STALLED_AFTER_SECONDS", plain]
 const ping: Figure = ["domain/src/http/StreamEnd.ts", "PING_EVERY_SECONDS", plain]
-const request: Figure = ["edge/src/approval/RequestSize.ts", "MAX_REQUEST", MiB]
+const request: Figure = ["edge/src/approval/Policy.ts", "MAX_REQUEST", MiB]
 const lowDisk: Figure = ["edge/src/runtime/Programs.ts", "LOW_DISK_BYTES", MB]
 const shell = (constant: string): Figure => ["edge/src/approval/ShellCommand.ts", constant, plain]
 const router = (constant: string): Figure => ["hub/src/edges/EdgeRouter.ts", constant, seconds]

@@ -2,7 +2,7 @@
  * Search over the texts of 100,000 runs: the Hub beside the floor, which runs the same statements through `pg`. The words are rare, frequent,
  * short, Chinese, several, and absent.
  */
-import { foldText, gramsOfText, gramsOfWord, searchableText } from "@corral/hub/search/SearchDocument"
+import { foldText, gramsOfText, gramsOfWord, searchableText } from "@corral/hub/search/Search"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { BenchSide } from "../Builds.ts"

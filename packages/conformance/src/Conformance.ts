@@ -9,7 +9,7 @@
  * Does not: show that the events mean what the program meant. Expected outputs and a review do. End a call that blocks: `checkModule` does.
  */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
-import { answerFindings, cancelFindings } from "./Decisions.ts"
+import { answerFindings, cancelFindings, questionFindings } from "./Decisions.ts"
 import {
   capabilityFindings,
   commandFindings,
@@ -19,11 +19,9 @@ import {
   probeFindings,
   startIn
 } from "./Declaration.ts"
-import { memoryFindings } from "./HeldMemory.ts"
 import { propertyFindings } from "./Properties.ts"
-import { questionFindings } from "./Questions.ts"
 import { recordedFindings } from "./Recorded.ts"
-import { corruptedFindings } from "./Corrupted.ts"
+import { memoryFindings, corruptedFindings } from "./Corrupted.ts"
 import type { Recording } from "./Replay.ts"
 import { catching, type Finding, findingsOf } from "./Rules.ts"
 

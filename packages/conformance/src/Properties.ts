@@ -4,7 +4,7 @@
 import type { AdapterOutput, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import * as fc from "fast-check"
 import { Buffer } from "node:buffer"
-import { differences } from "./Golden.ts"
+import { differences } from "./Recorded.ts"
 import { invariantFindings } from "./Invariants.ts"
 import { cut, replay, type Recording } from "./Replay.ts"
 import { type Finding, findingsOf, thrownMessage } from "./Rules.ts"

@@ -3,7 +3,7 @@
  *
  * Guarantees: the Edge starts with a loopback address and absolute paths only. The error names the field, never its value.
  */
-import { oneOf } from "@corral/service/settings/SettingSchemas"
+import { oneOf } from "@corral/service/settings/Setting"
 import { Data, Effect, Layer, Schema } from "effect"
 import { isAbsolute } from "node:path"
 import { unusableGrant } from "./approval/GrantRules.ts"

@@ -5,9 +5,7 @@ import {
   homeSetting,
   invalidSetting,
   optionalSetting,
-  setting
-} from "@corral/service/settings/Setting"
-import {
+  setting,
   FilePath,
   json,
   list,
@@ -16,7 +14,7 @@ import {
   Port,
   textMatching,
   wholeNumber
-} from "@corral/service/settings/SettingSchemas"
+} from "@corral/service/settings/Setting"
 import { defaultStreamTimes } from "@corral/service/stream/StreamTimes"
 import { telemetryConfig, telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
 import { Config, Effect, Schema } from "effect"

@@ -8,9 +8,7 @@ import {
   optionalSetting,
   secretSetting,
   setting,
-  type SettingInvalid
-} from "@corral/service/settings/Setting"
-import {
+  type SettingInvalid,
   ContactAddress,
   DatabaseUrl,
   ListenHost,
@@ -18,7 +16,7 @@ import {
   Secret,
   ServiceUrl,
   wholeNumber
-} from "@corral/service/settings/SettingSchemas"
+} from "@corral/service/settings/Setting"
 import { telemetryConfig, telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
 import { Config, Effect } from "effect"
 import { missingForPublicHost, platformConfigs, platformSettings } from "./ChatPlatforms.ts"

@@ -19,13 +19,13 @@ export const hubMetrics = {
   cost: {
     name: "run_cost_usd_total",
     kind: "counter",
-    what: "Cost of runs in US dollars, as their reports arrived at this Hub. `program`: the runtime reported it. `estimated`: the Edge computed it from tokens and prices. Runs without a price are not part of it.",
+    what: "Cost of runs in US dollars, as their reports arrived at this Hub. `program`: the runtime reported it. `estimated`: the Edge computed it from tokens and prices. Runs without a price are not part of it. Of each run, the most that it has reported counts.",
     labels: ["source"]
   },
   tokens: {
     name: "run_tokens_total",
     kind: "counter",
-    what: "Tokens of runs, as their reports arrived at this Hub.",
+    what: "Tokens of runs, as their reports arrived at this Hub. Of each run, the most that it has reported counts.",
     labels: ["direction"]
   },
   limits: {

@@ -9,9 +9,7 @@ import {
   optionalSetting,
   secretSetting,
   setting,
-  type SettingInvalid
-} from "@corral/service/settings/Setting"
-import {
+  type SettingInvalid,
   ContactAddress,
   DatabaseUrl,
   list,
@@ -21,7 +19,7 @@ import {
   Port,
   BearerToken,
   wholeNumber
-} from "@corral/service/settings/SettingSchemas"
+} from "@corral/service/settings/Setting"
 import { telemetryConfig, telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
 import { Config, Effect, Schema } from "effect"
 import { hubDefaults, type HubConfig } from "./config/HubConfig.ts"

@@ -1,10 +1,10 @@
 /**
- * New ids. Adds the time and the randomness to the pure encoding of `domain`.
+ * New ids, and ids that follow from another one, so that a repetition finds the same resource. Adds the time and the randomness to the pure encoding of `domain`.
  *
  * Guarantees: ids of one process and one millisecond are in the order in which they were made.
  */
 import { encodeUlid } from "@corral/domain/identity/Ids"
-import { randomBytes } from "node:crypto"
+import { randomBytes, createHash } from "node:crypto"
 
 let pool = Buffer.alloc(0)
 let at = 0
@@ -39,3 +39,7 @@ export const mint = <Id extends string>(prefix: string, unixMillis: number): Id 
   setRank(random, unixMillis)
   return `${prefix}_${encodeUlid(unixMillis, random)}` as Id
 }
+
+/** The same time and source give the same id. The caller names the brand that belongs to the prefix. */
+export const derivedId = <Id extends string>(prefix: string, unixMillis: number, source: string): Id =>
+  `${prefix}_${encodeUlid(unixMillis, createHash("sha256").update(source).digest())}` as Id

@@ -108,6 +108,8 @@ export interface AcpAgent {
   readonly countsSession?: boolean | undefined
   /** The counts by model in a response are those of all turns of the session, and include sub-agents, which its other counts do not. */
   readonly countsModels?: boolean | undefined
+  /** The counts of a response are those of the last call of its turn: no cost follows from them. */
+  readonly countsLastCall?: boolean | undefined
   /** The agent reports what the session costs. It has no cost where it reports none. */
   readonly reportsCost?: boolean | undefined
   /** A subscription pays for the tokens. */

@@ -106,6 +106,7 @@ export const acpAgents = {
     modes: { ask: "build", readOnly: "plan" },
     toolName: "title",
     cancelsInWords: /^User aborted the command$/m,
+    countsLastCall: true,
     reportsCost: true,
     continuation: openCodeContinuation,
     images: "native"

@@ -103,7 +103,7 @@ const callOf = (tokens: Tokens): ModelCall => {
   return call
 }
 
-type CountingAgent = Pick<AcpAgent, "countsModels" | "countsSession" | "hasSubscription">
+type CountingAgent = Pick<AcpAgent, "countsLastCall" | "countsModels" | "countsSession" | "hasSubscription">
 
 export class AcpUsage {
   readonly #agent: CountingAgent
@@ -150,6 +150,8 @@ export class AcpUsage {
       return undefined
     }
     this.#ended = total([this.#ended ?? nothing, ...turn])
+    // Part of the calls: their price would look like that of the turn.
+    if (this.#agent.countsLastCall === true) return this.#report([])
     return this.#report(turn.map((each) => ({ ...each, count: each.count ?? count })))
   }
 

@@ -1,4 +1,4 @@
-import { MachineRun } from "@corral/conformance/MachineRun"
+import { MachineRun } from "@corral/conformance/Invariants"
 import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { load } from "@corral/testing/recordings/Fixtures"
 import { assert, describe, it } from "@effect/vitest"

@@ -1,6 +1,6 @@
 import type { Outcome } from "@corral/domain/run/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
-import { MachineRun } from "@corral/conformance/MachineRun"
+import { MachineRun } from "@corral/conformance/Invariants"
 import { joinLines, splitLines } from "@corral/conformance/Hostile"
 import { cut, randomSizes, replay } from "@corral/conformance/Replay"
 import { load } from "@corral/testing/recordings/Fixtures"

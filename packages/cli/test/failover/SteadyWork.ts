@@ -4,7 +4,7 @@
  */
 import { assert } from "@effect/vitest"
 import type { Task } from "@corral/domain/task/Task"
-import type { Answer } from "@corral/testing/http/Answer"
+import type { Answer } from "@corral/testing/http/Contract"
 import type { Joined } from "@corral/testing/stack/Joined"
 import { until } from "@corral/testing/time/Until"
 import { readFileSync } from "node:fs"

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { hubClient } from "@corral/client/Hub"
 import type { Message } from "@corral/domain/session/Message"
-import { PIXEL } from "@corral/testing/hub/Uploads"
+import { PIXEL } from "@corral/testing/hub/HubClient"
 import { makeSession } from "@corral/testing/hub/People"
 import { openJoined } from "@corral/testing/stack/Joined"
 import { until } from "@corral/testing/time/Until"

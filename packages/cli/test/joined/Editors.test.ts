@@ -1,8 +1,7 @@
 /** Editors at a Hub whose device is elsewhere: turns, and the rights of the people who use them. */
 import { methods } from "@agentclientprotocol/sdk"
-import { HubClient } from "@corral/testing/hub/HubClient"
+import { HubClient, PIXEL } from "@corral/testing/hub/HubClient"
 import type { Joined } from "@corral/testing/stack/Joined"
-import { PIXEL } from "@corral/testing/hub/Uploads"
 import { until } from "@corral/testing/time/Until"
 import { within } from "@corral/testing/time/Within"
 import { afterAll, afterEach, assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"

@@ -6,14 +6,33 @@
  * expires, and keeps its generation. A newer link of the same device has a higher generation and fences the older one: calls of the older
  * link fail with `conflict`. A broken link leaves no state: the Edge pushes again from the acknowledged `seq`, and the Hub sends unanswered
  * commands again.
+ *
+ * A Hub of an earlier version takes only the counts of an agent that it supports. That an agent counts cost is a separate field, which such a Hub ignores.
  */
-import { Schema } from "effect"
+import { Schema, SchemaTransformation } from "effect"
 import { Rpc, RpcGroup } from "effect/rpc"
+import { Agent } from "../run/Agent.ts"
 import { ByteOffset, CommandId, CommandOutcome, EdgeCommand } from "./EdgeCommand.ts"
 import { PublicKey } from "../device/Device.ts"
-import { OfferedAgent } from "./OfferedAgent.ts"
 import { AttachmentId, ChangeSetId, DeviceId, RunId } from "../identity/Ids.ts"
 import { Workspace } from "../device/Workspace.ts"
+
+const SentAgent = Schema.Struct({ ...Agent.fields, countsCost: Schema.optionalKey(Schema.Literal(true)) })
+type SentAgent = typeof SentAgent.Type
+
+export const OfferedAgent: Schema.Codec<Agent, typeof SentAgent.Encoded> = SentAgent.pipe(
+  Schema.decodeTo(
+    Schema.toType(Agent),
+    SchemaTransformation.transform({
+      decode: ({ countsCost, ...agent }: SentAgent): Agent =>
+        countsCost === true ? { ...agent, counts: [...(agent.counts ?? []), "cost"] } : agent,
+      encode: (agent: Agent): SentAgent =>
+        agent.counts?.includes("cost") === true
+          ? { ...agent, counts: agent.counts.filter((counted) => counted !== "cost"), countsCost: true }
+          : agent
+    })
+  )
+)
 
 /** Version of the protocol. */
 export const LINK_VERSION = 1

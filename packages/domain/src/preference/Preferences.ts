@@ -1,15 +1,28 @@
 /**
  * Preferences of a user: one small document at the Hub, the same in every browser, chat and terminal of the user. Quiet hours are a time of each
- * day, in a time zone, in which no notification is sent.
+ * day, in a time zone, in which no notification is sent. Time zones have their IANA names, such as `Europe/Berlin`, as far as this runtime has them.
  *
  * Does not: contain anything that a project, a run or another user depends on.
  */
+import { Schema } from "effect"
+import { timeOfDayIn } from "./ClockOfZone.ts"
 import { RunMode } from "../approval/RunMode.ts"
 import { AgentId, DeviceId, ProjectId, WorkspaceId } from "../identity/Ids.ts"
 import { isStorableText } from "../text/Text.ts"
 import { MAX_LAST_CHOICES } from "./ChangedPreferences.ts"
-import { TimeZone } from "./TimeZone.ts"
-import { Schema } from "effect"
+
+const isTimeZone = (name: string): boolean => {
+  try {
+    return timeOfDayIn(name, 0) !== ""
+  } catch {
+    return false
+  }
+}
+
+export const TimeZone = Schema.String.check(
+  Schema.isMaxLength(64),
+  Schema.makeFilter(isTimeZone, { expected: "a time zone such as Europe/Berlin" })
+)
 
 const timeOfDay = Schema.String.check(
   Schema.isPattern(/^(?:[01]\d|2[0-3]):[0-5]\d$/, { expected: "a time of day such as 22:00" })

@@ -3,7 +3,7 @@
  */
 import { Schema } from "effect"
 import { DeviceId, ProjectId, UserId, WorkspaceId } from "../identity/Ids.ts"
-import { TimeZone } from "../preference/TimeZone.ts"
+import { TimeZone } from "../preference/Preferences.ts"
 import { Budget, RequestedBudget, RunDuration } from "../run/Budget.ts"
 import { Checks } from "../run/Check.ts"
 import { CreateRun } from "../run/Run.ts"

@@ -12,6 +12,8 @@ const limit = Schema.optionalKey(count)
 
 /** US dollars of a limit: from a millionth of a dollar to a million dollars. Parts of a millionth are rounded. */
 export const CostUsd = Schema.Finite.check(Schema.isBetween({ minimum: 0.000_001, maximum: 1_000_000 }))
+/** Costs are compared and added in millionths of a dollar. */
+export const MICROS_PER_DOLLAR = 1_000_000
 /** Tokens of a limit. */
 export const TokenCount = count.check(Schema.isLessThanOrEqualTo(1_000_000_000_000))
 
@@ -69,6 +71,23 @@ export const uncountedMessage = (label: string, limit: CountedField): string =>
   limit === "costUsd"
     ? `${label} does not report its cost while it works, so it can't be limited. Use wallMs or timeoutMs.`
     : `${label} does not report its ${limit} while it works, so they can't be limited. Use wallMs or timeoutMs.`
+
+/** The least whole use that is at least 80 % of a limit. Exact for safe integers. */
+export const nearLimitFrom = (limit: number): number => limit - Math.floor(limit / 5)
+
+/** An amount as limits compare it: a cost in whole millionths of a dollar. As fractions, 2.4 is less than 80 % of 3. */
+export const comparedAmount = (limit: keyof Budget, value: number): number =>
+  limit === "costUsd" ? Math.round(value * MICROS_PER_DOLLAR) : value
+
+/** How far a limit is used: `near` from 80 % on, `reached` from 100 % on. */
+export const limitProgressOf = (
+  limit: keyof Budget,
+  used: number,
+  of: number
+): "open" | "near" | "reached" => {
+  const [amount, most] = [comparedAmount(limit, used), comparedAmount(limit, of)]
+  return amount >= most ? "reached" : amount >= nearLimitFrom(most) ? "near" : "open"
+}
 
 /** Names of all limits of a budget. */
 export const budgetLimits = ["tokens", "turns", "wallMs", "costUsd"] as const satisfies ReadonlyArray<

@@ -5,7 +5,7 @@
  */
 import { Schema } from "effect"
 import { ProjectId, UserId } from "../identity/Ids.ts"
-import { Budget, CostUsd, TokenCount } from "../run/Budget.ts"
+import { Budget, CostUsd, limitProgressOf, TokenCount } from "../run/Budget.ts"
 import { Day } from "./Day.ts"
 
 /** `everyone`: all runs together. `each`: the runs of each person who has no separate limit. A user id: the runs of that person. */
@@ -37,9 +37,6 @@ export type ProjectLimit = typeof ProjectLimit.Type
 /** What runs of a day have used or reserved. */
 export const UsedAmounts = Schema.Struct({ costUsd: Schema.Finite, tokens: Schema.Int })
 export type UsedAmounts = typeof UsedAmounts.Type
-
-/** Share of a limit from which people are notified. */
-export const NEAR_LIMIT = 0.8
 
 /** `near`: at least 80 % is used. `reached`: all of it is used. Reservations do not count. */
 export const LimitState = Schema.Literals(["open", "near", "reached"])
@@ -73,12 +70,11 @@ export const ProjectLimits = Schema.Struct({
 }).annotate({ identifier: "ProjectLimits" })
 export type ProjectLimits = typeof ProjectLimits.Type
 
-/** The state of a limit. */
+/** The state of a limit: that of the amount of which most is used. */
 export const limitStateOf = (limit: SetLimit, used: UsedAmounts): LimitState => {
-  const shares = (["costUsd", "tokens"] as const).map((name) => {
+  const states = (["costUsd", "tokens"] as const).map((name) => {
     const of = limit[name]
-    return of === undefined ? 0 : used[name] / of
+    return of === undefined ? "open" : limitProgressOf(name, used[name], of)
   })
-  const share = Math.max(...shares)
-  return share >= 1 ? "reached" : share >= NEAR_LIMIT ? "near" : "open"
+  return (["reached", "near"] as const).find((state) => states.includes(state)) ?? "open"
 }

@@ -2,7 +2,7 @@
  * Coverage of grant rules: the rule itself, and for rules of the configuration, prefixes and patterns. Also the grants of the
  * configuration: for a workspace, and of an agent.
  *
- * Only programs of the allowlist in `PrefixPrograms` may have arguments after the words of a rule with `prefix`. These are operands:
+ * Only programs of the allowlist in `CarriedCommand` may have arguments after the words of a rule with `prefix`. These are operands:
  * no options, no assignments, nothing outside the workspace, and no file that other programs run or obey, because a program may write
  * its files. Words of the rule's `options` may follow too, exactly as written: many programs take code in an option, and complete its
  * abbreviation. A file after such an option asks, because it may be its value.
@@ -18,7 +18,7 @@ import { namedPaths, stayInside } from "./NamedPaths.ts"
 import type { Need } from "./Needs.ts"
 import { operandAnswer } from "./OrdinaryFiles.ts"
 import type { PathTarget, WorkspacePaths } from "./PathTarget.ts"
-import { operandUseOf } from "./PrefixPrograms.ts"
+import { operandUseOf } from "./CarriedCommand.ts"
 import { isAssignment, unwrapCommand } from "./ProgramName.ts"
 
 /** Whether `items` match `pattern`. A part with `isMany(part)` matches any number of items that `mayFill`. */

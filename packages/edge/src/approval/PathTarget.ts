@@ -10,7 +10,7 @@
  */
 import { lstatSync, readlinkSync, type Stats } from "node:fs"
 import { basename, dirname, isAbsolute, join, normalize, parse, relative, sep } from "node:path"
-import { isWithin } from "../workspace/PathContainment.ts"
+import { isWithin } from "../workspace/PathText.ts"
 import { isRepositoryName, manifests } from "./FileNames.ts"
 
 /** Maximum length of a link and of the remaining names. */

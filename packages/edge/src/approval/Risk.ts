@@ -23,8 +23,7 @@ import { editAnswer, operandAnswer } from "./OrdinaryFiles.ts"
 import type { WorkspacePaths } from "./PathTarget.ts"
 import type { ParsedSegment } from "./ParsedSegment.ts"
 import { inFolder } from "./ShellCommand.ts"
-import { takesFiles } from "./CarriedCommand.ts"
-import { operandUseOf } from "./PrefixPrograms.ts"
+import { takesFiles, operandUseOf } from "./CarriedCommand.ts"
 
 // Words with which any program publishes or deploys: `nerdctl push`, `yarn workspace x publish`, `argocd app sync x`.
 //

@@ -25,7 +25,7 @@ import type { ParsedSegment } from "./ParsedSegment.ts"
 import { safeCommand } from "@corral/domain/text/SafeText"
 import { realpathSync } from "node:fs"
 import { isAbsolute } from "node:path"
-import { isWithin } from "../workspace/PathContainment.ts"
+import { isWithin } from "../workspace/PathText.ts"
 
 // Folder outside the workspace that a run may read without asking: the files of its conversation.
 //

@@ -22,8 +22,7 @@ import {
   undoneFiles
 } from "./ChangeRows.ts"
 import type { OpenSet } from "./ChangeSets.ts"
-import { editedFiles } from "./EditedHunks.ts"
-import { rejectedParts } from "./RejectedParts.ts"
+import { editedFiles, rejectedParts } from "./DecisionParts.ts"
 import {
   acceptedPaths,
   type PathChange,

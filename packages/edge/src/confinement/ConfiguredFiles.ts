@@ -10,7 +10,7 @@
 import { lstatSync, realpathSync } from "node:fs"
 import { dirname, isAbsolute, join, relative, resolve } from "node:path"
 import { type GitSetting, gitSettings } from "../workspace/GitSettings.ts"
-import { isWithin } from "../workspace/PathContainment.ts"
+import { isWithin } from "../workspace/PathText.ts"
 import { smallFile } from "../workspace/UntrustedFiles.ts"
 
 const MAX_SETTINGS = 1_048_576

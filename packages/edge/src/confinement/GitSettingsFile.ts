@@ -7,7 +7,7 @@
  */
 import { lstatSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { isWithin } from "../workspace/PathContainment.ts"
+import { isWithin } from "../workspace/PathText.ts"
 import type { Mount } from "./Mount.ts"
 
 const named = (names: string): ReadonlySet<string> => new Set(names.split(" "))

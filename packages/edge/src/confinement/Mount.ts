@@ -5,7 +5,7 @@
  * Guarantees: a mount or a rule comes after those that contain it, and a path is mounted once. The last one of a path counts.
  */
 import { join } from "node:path"
-import { isWithin } from "../workspace/PathContainment.ts"
+import { isWithin } from "../workspace/PathText.ts"
 
 /** What is at `source`, or at the same path, outside of the run. */
 export interface BindMount {

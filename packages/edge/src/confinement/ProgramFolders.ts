@@ -13,7 +13,7 @@
 import { type Dirent, existsSync, lstatSync, readlinkSync, realpathSync, statSync } from "node:fs"
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from "node:path"
 import { folderEntries } from "../workspace/UntrustedFiles.ts"
-import { isWithin } from "../workspace/PathContainment.ts"
+import { isWithin } from "../workspace/PathText.ts"
 import type { Mount } from "./Mount.ts"
 
 /**

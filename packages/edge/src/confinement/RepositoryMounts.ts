@@ -12,7 +12,7 @@ import { readFileSync, realpathSync, writeFileSync } from "node:fs"
 import { basename, dirname, join, relative, resolve } from "node:path"
 import { statOf } from "../workspace/UntrustedFiles.ts"
 import type { LayerRepositoryFiles } from "../layer/LayerRepository.ts"
-import type { IsolatedFolders } from "../workspace/GitIsolation.ts"
+import type { IsolatedFolders } from "../workspace/Git.ts"
 import type { ObjectFolder } from "../workspace/WorkspaceRepository.ts"
 import type { BindMount, Mount } from "./Mount.ts"
 

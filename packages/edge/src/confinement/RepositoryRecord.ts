@@ -20,7 +20,7 @@ import {
   writeFileSync
 } from "node:fs"
 import { join } from "node:path"
-import { endNewRepository, startNewRepository } from "../workspace/NewRepository.ts"
+import { endNewRepository, startNewRepository } from "../workspace/WorkspaceRepository.ts"
 import { smallFileBytes } from "../workspace/UntrustedFiles.ts"
 import {
   type Move,

@@ -8,7 +8,7 @@
 import { Conflict } from "@corral/domain/errors/Failures"
 import { Effect } from "effect"
 import { dirname, join } from "node:path"
-import { isRefName, packedRefs, refsOfText } from "../workspace/RefTable.ts"
+import { isRefName, packedRefs, refsOfText } from "../workspace/RunRepository.ts"
 import { smallFile, smallFileBytes } from "../workspace/UntrustedFiles.ts"
 import {
   type NamedChange,

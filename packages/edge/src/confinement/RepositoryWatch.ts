@@ -14,7 +14,7 @@ import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { basename, join } from "node:path"
 import { segmentsOf } from "../approval/ShellCommand.ts"
 import type { EdgeRefs, RefValues } from "../workspace/EdgeRefs.ts"
-import { endNewRepository, newRepositories } from "../workspace/NewRepository.ts"
+import { endNewRepository, newRepositories } from "../workspace/WorkspaceRepository.ts"
 import { OpenedFolder } from "./OpenedFolder.ts"
 import type { RepositoryRecord } from "./RepositoryRecord.ts"
 import {

@@ -12,7 +12,7 @@ import { createServer } from "node:net"
 import { dirname } from "node:path"
 import { openLoopbackNetwork } from "../network/RunNetwork.ts"
 import { listening } from "../network/RunProxy.ts"
-import { isWithin } from "../workspace/PathContainment.ts"
+import { isWithin } from "../workspace/PathText.ts"
 import {
   type ConfinementMeans,
   HIDDEN_CHECK,

@@ -14,7 +14,7 @@ import { accessSync, constants, type Dirent, readFileSync, type Stats } from "no
 import type { NetworkUser } from "../network/RunNetwork.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
 import { callProgram } from "../process/ProgramCall.ts"
-import { isWithin } from "../workspace/PathContainment.ts"
+import { isWithin } from "../workspace/PathText.ts"
 import { openFolder, statOf } from "../workspace/UntrustedFiles.ts"
 import { inSteps } from "./InSteps.ts"
 import { inOrder, type Mount, outermost } from "./Mount.ts"

@@ -8,7 +8,7 @@
 import { readdirSync, readlinkSync, realpathSync } from "node:fs"
 import { join } from "node:path"
 import { statOf } from "../workspace/UntrustedFiles.ts"
-import { isWithin } from "../workspace/PathContainment.ts"
+import { isWithin } from "../workspace/PathText.ts"
 import type { Mount } from "./Mount.ts"
 
 const FOLDERS = [

@@ -15,8 +15,7 @@ import { existsSync, readdirSync, renameSync, statSync, utimesSync } from "node:
 import { join } from "node:path"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { removeTemporary } from "../process/TemporaryFolder.ts"
-import { type MountedCache, cachesOf } from "./CacheFolders.ts"
-import { canWrite } from "./ConfinedRoot.ts"
+import { type MountedCache, cachesOf, canWrite } from "./ConfinedRoot.ts"
 import { lstat, readdir } from "node:fs/promises"
 
 // Space that a folder takes on the disk. Links are not followed.

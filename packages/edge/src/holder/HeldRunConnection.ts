@@ -8,7 +8,7 @@
 import { Effect } from "effect"
 import type { Socket } from "node:net"
 import { readFileSync } from "node:fs"
-import { HolderFailed } from "./HolderFailures.ts"
+import { HolderFailed } from "./HolderControl.ts"
 import { type HolderPlace, holderKeyFile } from "./HolderPlace.ts"
 import { connectSocket, frameOf, frameTypes, jsonFrame, textFrame } from "./HolderFrames.ts"
 import type {

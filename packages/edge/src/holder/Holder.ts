@@ -16,9 +16,14 @@ import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { EDGE_MARK, RUN_MARK } from "../process/ProcessSweep.ts"
 import { isOurFolder } from "../process/PrivateFolder.ts"
 import { CONNECTION_LOST, HeldRunConnection } from "./HeldRunConnection.ts"
-import { connectControl, type HolderControl, KEY_FAILURE } from "./HolderControl.ts"
+import {
+  connectControl,
+  type HolderControl,
+  KEY_FAILURE,
+  HolderFailed,
+  type HolderIncompatible
+} from "./HolderControl.ts"
 import type { HeldRunSummary } from "./HolderMessages.ts"
-import { HolderFailed, type HolderIncompatible } from "./HolderFailures.ts"
 import { type HolderPlace, holderPlaceOf } from "./HolderPlace.ts"
 
 const START_LIMIT = "10 seconds"

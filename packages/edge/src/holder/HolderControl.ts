@@ -1,16 +1,36 @@
 /**
- * Control connection of an Edge to the holder of its home, and what a start of this version would find there.
+ * Control connection of an Edge to the holder of its home, and what a start of this version would find there. Also the failures of connections to a
+ * holder.
  *
  * Does not: take a run over from a running Edge.
  */
+import { Data, Effect, Option } from "effect"
 import { VERSION } from "@corral/service/Version"
-import { Effect, Option } from "effect"
 import { readdirSync, readFileSync, rmSync } from "node:fs"
 import type { Socket } from "node:net"
 import { connectSocket, frameOf, frameTypes, HOLDER_FORMAT, jsonFrame } from "./HolderFrames.ts"
 import type { HeldRunSummary, HolderHello, HolderWelcome } from "./HolderMessages.ts"
-import { HolderFailed, HolderIncompatible } from "./HolderFailures.ts"
 import { holderKeyFile, type HolderPlace, holderPlaceOf } from "./HolderPlace.ts"
+
+/** The holder cannot be started or reached, or refused a request. */
+export class HolderFailed extends Data.TaggedError("HolderFailed")<{
+  readonly message: string
+  /** Code of the operating system. */
+  readonly code?: string | undefined
+}> {}
+
+/** A holder of another format has runs of this home. */
+export class HolderIncompatible extends Data.TaggedError("HolderIncompatible")<{
+  readonly holderFormat: number
+  readonly edgeFormat: number
+  /** Version of the Edge that started the holder. */
+  readonly holderBuild: string
+  readonly holderPid: number
+}> {
+  override get message(): string {
+    return `The runs of this home are held in format ${this.holderFormat} by version ${this.holderBuild}, and this version has format ${this.edgeFormat}.`
+  }
+}
 
 const ANSWER_LIMIT = "10 seconds"
 

@@ -29,8 +29,7 @@ import { savedHeaders } from "@corral/service/http/Attachment"
 import { markReplayed } from "@corral/service/http/IdempotentRequest"
 import { startAfter } from "@corral/domain/http/EventStream"
 import type { RunId } from "@corral/domain/identity/Ids"
-import { gapToConflict } from "@corral/service/stream/LogSource"
-import { eventPage } from "@corral/service/stream/Page"
+import { gapToConflict, eventPage } from "@corral/service/stream/LogSource"
 import {
   SSE_COMMENT,
   acceptsEventStream,

@@ -1,10 +1,27 @@
-/** What readers see of a run that may work in a layer: its diff, and its files. */
-import type { ChangesUnknown } from "@corral/domain/errors/Failures"
+/** What readers see of a run that may work in a layer: the folder of its diff, the diff, and its files. */
+import { ChangesUnknown } from "@corral/domain/errors/Failures"
 import type { Run } from "@corral/domain/run/Run"
+import { Effect } from "effect"
 import { isTerminal } from "@corral/domain/run/RunEnd"
-import type { Effect } from "effect"
+import type { Workspaces } from "../workspace/Workspaces.ts"
+import type { Worktrees } from "../workspace/Worktrees.ts"
 import type { Snapshots } from "../workspace/Snapshots.ts"
 import type { Layers } from "./Layers.ts"
+
+interface DiffFolders {
+  readonly workspaces: Workspaces["Service"]
+  readonly worktrees: Worktrees["Service"]
+}
+
+/** Real path of the run's folder. Fails if the run has ended, and its changes are unknown. */
+export const diffFolder = Effect.fn("LayerReads.diffFolder")(function* (
+  { workspaces, worktrees }: DiffFolders,
+  run: Run
+) {
+  if (run.changesUnknown !== undefined) return yield* new ChangesUnknown({ details: run.changesUnknown })
+  const workspace = yield* workspaces.open(run.workspace)
+  return run.worktree === undefined ? workspace.path : worktrees.pathOf(run.worktree)
+})
 
 export interface DiffRequest {
   readonly run: Run

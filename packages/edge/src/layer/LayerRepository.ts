@@ -8,15 +8,14 @@ import type { WorktreeCommit } from "@corral/domain/run/Worktree"
 import { createHash } from "node:crypto"
 import { Effect } from "effect"
 import { join } from "node:path"
-import { git, type GitFailed } from "../workspace/Git.ts"
+import { git, type GitFailed, type GitIsolation } from "../workspace/Git.ts"
 import {
   gitFolderOf,
   type ObjectFolder,
   objectFoldersOf,
-  readWorkspaceRepository
+  readWorkspaceRepository,
+  mayBorrowForRun
 } from "../workspace/WorkspaceRepository.ts"
-import type { GitIsolation } from "../workspace/GitIsolation.ts"
-import { mayBorrowForRun } from "../workspace/NewRepository.ts"
 import { WorktreeCheckout } from "../workspace/WorktreeCheckout.ts"
 import { runRepositoryOf, storeOf } from "../workspace/WorktreeRows.ts"
 import type { LayerRow } from "./LayerRows.ts"

@@ -11,8 +11,7 @@
 
 import { edgeMetrics } from "../EdgeMetrics.ts"
 import { type Committed, committing, Store, type StoreFailed, type Write } from "../store/Store.ts"
-import type { NewEvents, StoredBatch } from "./StoredBatch.ts"
-import { insertBatchRow, StoredEvents } from "./StoredEvents.ts"
+import { type NewEvents, type StoredBatch, insertBatchRow, StoredEvents } from "./StoredEvents.ts"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { LogFollower } from "@corral/service/stream/LogSource"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"

@@ -10,7 +10,7 @@
  */
 import { StoreDamaged } from "../store/StoreDamage.ts"
 import { EdgeEventLog } from "./EdgeEventLog.ts"
-import type { StoredBatch } from "./StoredBatch.ts"
+import type { StoredBatch } from "./StoredEvents.ts"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { Cause, Context, Data, Effect, Fiber, Latch, Layer, Schedule } from "effect"
 

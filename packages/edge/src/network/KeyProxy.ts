@@ -21,7 +21,7 @@ import {
   type ProxyConnectionOptions
 } from "./ProxyConnection.ts"
 import { isSameTarget, type KeyedService, keyHeaders } from "./KeyServices.ts"
-import { type RefusalReason, networkRefusal } from "./NetworkRefusal.ts"
+import { type RefusalReason, networkRefusal } from "./HostDecisions.ts"
 import { type NetworkTarget, showTarget, targetOfAuthority } from "./NetworkTarget.ts"
 import type { SignedCertificate } from "./RunAuthority.ts"
 import { type Socket, isIP } from "node:net"

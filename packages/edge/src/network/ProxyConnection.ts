@@ -3,10 +3,9 @@
  * the credentials of a run for its proxy.
  */
 import { hopByHop, withoutHeaders } from "../preview/ProxyHeaders.ts"
-import type { HostPermission } from "./HostDecisions.ts"
+import { type HostPermission, networkRefusal, type RefusalReason } from "./HostDecisions.ts"
 import { reachableAddresses } from "./HostEntry.ts"
 import type { NetworkAccess } from "./NetworkAccess.ts"
-import { networkRefusal, type RefusalReason } from "./NetworkRefusal.ts"
 import type { NetworkTarget } from "./NetworkTarget.ts"
 import type { RequestId } from "@corral/domain/identity/Ids"
 import { refuseRequest } from "@corral/service/http/Refusal"

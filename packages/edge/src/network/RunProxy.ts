@@ -19,7 +19,7 @@ import {
   refuseStranger
 } from "./ProxyConnection.ts"
 import type { KeyProxy } from "./KeyProxy.ts"
-import { networkRefusal } from "./NetworkRefusal.ts"
+import { networkRefusal } from "./HostDecisions.ts"
 import { targetOfAuthority, targetOfUrl } from "./NetworkTarget.ts"
 import type { RequestId } from "@corral/domain/identity/Ids"
 import { refuseUpgrade } from "@corral/service/http/Refusal"

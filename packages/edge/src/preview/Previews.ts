@@ -1,10 +1,22 @@
 /**
  * Previews of a run's folder or port, each on a separate listener, open for an hour.
  *
- * Guarantees: a preview has a separate origin and requires a ticket. Closing it closes the listener and every socket.
+ * Guarantees: a preview has a separate origin and requires a ticket. Closing it closes the listener and every socket
+ * immediately. The listener passes on what `admitVisitor` admits, and sets the protecting headers on every response.
  *
  * Does not: survive the Edge, or check the content. Previews are supervised fibers in memory.
  */
+import type { RequestId, PreviewId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { Clock, Effect, Exit, Fiber, Scope, Context, Deferred, FiberMap, Layer, Option } from "effect"
+import { type IncomingMessage, type ServerResponse, createServer } from "node:http"
+import type { AddressInfo, Socket } from "node:net"
+import type { Duplex } from "node:stream"
+import { answerClientErrors } from "@corral/service/http/ClientErrors"
+import { requestIdOf } from "@corral/service/http/RequestIdLayer"
+import { refuseUpgrade, standardHeaders } from "@corral/service/http/Refusal"
+import { dropStalledResponses } from "@corral/service/http/StalledResponses"
+import { mint } from "@corral/service/Identifiers"
+import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
 import {
   type NotFound as NotFoundFailure,
   NotFound,
@@ -12,17 +24,163 @@ import {
   type PermissionDenied,
   type WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
-import type { PreviewId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { CreatePreview, OpenedPreview, Preview } from "@corral/domain/device/Preview"
-import { Clock, Context, Deferred, Effect, Fiber, FiberMap, Layer, Option } from "effect"
-import { mint } from "@corral/service/Identifiers"
+import { type PreviewUpstream, protectionHeaders, refusePreview } from "./PreviewUpstream.ts"
+import { PreviewGate } from "./PreviewGate.ts"
 import { type FileFailure, openInside, openInView } from "../workspace/WorkspaceFiles.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { folderSource, type PreviewedFolder, type UseFolder } from "./FolderSource.ts"
 import { placeOfPort, portSource, type PreviewedRun } from "./PortSource.ts"
-import { PreviewGate } from "./PreviewGate.ts"
-import { servePreview } from "./PreviewServer.ts"
-import type { PreviewUpstream } from "./PreviewUpstream.ts"
+
+// Admission of every request and upgrade to a preview: the right Host, no foreign Origin, no other site, and a ticket or the cookie.
+//
+// `same-site` differs from `same-origin`: for a browser every port of this machine is the same site, another preview's too. From the same
+// site only a user's own navigation is admitted. From any other site, such as a console, a navigation needs a ticket.
+
+type PreviewAdmission =
+  | { readonly _tag: "Pass" }
+  /** A valid ticket, with the cookie for it. */
+  | { readonly _tag: "Enter"; readonly setCookie: string }
+  | { readonly _tag: "Refuse"; readonly code: ErrorCode; readonly message: string }
+
+const refuse = (code: ErrorCode, message: string): PreviewAdmission => ({ _tag: "Refuse", code, message })
+
+/** `/?ticket=…` and no other parameters: a page behind the preview may use `ticket` itself. */
+const ticketOf = ({ method, url = "" }: IncomingMessage): string | undefined =>
+  method === "GET" ? /^\/\?ticket=([A-Za-z0-9_-]{43})$/.exec(url)?.[1] : undefined
+
+const hostsOf = ({ rawHeaders }: IncomingMessage): number =>
+  rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === "host").length
+
+const isOwnNavigation = ({ headers, method }: IncomingMessage): boolean =>
+  method === "GET" && headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document"
+
+const admitVisitor = (
+  request: IncomingMessage,
+  port: number,
+  gate: PreviewGate,
+  now: number
+): PreviewAdmission => {
+  const { headers, url = "" } = request
+  if (hostsOf(request) !== 1 || headers.host !== `127.0.0.1:${port}`)
+    return refuse("permission_denied", "The Host header names another server.")
+  if (!url.startsWith("/")) return refuse("permission_denied", "The request target names another server.")
+  if (headers.origin !== undefined && headers.origin !== `http://127.0.0.1:${port}`)
+    return refuse("permission_denied", "This Origin may not reach the preview.")
+  const site = headers["sec-fetch-site"]
+  const ticket = ticketOf(request)
+  if (site !== undefined && site !== "same-origin" && site !== "none") {
+    if (!isOwnNavigation(request) || (site !== "same-site" && ticket === undefined))
+      return refuse("permission_denied", "Requests from other pages are refused.")
+  }
+  if (ticket !== undefined) {
+    const setCookie = gate.redeem(ticket, now)
+    return setCookie === undefined
+      ? refuse("unauthorized", "This ticket was used, or it is too late for it. Ask for the preview again.")
+      : { _tag: "Enter", setCookie }
+  }
+  return gate.admits(headers)
+    ? { _tag: "Pass" }
+    : refuse("unauthorized", "Open the preview with the address that the Edge gives for it.")
+}
+
+const MAX_CONNECTIONS = 256
+
+/** Page for browsers that do not continue automatically. */
+const ENTRY_PAGE = `<!doctype html><meta charset="utf-8"><title>Preview</title><p><a href="/">Open the preview</a></p>\n`
+
+/**
+ * Sets the cookie and sends the browser to the preview, from a page of the preview itself. After a redirect, the browser would treat the request
+ * as coming from the site of the link, and send no same-site cookie. The page with the ticket is not in the history.
+ */
+const enter = (response: ServerResponse, setCookie: string): void => {
+  response.writeHead(200, {
+    "content-type": "text/html; charset=utf-8",
+    "content-length": Buffer.byteLength(ENTRY_PAGE),
+    refresh: "0; url=/",
+    "set-cookie": setCookie
+  })
+  response.end(ENTRY_PAGE)
+}
+
+/** Succeeds with the port of the listener. */
+const servePreview = Effect.fnUntraced(function* (gate: PreviewGate, source: PreviewUpstream) {
+  const clock = yield* Clock.Clock
+  const services = yield* Effect.context<never>()
+  const server = createServer({
+    maxHeaderSize: 16_384,
+    headersTimeout: 5_000,
+    requestTimeout: 300_000,
+    requireHostHeader: false
+  })
+  server.maxConnections = MAX_CONNECTIONS
+  const now = () => clock.currentTimeMillisUnsafe()
+  answerClientErrors(server, (request) =>
+    request === undefined ? mint<RequestId>("req", now()) : requestId(request)
+  )
+  dropStalledResponses(server, now)
+  const sockets = new Set<Socket>()
+  server.on("connection", (socket) => {
+    sockets.add(socket)
+    socket.once("close", () => sockets.delete(socket))
+  })
+
+  const port = yield* Effect.acquireRelease(
+    Effect.callback<number>((resume) => {
+      server.once("error", (error) => resume(Effect.die(error)))
+      server.listen({ host: "127.0.0.1", port: 0 }, () =>
+        resume(Effect.succeed((server.address() as AddressInfo).port))
+      )
+    }),
+    () =>
+      Effect.callback<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        for (const socket of sockets) socket.destroy()
+      })
+  )
+  // Closed before the listener, so that responses in progress release their resources.
+  const answering = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
+
+  const requestId = (request: IncomingMessage): RequestId =>
+    requestIdOf(request.headers) ?? mint<RequestId>("req", clock.currentTimeMillisUnsafe())
+
+  /** Runs until the response is complete or the client disconnects. */
+  const run = (effect: Effect.Effect<void>, client: ServerResponse | Duplex): void => {
+    const fiber = Fiber.runIn(Effect.runForkWith(services)(effect), answering)
+    client.once("close", () => fiber.interruptUnsafe())
+  }
+
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    const id = requestId(request)
+    for (const [name, value] of Object.entries({
+      ...standardHeaders(id),
+      ...protectionHeaders(port, source.kind)
+    })) {
+      response.setHeader(name, value)
+    }
+    const admission = admitVisitor(request, port, gate, clock.currentTimeMillisUnsafe())
+    switch (admission._tag) {
+      case "Refuse":
+        return refusePreview(response, admission, id)
+      case "Enter":
+        return enter(response, admission.setCookie)
+      case "Pass":
+        return run(source.serve({ request, response, requestId: id }, port), response)
+    }
+  })
+
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on("error", () => undefined)
+    const id = requestId(request)
+    const admission = admitVisitor(request, port, gate, clock.currentTimeMillisUnsafe())
+    if (admission._tag === "Refuse") return refuseUpgrade(socket, admission, id)
+    // A ticket opens a page, not a socket.
+    if (admission._tag === "Enter") return refuseUpgrade(socket, { code: "unauthorized" }, id)
+    return run(source.upgrade({ request, socket, head, requestId: id }, port), socket)
+  })
+
+  return port
+})
 
 export const LIFETIME_MS = 3_600_000
 export const MAX_PREVIEWS = 50

@@ -20,10 +20,9 @@ import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { edgeMetrics } from "../EdgeMetrics.ts"
 import { edgeGroup, commandInGroup, killGroup, makeGroup, ownGroup, removeGroup } from "./ControlGroup.ts"
 import { hasProof } from "./GroupRecord.ts"
-import { findSurvivors, hasProc, type Survivors } from "./MarkSearch.ts"
+import { findSurvivors, hasProc, type Survivors, type SweepSteps } from "./MarkSearch.ts"
 import { type ProcessTarget, sweepTarget } from "./ProcessSweep.ts"
 import { type FindSurvivors, SharedSearch } from "./SharedSearch.ts"
-import type { SweepSteps } from "./SweepSteps.ts"
 
 export type { ProcessTarget } from "./ProcessSweep.ts"
 

@@ -10,7 +10,7 @@
 import { makeFolder } from "@corral/service/MakeFolder"
 import { readdirSync, readFileSync, readlinkSync, rmdirSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
-import type { SweepSteps } from "./SweepSteps.ts"
+import type { SweepSteps } from "./MarkSearch.ts"
 
 const PREFIX = "corral-"
 

@@ -1,6 +1,7 @@
 /**
  * Search for the processes of runs in /proc. Every process of a run has two marks in its environment: the run's id and the Edge's. Two files are
- * read for each process, with few system calls and one buffer for all.
+ * read for each process, with few system calls and one buffer for all. Also the steps of a sweep: searches, pauses between them, and what an operator
+ * has to look at.
  *
  * Guarantees: finds every process in the run's session, with its mark, or descended from one of these. One search serves any number of runs.
  * Does not: find a process that leaves the session, clears its environment and loses its parent.
@@ -258,3 +259,21 @@ export const findAllSurvivors = (
 /** The same for one target. */
 export const findSurvivors = (target: MarkedProcesses): Survivors =>
   findAllSurvivors([target])[0] ?? { pids: [], certain: false }
+
+type SweepStep =
+  | { readonly _tag: "Search"; readonly target: MarkedProcesses }
+  | { readonly _tag: "Pause"; readonly millis: number }
+  | {
+      readonly _tag: "Failure"
+      readonly message: string
+      readonly details: Readonly<Record<string, unknown>>
+    }
+
+/** Returns the number of searches that found a process. */
+export type SweepSteps = Generator<SweepStep, number, Survivors | undefined>
+
+/** One search, by the driver. */
+export function* search(target: MarkedProcesses): Generator<SweepStep, Survivors, Survivors | undefined> {
+  // A search without an answer has proven nothing.
+  return (yield { _tag: "Search", target }) ?? { pids: [], certain: false }
+}

@@ -8,8 +8,7 @@
  */
 
 import { emptyGroup, removeGroup } from "./ControlGroup.ts"
-import { type MarkedProcesses, processStartTime, readProc } from "./MarkSearch.ts"
-import { search, type SweepSteps } from "./SweepSteps.ts"
+import { type MarkedProcesses, processStartTime, readProc, search, type SweepSteps } from "./MarkSearch.ts"
 
 /** Variables of the environment by which the processes of a run and of an Edge are found. */
 export const RUN_MARK = "CORRAL_RUN_ID"

@@ -1,5 +1,6 @@
 /**
- * Private temporary folder of each run: created at its start with mode 0700, removed at its end.
+ * Private temporary folder of each run: created at its start with mode 0700, removed at its end. Also whether what belongs to
+ * a run was made by an earlier Edge, and stays for the next one.
  *
  * It is in Corral's home. Unix sockets have short paths, so if the home's path is too long, it is in a folder of the system's temporary
  * folder that belongs to this home, and that a stopped Edge removes. Links are removed and never followed.
@@ -11,7 +12,16 @@ import { rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { isOurFolder, makeTemporary } from "./PrivateFolder.ts"
-import type { RunLife } from "./RunLife.ts"
+
+/** Whether what belongs to a run was made by an earlier Edge, and whether it stays for the next one. */
+export interface RunLife {
+  readonly isAdopted: boolean
+  /** Asked when it would be removed. */
+  readonly isLeft: () => boolean
+}
+
+/** Of what ends with its Edge. */
+export const ownLife: RunLife = { isAdopted: false, isLeft: () => false }
 
 export { makeTemporary } from "./PrivateFolder.ts"
 

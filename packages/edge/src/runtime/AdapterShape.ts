@@ -13,7 +13,7 @@ import { isAbsolute } from "node:path"
 import { EnvName } from "../config/EdgeConfig.ts"
 import { hostEntryOf } from "../network/HostEntry.ts"
 import { patternProblem } from "../confinement/StateFiles.ts"
-import { isLexicallyInside } from "../workspace/PathContainment.ts"
+import { isLexicallyInside } from "../workspace/PathText.ts"
 
 const Callable = Schema.declare((value): value is (input: never) => unknown => typeof value === "function", {
   expected: "a function"

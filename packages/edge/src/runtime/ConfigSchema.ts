@@ -82,6 +82,7 @@ const AcpEntry = Schema.Struct({
   countsTokens: optionalFlag,
   countsSession: optionalFlag,
   countsModels: optionalFlag,
+  countsLastCall: optionalFlag,
   reportsCost: optionalFlag,
   hasSubscription: optionalFlag,
   failsSilently: optionalFlag,

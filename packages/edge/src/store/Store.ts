@@ -28,9 +28,9 @@ import {
   lostChanges,
   RESTORE_HINT,
   StoreDamaged,
-  unreadable
+  unreadable,
+  storeReader
 } from "./StoreDamage.ts"
-import { storeReader } from "./StoreReader.ts"
 import type { Write } from "./JobTransaction.ts"
 import type { WriteError } from "./Writer.ts"
 import { openWriter, type WriterNotOpened } from "./WriterLink.ts"

@@ -1,7 +1,7 @@
 /**
  * Damage of the store: stored data that differs from the written data, and changes that SQLite had written to its write-ahead log and that are no
  * longer there. SQLite itself takes a log that was cut or removed for one without them. A process that was killed leaves the index of the log,
- * which says what the log had.
+ * which says what the log had. Also the reads of one SQLite connection, which report the damage that they find.
  *
  * Guarantees: damaged data is refused, never served. The log is read before the store is opened, at most 64 MiB. An index that is itself damaged
  * proves nothing. Does not repair anything.
@@ -9,6 +9,7 @@
 import Database from "better-sqlite3"
 import { Data } from "effect"
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs"
+import { preparedStatements } from "./JobTransaction.ts"
 
 /** Thrown by reads. The message names the data, never its content. */
 export class StoreDamaged extends Data.TaggedError("StoreDamaged")<{ readonly message: string }> {}
@@ -23,7 +24,7 @@ export const LOST_HINT =
 export const isDamageCode = (code: string | undefined): boolean =>
   code !== undefined && /^SQLITE_(CORRUPT|NOTADB|IOERR_(READ|SHORT_READ|CORRUPTFS|DATA))/.test(code)
 
-export const isDamage = (error: unknown): error is Error & { readonly code: string } =>
+const isDamage = (error: unknown): error is Error & { readonly code: string } =>
   error instanceof Database.SqliteError && isDamageCode(error.code)
 
 export const unreadable = (message: string): string => `The store cannot be read: ${message}.`
@@ -135,4 +136,34 @@ export const lostChanges = (file: string): string | undefined => {
   return log.subarray(16, 24).equals(index.salts) && hasFrames(log, index)
     ? undefined
     : `The last changes of the store are lost: ${file}-wal was cut or changed.`
+}
+
+export const storeReader = (db: Database.Database, report: (damage: StoreDamaged) => void) => {
+  const statement = preparedStatements(db)
+  const guarded = <A>(read: () => A): A => {
+    try {
+      return read()
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      const damage = new StoreDamaged({ message: unreadable(error.message) })
+      report(damage)
+      throw damage
+    }
+  }
+  function* rowsOf<Row>(sql: string, params: ReadonlyArray<string | number>): Iterable<Row> {
+    const rows = guarded(() => statement(sql).iterate(...params) as IterableIterator<Row>)
+    try {
+      for (let next = guarded(() => rows.next()); next.done !== true; next = guarded(() => rows.next()))
+        yield next.value
+    } finally {
+      rows.return?.()
+    }
+  }
+  return {
+    all: <Row>(sql: string, ...params: ReadonlyArray<string | number>) =>
+      guarded(() => statement(sql).all(...params) as ReadonlyArray<Row>),
+    get: <Row>(sql: string, ...params: ReadonlyArray<string | number>) =>
+      guarded(() => statement(sql).get(...params) as Row | undefined),
+    each: <Row>(sql: string, ...params: ReadonlyArray<string | number>) => rowsOf<Row>(sql, params)
+  }
 }

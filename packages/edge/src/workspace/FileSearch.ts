@@ -16,10 +16,9 @@ import { open, readdir, readlink, realpath } from "node:fs/promises"
 import { relative } from "node:path"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
-import { holdsCredentials } from "./CredentialFiles.ts"
+import { holdsCredentials } from "./WorkspaceFiles.ts"
 import { git } from "./Git.ts"
-import { isWithin } from "./PathContainment.ts"
-import { pathBytes, pathText } from "./PathText.ts"
+import { isWithin, pathBytes, pathText } from "./PathText.ts"
 import { splitZeroTerminated } from "./ShadowRepository.ts"
 
 // How well the path of a file matches what a person types: name before folders, beginnings before parts, whole parts before single letters in

@@ -1,15 +1,86 @@
 /**
- * Runner of the `git` program.
+ * Runner of the `git` program, and the confinement for a git that reads the repository of a run, which the confinement of runs provides.
  *
  * Guarantees: a repository cannot make git run a program. Hooks, filters, monitors, pagers, credential helpers and the configuration of users
- * and the system are disabled, and git receives nothing of the Edge's environment. Output is bounded, and a slow call is killed.
- * Does not: check the content of a repository.
+ * and the system are disabled, and git receives nothing of the Edge's environment. Output is bounded. A slow call is killed, and so is one that may
+ * never end: it waits for something that may never come, such as the other end of a pipe, or has a huge file of a folder open, such as a file with a
+ * hole of a terabyte, which it would read for hours. An isolated git sees the system's programs and the folders that it is called with, and has no
+ * network.
+ * Does not: check the content of a repository. Where `/proc` does not exist, a process that runs longer than `WITHOUT_PROC_MS` counts as stalled, and
+ * no huge file is found.
  */
-import { Data, Effect } from "effect"
+import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs"
+import { Data, Effect, Context } from "effect"
 import { spawn } from "node:child_process"
 import { PassThrough, type Readable } from "node:stream"
 import type { PreparedLauncher } from "../process/Launcher.ts"
-import { hasHugeFile, watchStall } from "../process/ProcessStall.ts"
+import type { ObjectFolder } from "./WorkspaceRepository.ts"
+
+const LOOK_MS = 100
+/** Looks in a row without progress. */
+const LOOKS = 3
+const WITHOUT_PROC_MS = 5_000
+
+/** Processor time of all threads if all of them sleep; `undefined` if one of them works, or the process has ended. */
+const sleepingTime = (pid: number): number | undefined => {
+  try {
+    let time = 0
+    for (const thread of readdirSync(`/proc/${pid}/task`)) {
+      const text = readFileSync(`/proc/${pid}/task/${thread}/stat`, "latin1")
+      // The name of the program is in brackets and may contain anything.
+      const fields = text.slice(text.lastIndexOf(")") + 2).split(" ")
+      if (fields[0] !== "S") return undefined
+      time += Number(fields[11]) + Number(fields[12])
+    }
+    return time
+  } catch {
+    return undefined
+  }
+}
+
+/** Calls `onStall` once, also if `isStuck` says so. Returns a function that ends the watch. */
+const watchStall = (pid: number, onStall: () => void, isStuck: () => boolean): (() => void) => {
+  const hasProc = existsSync("/proc/self/task")
+  let before: number | undefined
+  let looks = 0
+  let elapsed = 0
+  const timer = setInterval(() => {
+    elapsed += LOOK_MS
+    const time = hasProc ? sleepingTime(pid) : undefined
+    looks = time !== undefined && time === before ? looks + 1 : 0
+    before = time
+    const isStalled = hasProc ? looks >= LOOKS : elapsed >= WITHOUT_PROC_MS
+    if (!isStalled && !isStuck()) return
+    clearInterval(timer)
+    onStall()
+  }, LOOK_MS).unref()
+  return () => clearInterval(timer)
+}
+
+/** Bytes. */
+const HUGE = 1_073_741_824
+/** Packs of git are large, and git reads only parts of them. */
+const PACKS = "/objects/pack/"
+
+const isHugeIn = (folder: string, descriptor: string): boolean => {
+  try {
+    const path = readlinkSync(descriptor)
+    return path.startsWith(`${folder}/`) && !path.includes(PACKS) && statSync(descriptor).size > HUGE
+  } catch {
+    // It was closed.
+    return false
+  }
+}
+
+/** Whether the process has a huge file of the folder open. Linux only. `folder`: a real path. */
+const hasHugeFile = (pid: number, folder: string): boolean => {
+  const descriptors = `/proc/${pid}/fd`
+  try {
+    return readdirSync(descriptors).some((name) => isHugeIn(folder, `${descriptors}/${name}`))
+  } catch {
+    return false
+  }
+}
 
 /** `slow`: it was killed at its time limit. `stalled`: it waited for something other than a disk, or read a huge file. */
 export class GitFailed extends Data.TaggedError("GitFailed")<{
@@ -209,3 +280,16 @@ const waitForRoom = (passage: PassThrough, source: Readable | null): void => {
   source?.pause()
   passage.once("drain", () => source?.resume())
 }
+
+/** Folders that an isolated git sees. */
+export interface IsolatedFolders {
+  /** The run's repository. */
+  readonly repository: string
+  readonly objects: ReadonlyArray<ObjectFolder>
+}
+
+export type GitIsolation = (command: IsolatedCommand, folders: IsolatedFolders) => IsolatedCommand
+
+export const GitIsolation = Context.Reference<GitIsolation>("corral/edge/GitIsolation", {
+  defaultValue: () => (command) => command
+})

@@ -1,4 +1,13 @@
 /**
+ * Paths as text: the text of a name, and whether the text of a path stays inside a folder. `approval/PathTarget` resolves links.
+ *
+ * A file system's name is a sequence of bytes, and text is not. Guarantees: different names have different texts, and a text leads back to its name.
+ * The text of a name in UTF-8 is the name, except that it contains no U+FFFD: that character and each byte that is not UTF-8 become U+FFFD with the
+ * byte in two hexadecimal digits.
+ */
+import { isAbsolute, sep } from "node:path"
+
+/**
  * Names of files as text. A file system's name is a sequence of bytes, and text is not.
  *
  * Guarantees: different names have different texts, and a text leads back to its name. The text of a name in UTF-8 is the name, except
@@ -65,3 +74,15 @@ export const isMarkedText = (text: string): boolean => text.includes(MARK)
 /** The path of a file in a folder. `path` has one character per byte. */
 export const bytePath = (folder: string, path: string): Buffer =>
   Buffer.concat([Buffer.from(`${folder}/`), Buffer.from(path, "latin1")])
+
+/** Relative and not climbing: `a/b`, not `/a`, `../a`, `a/../../b`, `C:\a`. */
+export const isLexicallyInside = (path: string): boolean =>
+  path !== "" &&
+  !path.includes("\0") &&
+  !isAbsolute(path) &&
+  !/^([A-Za-z]:|\\)/.test(path) &&
+  !path.split(/[\\/]/).includes("..")
+
+/** Whether `path` is `root` or inside it. Both are absolute, without `.` and `..`; links are not followed. */
+export const isWithin = (root: string, path: string): boolean =>
+  path === root || path.startsWith(root.endsWith(sep) ? root : `${root}${sep}`)

@@ -15,7 +15,7 @@ import { lstatSync } from "node:fs"
 import { join } from "node:path"
 import { git, GitFailed, pipeGit } from "./Git.ts"
 import { isWholeRepository } from "./WorkspaceRepository.ts"
-import { refsOfText, type RefTable } from "./RefTable.ts"
+import { refsOfText, type RefTable } from "./RunRepository.ts"
 import type { WorktreeGit } from "./WorktreeGit.ts"
 
 /** What the run has, by object ids. */

@@ -1,7 +1,8 @@
 /**
  * Files of the repository of a run in a worktree. The run may do with it what it likes: it borrows the objects of the workspace's
  * repository, which the run cannot change, and has its own refs. Conversion of a worktree of an earlier version, which was a part of
- * the workspace's repository, to one with the repository of its run.
+ * the workspace's repository, to one with the repository of its run. Also refs and their objects, as git packs
+ * them into one file.
  *
  * Guarantees: no git of the Edge opens it. What git obeys in it is the Edge's before and after each run. Nothing is written through a
  * link. The branch, the commit that is checked out and the index stay. A worktree that cannot be converted stays as it is.
@@ -27,9 +28,60 @@ import {
 import { dirname, join, relative, sep } from "node:path"
 import { GitFailed } from "./Git.ts"
 import { settingsText } from "./GitSettings.ts"
-import { packedRefs, refsAfter, refsOfText, type RefTable } from "./RefTable.ts"
 import { smallFile } from "./UntrustedFiles.ts"
 import { objectFoldersOf, readWorkspaceRepository } from "./WorkspaceRepository.ts"
+
+/** Object ids by full names of refs. */
+export type RefTable = ReadonlyMap<string, string>
+
+// Git refuses control characters, spaces and these signs in names.
+const LINE = /^([0-9a-f]{40}(?:[0-9a-f]{24})?) (refs\/[^\0- \x7f~^:?*[\\]+)$/
+const PEELED_LINE = /^\^[0-9a-f]{40}(?:[0-9a-f]{24})?$/
+
+const NAME = /^refs(?:\/[^\0- \x7f~^:?*[\\/]+)+$/
+const REFUSED = /\/\.|\.\.|@\{|\.lock(?:\/|$)|\.$/
+
+/** Whether git takes the full name for that of a ref. A file may have any other name in the folder of refs. */
+export const isRefName = (name: string): boolean => NAME.test(name) && !REFUSED.test(name)
+
+/** The refs of a text with one `<id> <name>` on a line. Other lines are left out. */
+export const refsOfText = (text: string): RefTable =>
+  new Map(
+    text.split("\n").flatMap((line) => {
+      const [, id, name] = LINE.exec(line) ?? []
+      return id === undefined || name === undefined ? [] : [[name, id] as const]
+    })
+  )
+
+/**
+ * Whether a `packed-refs` has the form that git writes: each name once, in the order that its header promises. Git does not find a ref in another
+ * order, and stops at another line. `text`: one character per byte.
+ */
+export const isPlainPackedRefs = (text: string): boolean => {
+  const lines = text.split("\n")
+  if (lines.pop() !== "") return text === ""
+  if (lines[0]?.startsWith("# pack-refs with:") === true) lines.shift()
+  let last = ""
+  let canPeel = false
+  for (const line of lines) {
+    const name = LINE.exec(line)?.[2]
+    const isPeeled = name === undefined && canPeel && PEELED_LINE.test(line)
+    if (!isPeeled && (name === undefined || name <= last)) return false
+    canPeel = name !== undefined
+    if (name !== undefined) last = name
+  }
+  return true
+}
+
+/** Content of `packed-refs`. Without a header, git sorts the names itself. */
+export const packedRefs = (refs: RefTable): string =>
+  [...refs].map(([name, id]) => `${id} ${name}\n`).join("")
+
+/** The refs of a run whose workspace had `before` and has `now`: the run's changes stay, everything else is as in the workspace. */
+const refsAfter = (current: RefTable, before: RefTable, now: RefTable): RefTable => {
+  const changed = [...current].filter(([name, id]) => before.get(name) !== id)
+  return new Map([...now, ...changed])
+}
 
 /** Files of a part that belong to its place. */
 const OF_PLACE = new Set(["commondir", "gitdir", "config.worktree", "HEAD", "locked"])

@@ -1,12 +1,14 @@
 /**
  * Repository of a workspace, read without git: its location, from the folder's `.git`, and what the repository of a run takes from it: its format,
  * its settings, and the folders with its objects. Everything is untrusted: a workspace may contain anything under these names, also what an earlier
- * run has written.
+ * run has written. Also the folders without a repository in which runs work that may make one: files in the Edge's home, from before the start of
+ * the run until its end has been reviewed.
  */
-import { lstatSync, realpathSync } from "node:fs"
+import { lstatSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { basename, dirname, isAbsolute, join, resolve } from "node:path"
+import { makeFolder } from "@corral/service/MakeFolder"
 import { type GitSetting, gitSettings } from "./GitSettings.ts"
-import { smallFile } from "./UntrustedFiles.ts"
+import { smallFile, folderEntries } from "./UntrustedFiles.ts"
 
 // Settings of a workspace's repository that the repository of a run receives: what remotes there are, how files are stored, and who the author
 // is. Data and pure functions.
@@ -196,3 +198,34 @@ export const gitFolderOf = (root: string): GitFolder | undefined => {
   const common = firstLine(join(folder, "commondir"))
   return { common: common === undefined ? folder : resolve(folder, common), folder, inside: false }
 }
+
+interface NewRepository {
+  readonly runId: string
+  /** Real path of the workspace. */
+  readonly root: string
+}
+
+const END = ".new-repository"
+
+const fileOf = (home: string, runId: string): string => join(home, "repositories", `${runId}${END}`)
+
+/** Records the folder, before the run's program receives its prompt. */
+export const startNewRepository = (home: string, { root, runId }: NewRepository): void => {
+  const file = fileOf(home, runId)
+  makeFolder(dirname(file))
+  writeFileSync(file, root, { mode: 0o600 })
+}
+
+export const endNewRepository = (home: string, runId: string): void =>
+  rmSync(fileOf(home, runId), { force: true })
+
+export const newRepositories = (home: string): ReadonlyArray<NewRepository> =>
+  folderEntries(join(home, "repositories")).flatMap(({ name }) => {
+    const root = name.endsWith(END) ? smallFile(join(home, "repositories", name)) : undefined
+    return root === undefined ? [] : [{ root, runId: basename(name, END) }]
+  })
+
+/** Whether the repository, a `.git`, borrows objects by a list that a run may have made. */
+export const mayBorrowForRun = (home: string, repository: string): boolean =>
+  newRepositories(home).some(({ root }) => join(root, ".git") === repository) &&
+  (statSync(join(repository, "objects/info/alternates"), { throwIfNoEntry: false })?.size ?? 0) > 0

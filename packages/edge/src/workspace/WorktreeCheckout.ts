@@ -24,7 +24,10 @@ import {
   headOfPart,
   removePart,
   restoreRunRepository,
-  type RunRepositoryPlace
+  type RunRepositoryPlace,
+  packedRefs,
+  type RefTable,
+  refsOfText
 } from "./RunRepository.ts"
 import {
   advanceBranch,
@@ -43,7 +46,6 @@ import {
   workspaceRefs,
   type WorkspaceRefs
 } from "./RunCommits.ts"
-import { packedRefs, type RefTable, refsOfText } from "./RefTable.ts"
 import { smallFile } from "./UntrustedFiles.ts"
 import { WorktreeGit, type WorktreePlace } from "./WorktreeGit.ts"
 

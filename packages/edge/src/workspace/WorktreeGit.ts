@@ -9,9 +9,8 @@ import { makeFolder } from "@corral/service/MakeFolder"
 import { Effect } from "effect"
 import { existsSync, lstatSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { attemptFiles, git, type GitCall, type GitFailed, type GitOutput } from "./Git.ts"
+import { attemptFiles, git, type GitCall, type GitFailed, type GitOutput, type GitIsolation } from "./Git.ts"
 import { EdgeRefRecord } from "./EdgeRefs.ts"
-import type { GitIsolation } from "./GitIsolation.ts"
 import { objectFoldersOf, type ObjectFormat, type WorkspaceRepository } from "./WorkspaceRepository.ts"
 
 export interface WorktreePlace {

@@ -19,10 +19,9 @@ import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
 import { forgetEdgeRefs } from "./EdgeRefs.ts"
-import { GitFailed } from "./Git.ts"
+import { GitFailed, GitIsolation, type IsolatedFolders } from "./Git.ts"
 import { claimGroupBase, findGroupBase, type RunGroup } from "./GroupBases.ts"
-import { GitIsolation, type IsolatedFolders } from "./GitIsolation.ts"
-import { objectFoldersOf, readWorkspaceRepository } from "./WorkspaceRepository.ts"
+import { objectFoldersOf, readWorkspaceRepository, mayBorrowForRun } from "./WorkspaceRepository.ts"
 import {
   dropRow,
   findRow,
@@ -36,7 +35,6 @@ import {
   worktreesInUse
 } from "./WorktreeRows.ts"
 import { branchOf, savedRefOf, WorktreeCheckout } from "./WorktreeCheckout.ts"
-import { mayBorrowForRun } from "./NewRepository.ts"
 import { BORROWS_FOR_RUN, type PlannedWorktree, planWorktree } from "./WorktreePlan.ts"
 
 export class Worktrees extends Context.Service<

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { bubblewrapArguments } from "../../src/confinement/Bubblewrap.ts"
 import { type ConfinedRootFacts, mountsOf } from "../../src/confinement/ConfinedRoot.ts"
 import { inOrder, type Mount, mountArguments } from "../../src/confinement/Mount.ts"
-import { isWithin } from "../../src/workspace/PathContainment.ts"
+import { isWithin } from "../../src/workspace/PathText.ts"
 
 const facts = (changes: Partial<ConfinedRootFacts> = {}): ConfinedRootFacts => ({
   mode: "ask",

@@ -13,9 +13,14 @@ import {
   probeEscapes,
   type Weakening
 } from "../../src/confinement/probe/EscapeProbe.ts"
-import { makeScene, openServers, openVisible } from "../../src/confinement/probe/EscapeScene.ts"
+import {
+  makeScene,
+  openServers,
+  openVisible,
+  type EscapeResults,
+  type EscapeTargets
+} from "../../src/confinement/probe/EscapeScene.ts"
 import { fileIdentity } from "../../src/confinement/probe/RightsAttempts.ts"
-import type { EscapeResults, EscapeTargets } from "../../src/confinement/probe/EscapeTargets.ts"
 import { callProgram } from "../../src/process/ProgramCall.ts"
 import { openFolder } from "../Folder.ts"
 import { canConfine } from "./CanConfine.ts"

@@ -5,7 +5,7 @@
 import type { RunMode } from "@corral/domain/run/Run"
 import { assert, describe, it } from "@effect/vitest"
 import { seatbeltProfile } from "../../src/confinement/Seatbelt.ts"
-import { isWithin } from "../../src/workspace/PathContainment.ts"
+import { isWithin } from "../../src/workspace/PathText.ts"
 import { EDGE, rulesIn, TEMPORARY, WORKSPACE } from "./MachineRules.ts"
 
 const profileIn = (mode: RunMode, workspace?: string): string =>

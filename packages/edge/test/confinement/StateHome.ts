@@ -7,7 +7,7 @@ import { dirname, join } from "node:path"
 import { EdgeConfig, makeEdgeConfig } from "../../src/config/EdgeConfig.ts"
 import { folderContents } from "../../src/confinement/probe/EscapeScene.ts"
 import { RuntimeStates, type StateUser } from "../../src/confinement/RuntimeStates.ts"
-import type { RunLife } from "../../src/process/RunLife.ts"
+import type { RunLife } from "../../src/process/TemporaryFolder.ts"
 import { openFolder } from "../Folder.ts"
 
 export const write = (path: string, content: string): void => {

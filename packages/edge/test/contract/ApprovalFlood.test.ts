@@ -1,14 +1,13 @@
 /** A runtime that asks for more than anybody can decide: it waits, nothing of it is lost, and nothing is allowed without a decision. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { EdgeClient } from "@corral/testing/edge/EdgeClient"
+import type { EdgeClient, EventReader } from "@corral/testing/edge/EdgeClient"
 import { EdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
 import type { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
-import type { EventReader } from "@corral/testing/edge/EventReader"
 import { until } from "@corral/testing/time/Until"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { readFileSync } from "node:fs"
 import { MAX_OPEN_APPROVALS } from "../../src/run/kernel/KernelState.ts"
-import { sizeOf } from "../../src/approval/RequestSize.ts"
+import { sizeOf } from "../../src/approval/Policy.ts"
 
 let edge: EdgeProcess
 let client: EdgeClient

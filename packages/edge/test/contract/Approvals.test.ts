@@ -2,10 +2,9 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
+import { codeOf, type EdgeClient, type EventReader } from "@corral/testing/edge/EdgeClient"
 import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
 import type { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
-import type { EventReader } from "@corral/testing/edge/EventReader"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 let edge: EdgeProcess

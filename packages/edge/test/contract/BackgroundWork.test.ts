@@ -1,10 +1,9 @@
 /** Runs that work in the background after a turn: they end when the work ends, when a person finishes them, or at their limit. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Run } from "@corral/domain/run/Run"
-import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
+import { codeOf, type EdgeClient, type EventReader } from "@corral/testing/edge/EdgeClient"
 import { EdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
 import type { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
-import type { EventReader } from "@corral/testing/edge/EventReader"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { assertWhole } from "../harness/LogInvariants.ts"

@@ -1,10 +1,8 @@
 /** What is remembered beyond a run, as clients meet it: across runs and restarts, seen, taken back, and never for what may be another. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { EdgeClient } from "@corral/testing/edge/EdgeClient"
-import { codeOf } from "@corral/testing/edge/EdgeClient"
+import { type EdgeClient, codeOf, type EventReader } from "@corral/testing/edge/EdgeClient"
 import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
 import { type EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
-import type { EventReader } from "@corral/testing/edge/EventReader"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 let edge: EdgeProcess

@@ -4,7 +4,7 @@ import { within } from "@corral/testing/time/Within"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { Clock, Context, Effect, Layer } from "effect"
 import { WebSocket } from "ws"
-import { EventReader } from "@corral/testing/edge/EventReader"
+import { EventReader } from "@corral/testing/edge/EdgeClient"
 import { assertDense } from "../harness/LogInvariants.ts"
 
 const machine = Effect.runSync(Clock.Clock)

@@ -4,10 +4,9 @@ import { type EventType, eventTypes } from "@corral/domain/run/RunEvent"
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { writeProgram } from "../Folder.ts"
-import type { EdgeClient } from "@corral/testing/edge/EdgeClient"
+import type { EdgeClient, EventReader } from "@corral/testing/edge/EdgeClient"
 import { EdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
 import type { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
-import type { EventReader } from "@corral/testing/edge/EventReader"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 let edge: EdgeProcess

@@ -4,9 +4,8 @@ import { assert, describe, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { codeOf } from "@corral/testing/edge/EdgeClient"
+import { codeOf, EventReader } from "@corral/testing/edge/EdgeClient"
 import { openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
-import { EventReader } from "@corral/testing/edge/EventReader"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 describe("An Edge with a damaged store", { timeout: 90_000 }, () => {

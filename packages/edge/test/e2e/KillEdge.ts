@@ -5,9 +5,8 @@
 import { assert } from "@effect/vitest"
 import { Run } from "@corral/domain/run/Run"
 import { Schema } from "effect"
-import type { Answer, EdgeClient } from "@corral/testing/edge/EdgeClient"
+import type { Answer, EdgeClient, EventReader } from "@corral/testing/edge/EdgeClient"
 import type { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
-import type { EventReader } from "@corral/testing/edge/EventReader"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import type { Seeded } from "../harness/Seeded.ts"
 

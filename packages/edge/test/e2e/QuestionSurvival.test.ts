@@ -1,7 +1,7 @@
 /** Questions and background work across a restart of the Edge: what was open stays open, an answer reaches the program once, limits continue. */
 import { sealValue } from "@corral/domain/input/Seal"
 import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
-import type { EventReader } from "@corral/testing/edge/EventReader"
+import type { EventReader } from "@corral/testing/edge/EdgeClient"
 import { until } from "@corral/testing/time/Until"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { existsSync, readFileSync } from "node:fs"

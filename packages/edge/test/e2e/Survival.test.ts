@@ -2,7 +2,7 @@
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { groupsHere } from "@corral/testing/edge/Survivors"
 import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
-import type { EventReader } from "@corral/testing/edge/EventReader"
+import type { EventReader } from "@corral/testing/edge/EdgeClient"
 import { until } from "@corral/testing/time/Until"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"

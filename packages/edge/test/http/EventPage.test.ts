@@ -1,5 +1,5 @@
 import type { RequestId, RunId } from "@corral/domain/identity/Ids"
-import { eventPage } from "@corral/service/stream/Page"
+import { eventPage } from "@corral/service/stream/LogSource"
 import { assert, layer } from "@effect/vitest"
 import { Arbitrary, Effect, Schema } from "effect"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"

@@ -5,7 +5,7 @@ import { Context, Data, Deferred, Effect, Exit, Fiber, Latch, Layer, Queue, Scop
 import { TestClock } from "effect/testing"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { eventDeliveryLayer, EventSink, type SinkBatch } from "../../src/log/EventSink.ts"
-import { makeEventEncoder } from "../../src/log/StoredBatch.ts"
+import { makeEventEncoder } from "../../src/log/StoredEvents.ts"
 import { at, newRunId } from "../Samples.ts"
 import { memoryLogLayer } from "../Stored.ts"
 

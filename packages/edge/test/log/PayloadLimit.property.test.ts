@@ -2,7 +2,7 @@ import { eventSchema, MAX_PAYLOAD_BYTES, draft, type EventDraft } from "@corral/
 import { isTerminalType } from "@corral/domain/run/RunEnd"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { makeEventEncoder } from "../../src/log/StoredBatch.ts"
+import { makeEventEncoder } from "../../src/log/StoredEvents.ts"
 import { cutText, fitPayload, mayExceed } from "../../src/log/PayloadLimit.ts"
 import { approvalIdOf, at, request, runIdOf } from "../Samples.ts"
 import { tries } from "@corral/testing/time/Effort"

@@ -4,7 +4,7 @@ import { READER_WINDOW, ReaderWindow, SLOW_AFTER_MS } from "@corral/service/stre
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { BatchFollowers, ReaderPace } from "../../src/log/EdgeEventLog.ts"
-import type { StoredBatch } from "../../src/log/StoredBatch.ts"
+import type { StoredBatch } from "../../src/log/StoredEvents.ts"
 
 const runId = "run_1" as RunId
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { SharedReads } from "../../src/log/EdgeEventLog.ts"
-import type { StoredBatch } from "../../src/log/StoredBatch.ts"
+import type { StoredBatch } from "../../src/log/StoredEvents.ts"
 import { newRunId } from "../Samples.ts"
 
 const MEBI = 1024 * 1024

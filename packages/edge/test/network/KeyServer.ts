@@ -11,7 +11,7 @@ import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "n
 import { HostDecisions } from "../../src/network/HostDecisions.ts"
 import { hostEntryOf } from "../../src/network/HostEntry.ts"
 import { makeRunAuthority } from "../../src/network/RunAuthority.ts"
-import { openRunKeys, type RunKeyOptions } from "../../src/network/RunKeys.ts"
+import { openRunKeys, type RunKeyOptions } from "../../src/network/RunNetwork.ts"
 import { serveRunProxy } from "../../src/network/RunProxy.ts"
 import { openFolder } from "../Folder.ts"
 import { Outside, PUBLIC } from "./Outside.ts"

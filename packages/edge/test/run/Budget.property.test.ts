@@ -65,6 +65,27 @@ describe("BudgetMeter", () => {
     assert.deepInclude(small, { text: "81 % of the run's cost budget is used: $0.000812 of $0.001." })
   })
 
+  it.prop(
+    "compares costs in millionths of a dollar: warns at 80 % of them, not before, and ends at all of them",
+    [Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 200_000_000_000 }))],
+    ([fifth]) => {
+      const [near, all] = [fifth * 4, fifth * 5]
+      const noticesAt = (micros: number) =>
+        new BudgetMeter({ costUsd: all / 1e6 })
+          .charge({ costUsd: micros / 1e6 })
+          .map((notice) => (notice._tag === "Warn" ? notice.text.slice(0, 4) : notice._tag))
+      assert.deepStrictEqual(noticesAt(near - 1), [])
+      assert.deepStrictEqual(noticesAt(near), ["80 %"])
+      assert.notInclude(noticesAt(all - 1), "UsedUp")
+      assert.deepStrictEqual(noticesAt(all), ["UsedUp"])
+    }
+  )
+
+  it("warns at 80 % of a cost that is no exact fraction", () => {
+    const [notice] = new BudgetMeter({ costUsd: 3 }).charge({ costUsd: 2.4 })
+    assert.deepInclude(notice, { text: "80 % of the run's cost budget is used: $2.4 of $3." })
+  })
+
   it("ends a run with a budget of its cost as soon as the cost is unknown, and no other run", () => {
     const unknown = { _tag: "Model", model: "new-model" } as const
     const [over, ...more] = new BudgetMeter({ costUsd: 1, tokens: 100 }).charge({ inputTokens: 5 }, unknown)
@@ -94,7 +115,7 @@ describe("BudgetMeter", () => {
         const over = texts.includes("UsedUp tokens")
         const warned = texts.includes("Warn tokens")
         const due =
-          over || used < tokens * 0.8
+          over || used * 5 < tokens * 4
             ? []
             : used >= tokens
               ? ["UsedUp tokens"]

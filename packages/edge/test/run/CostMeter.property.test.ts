@@ -3,7 +3,7 @@ import type { AdapterOutput, ModelCall } from "@corral/domain/run/RuntimeAdapter
 import { draft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { CostMeter } from "../../src/run/kernel/CostMeter.ts"
+import { CostMeter } from "../../src/run/kernel/BudgetMeter.ts"
 
 /** Dollars for a token; the other models have no price. */
 const prices: Readonly<Record<string, number>> = { cheap: 0.000_001, dear: 0.000_5 }

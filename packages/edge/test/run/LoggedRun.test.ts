@@ -3,7 +3,7 @@ import { crowdedRun } from "@corral/testing/recordings/CrowdedRun"
 import { countOperations } from "@corral/testing/time/CountedOperations"
 import { assert, describe, it } from "@effect/vitest"
 import type { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
-import { makeEventEncoder } from "../../src/log/StoredBatch.ts"
+import { makeEventEncoder } from "../../src/log/StoredEvents.ts"
 import { readLoggedRun } from "../../src/run/recovery/Recovery.ts"
 import { at, newRunId, runOf } from "../Samples.ts"
 

@@ -18,8 +18,7 @@ import {
   type RunHold,
   noneElapsed
 } from "../../src/run/actor/RunSession.ts"
-import { BudgetMeter } from "../../src/run/kernel/BudgetMeter.ts"
-import { CostMeter } from "../../src/run/kernel/CostMeter.ts"
+import { BudgetMeter, CostMeter } from "../../src/run/kernel/BudgetMeter.ts"
 import { openedJournal, pendingRows, readLoggedRun } from "../../src/run/recovery/Recovery.ts"
 import { OutputRedaction } from "../../src/run/kernel/OutputRedaction.ts"
 import { RunActor } from "../../src/run/actor/RunActor.ts"

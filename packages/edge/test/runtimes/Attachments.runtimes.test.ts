@@ -11,7 +11,7 @@ import type { Attachment, AttachmentMediaType } from "@corral/domain/session/Att
 import { mint } from "@corral/service/Identifiers"
 import { openPeer } from "@corral/testing/edge/LinkPeer"
 import { registry } from "@corral/testing/recordings/Fixtures"
-import { PIXEL } from "@corral/testing/hub/Uploads"
+import { PIXEL } from "@corral/testing/hub/HubClient"
 import { afterAll, assert, describe, it, onTestFinished } from "@effect/vitest"
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"

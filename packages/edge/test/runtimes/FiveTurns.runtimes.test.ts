@@ -7,7 +7,7 @@ import { assertFiveTurns, takeFiveTurns, WORDS } from "@corral/testing/stack/Fiv
 import { noNetwork } from "@corral/testing/process/RegistryProgram"
 import { openJoined } from "@corral/testing/stack/Joined"
 import { registry } from "@corral/testing/recordings/Fixtures"
-import { PIXEL } from "@corral/testing/hub/Uploads"
+import { PIXEL } from "@corral/testing/hub/HubClient"
 import { mkdtempSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"

@@ -167,6 +167,7 @@ export const programs: ReadonlyArray<Program> = [
         tool_call: true,
         attachment: true,
         modalities,
+        cost: { input: 10, output: 40, cache_read: 1, cache_write: 12 },
         limit: { context: 200_000, output: 8_000 }
       }
       write(

@@ -8,7 +8,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { inputOfAnswer, outputOfAnswer } from "./dialects/Dialect.ts"
+import { type AnswerTokens, inputOfAnswer, outputOfAnswer } from "./dialects/Dialect.ts"
 import { endingOf } from "./DrivenAgents.ts"
 import { RIGHT_KEY, type SentAnswer } from "./FakeModels.ts"
 import { ownSandbox } from "./Programs.ts"
@@ -31,7 +31,7 @@ interface Price {
   readonly cacheWrite: number
 }
 
-/** Of a model that is in no table, by the file of the Edge's owner. */
+/** Of a model that is in no table, by the file of the Edge's owner, and by OpenCode's settings. */
 const fake: Price = { input: 10, output: 40, cachedInput: 1, cacheWrite: 12 }
 writeFileSync(pricesFile, JSON.stringify({ models: { "fake-model": fake, "other-model": fake } }), {
   mode: 0o644
@@ -44,14 +44,6 @@ const prices: Readonly<Record<string, Price>> = {
   "gemini-2.5-flash": { input: 0.3, output: 2.5, cachedInput: 0.03, cacheWrite: 0.3 }
 }
 
-const costOf = ({ model, tokens }: SentAnswer): number => {
-  const price = prices[model]
-  if (price === undefined) assert.fail(`${model} has no price here`)
-  const { fresh, read, written } = tokens
-  const input = fresh * price.input + read * price.cachedInput + written * price.cacheWrite
-  return (input + outputOfAnswer(tokens) * price.output) / 1e6
-}
-
 /**
  * Which answers a program counts: `all`, those of its side questions included, those of its turns, `some` of them where it also asks for reviews or
  * suggestions, the last of each turn, or none. `reasoning`: whether it reports those tokens.
@@ -60,10 +52,16 @@ interface Counting {
   readonly answers: "all" | "turns" | "some" | "last" | "none"
   readonly cached: boolean
   readonly reasoning: boolean
-  /** Which cost the run has. */
+  /** Which cost the run has: that of all its turns, also where their tokens are not reported. */
   readonly cost: "program" | "estimated" | "none"
+  /** Of a run that continues a conversation, where the program's figure includes the earlier runs. */
+  readonly laterCost?: "estimated" | "none"
   /** Whether a call counts when it ends, so that an earlier end of the run has it too. */
   readonly whileItWorks: boolean
+  /** Its output is that of the text alone. */
+  readonly leavesOutReasoning?: boolean
+  /** It reports its replies instead of tokens. */
+  readonly countsReplies?: true
   /** Of turns that it starts by itself, as after a sub-agent, it reports the cost only. */
   readonly hidesOwnTurns?: true
 }
@@ -76,35 +74,55 @@ const nothing = { cached: false, reasoning: false, cost: "none", whileItWorks: f
 const countings: Readonly<Record<string, Counting>> = {
   "claude-code": { ...byCall, answers: "all", cost: "program" },
   codex: { ...byCall, answers: "turns" },
-  opencode: { ...byCall, answers: "turns" },
+  opencode: { ...byCall, answers: "turns", cost: "program" },
   qwen: { ...byCall, answers: "turns", reasoning: false },
   pi: { ...byCall, answers: "turns", reasoning: false },
   gemini: { ...atTheEnd, answers: "some" },
-  copilot: { ...nothing, answers: "none" },
+  copilot: { ...nothing, answers: "none", countsReplies: true },
   "claude-agent-acp": {
     ...atTheEnd,
     answers: "some",
     reasoning: false,
     cost: "program",
+    laterCost: "estimated",
     hidesOwnTurns: true
   },
   "codex-acp": { ...atTheEnd, answers: "some" },
-  "opencode-acp": { ...atTheEnd, answers: "last", cost: "none" },
-  // Its output lacks the reasoning.
-  "gemini-acp": { ...nothing, answers: "none" },
+  "opencode-acp": { ...atTheEnd, answers: "last", cost: "program", laterCost: "none" },
+  "gemini-acp": {
+    ...atTheEnd,
+    answers: "turns",
+    cached: false,
+    reasoning: false,
+    leavesOutReasoning: true
+  },
   "qwen-acp": { ...byCall, answers: "turns" },
   "copilot-acp": { ...atTheEnd, answers: "turns", cost: "none" },
   "kimi-acp": { ...nothing, answers: "none" }
 }
 
+const outputOf = (tokens: AnswerTokens, { leavesOutReasoning = false }: Counting): number =>
+  leavesOutReasoning ? tokens.text : outputOfAnswer(tokens)
+
+/** Without a figure for cached tokens, all have the price of new ones. */
+const costOf = ({ model, tokens }: SentAnswer, counting: Counting): number => {
+  const price = prices[model]
+  if (price === undefined) assert.fail(`${model} has no price here`)
+  const { fresh, read, written } = tokens
+  const input = counting.cached
+    ? fresh * price.input + read * price.cachedInput + written * price.cacheWrite
+    : inputOfAnswer(tokens) * price.input
+  return (input + outputOf(tokens, counting) * price.output) / 1e6
+}
+
 const sumOf = (answers: ReadonlyArray<SentAnswer>, count: (answer: SentAnswer) => number): number =>
   answers.reduce((sum, answer) => sum + count(answer), 0)
 
-const tokensOf = (answers: ReadonlyArray<SentAnswer>, { cached, reasoning }: Counting) => ({
+const tokensOf = (answers: ReadonlyArray<SentAnswer>, counting: Counting) => ({
   inputTokens: sumOf(answers, ({ tokens }) => inputOfAnswer(tokens)),
-  outputTokens: sumOf(answers, ({ tokens }) => outputOfAnswer(tokens)),
-  ...(cached ? { cachedInputTokens: sumOf(answers, ({ tokens }) => tokens.read) } : {}),
-  ...(reasoning ? { reasoningTokens: sumOf(answers, ({ tokens }) => tokens.reasoning) } : {})
+  outputTokens: sumOf(answers, ({ tokens }) => outputOf(tokens, counting)),
+  ...(counting.cached ? { cachedInputTokens: sumOf(answers, ({ tokens }) => tokens.read) } : {}),
+  ...(counting.reasoning ? { reasoningTokens: sumOf(answers, ({ tokens }) => tokens.reasoning) } : {})
 })
 
 /** The answers whose tokens give these sums; `undefined` if there are none. */
@@ -181,15 +199,18 @@ describe.each(subjects)("$agentId", ({ adapter, agentId, place }) => {
 
   /** Checks the usage of a run that has ended. */
   const check = (usage: Usage = {}, answers: ReadonlyArray<SentAnswer>, isLater = false): void => {
-    const { hidesOwnTurns = false } = counting
     const { costSource, costUsd, turns: _turns, ...tokens } = usage
-    if (counting.answers === "none") return
+    const replies = answers.filter(({ isSide }) => !isSide)
+    if (counting.answers === "none")
+      return assert.deepStrictEqual(usage, counting.countsReplies === true ? { turns: replies.length } : {})
     const expected = counted(tokens, answers, counting)
     assert.deepInclude(tokens, tokensOf(expected, counting))
-    // The session's figure includes earlier runs.
-    const source = hidesOwnTurns && isLater ? "estimated" : counting.cost
+    const source = isLater ? (counting.laterCost ?? counting.cost) : counting.cost
     assert.strictEqual(costSource, source === "none" ? undefined : source)
-    if (counting.cost !== "none") assert.closeTo(costUsd ?? 0, sumOf(expected, costOf), 1e-7)
+    if (source === "none") return assert.isUndefined(costUsd)
+    const priced = counting.answers === "last" ? replies : expected
+    const cost = sumOf(priced, (answer) => costOf(answer, counting))
+    assert.closeTo(costUsd ?? 0, cost, 1e-7)
   }
 
   /** Plays a prompt, and checks what its run has used. */
@@ -231,9 +252,10 @@ describe.each(subjects)("$agentId", ({ adapter, agentId, place }) => {
     const played = await stage.playAll(promptFor("delegate", "echo delegated"), allow, mode)
     const answers = stage.answers.slice(before)
     const run = await stage.edge.client.run(played.runId)
-    note("a sub-agent", run, answers)
-    if (stage.impossibleSteps.length === impossible && counting.hidesOwnTurns !== true)
-      check(run.usage, answers)
+    const isOffered = stage.impossibleSteps.length === impossible
+    note(isOffered ? "a sub-agent" : "a sub-agent, which it does not offer", run, answers)
+    // Without a tool for it, the program may ask for suggestions after its first words.
+    if (isOffered && counting.hidesOwnTurns !== true) check(run.usage, answers)
   })
 
   /** A run whose second call to the model is in progress, and what it has used so far. */

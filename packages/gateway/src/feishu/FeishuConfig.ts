@@ -6,9 +6,11 @@ import {
   secretSetting,
   setting,
   settingGroup,
-  switchSetting
+  switchSetting,
+  Secret,
+  TextList,
+  oneOf
 } from "@corral/service/settings/Setting"
-import { Secret, TextList, oneOf } from "@corral/service/settings/SettingSchemas"
 import { ApiOrigin, PlatformId } from "../platform/ChatPlatform.ts"
 
 // Settings of a bot on Feishu or Lark.

@@ -11,7 +11,7 @@
 import type { IntegrationDraft } from "@corral/domain/chat/Integration"
 import { isTooDeep } from "@corral/domain/text/Depth"
 import { isLoopback } from "@corral/service/Addresses"
-import { textMatching } from "@corral/service/settings/SettingSchemas"
+import { textMatching } from "@corral/service/settings/Setting"
 import { Context, Data, type Effect, Layer, Schema, type Scope } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
 

@@ -9,15 +9,13 @@ import {
   secretSetting,
   setting,
   settingGroup,
-  switchSetting
-} from "@corral/service/settings/Setting"
-import {
+  switchSetting,
   Secret,
   TextList,
   oneOf,
   redactedSetting,
   textMatching
-} from "@corral/service/settings/SettingSchemas"
+} from "@corral/service/settings/Setting"
 
 // Settings of a bot on Slack.
 

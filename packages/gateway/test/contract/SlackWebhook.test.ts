@@ -1,6 +1,6 @@
 /** The webhooks of a real Gateway that knows nothing but Slack. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { codeOf } from "@corral/testing/http/Answer"
+import { codeOf } from "@corral/testing/http/Contract"
 import { until } from "@corral/testing/time/Until"
 import type { SentBotMessage } from "@corral/testing/gateway/FakeFeishu"
 import {

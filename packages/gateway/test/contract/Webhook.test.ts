@@ -1,7 +1,7 @@
 /** The webhooks of a real Gateway: what was found to break another webhook edge, and what this one says to it. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { message as rawMessage, sendAndHold, sendRaw } from "@corral/testing/http/RawRequest"
-import { codeOf } from "@corral/testing/http/Answer"
+import { codeOf } from "@corral/testing/http/Contract"
 import {
   APP,
   unsigned,

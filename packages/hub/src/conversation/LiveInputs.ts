@@ -34,7 +34,7 @@ import {
   type UserMessageRow,
   userMessageRows
 } from "../session/MessageStore.ts"
-import { limitsIn } from "../session/TurnLimits.ts"
+import { limitsIn } from "../session/SessionTable.ts"
 import { limitTo } from "../store/ListPage.ts"
 import { openTaskStates } from "../store/StateLists.ts"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"

@@ -28,8 +28,13 @@ import { Targets } from "../edges/Targets.ts"
 import { validationFailure } from "../run/OfferRefusal.ts"
 import { insertMessage, noteColumns, type UserMessageRow } from "../session/MessageStore.ts"
 import { findSessionAgent, type SessionAgentRow } from "../session/SessionAgentStore.ts"
-import { limitColumnsOf, limitsIn } from "../session/TurnLimits.ts"
-import { isRunOf, lockActiveSession, titleSession } from "../session/SessionTable.ts"
+import {
+  limitColumnsOf,
+  limitsIn,
+  isRunOf,
+  lockActiveSession,
+  titleSession
+} from "../session/SessionTable.ts"
 import { endedRunStates, openTaskStates } from "../store/StateLists.ts"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"
 import { expiryOf, findTargetRefusal } from "../task/TaskAdmission.ts"

@@ -42,8 +42,8 @@ import {
   withdrawUndelivered
 } from "../session/MessageStore.ts"
 import { findSessionAgent, type SessionAgentRow, sharedPlaceOf } from "../session/SessionAgentStore.ts"
-import { limitsIn } from "../session/TurnLimits.ts"
-import { derivedId } from "../store/DerivedId.ts"
+import { limitsIn } from "../session/SessionTable.ts"
+import { derivedId } from "../../../service/src/Identifiers.ts"
 import { openTaskStates } from "../store/StateLists.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import { limitLockWait } from "../store/Sweep.ts"

@@ -19,8 +19,7 @@ import {
   userMessageRows
 } from "../session/MessageStore.ts"
 import { agentInstanceOf, findSessionAgent } from "../session/SessionAgentStore.ts"
-import { limitColumnsOf, limitsIn, storedBudget } from "../session/TurnLimits.ts"
-import { lockActiveSession } from "../session/SessionTable.ts"
+import { limitColumnsOf, limitsIn, storedBudget, lockActiveSession } from "../session/SessionTable.ts"
 import { announced } from "../store/Notices.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
 import { MessageSending, type Sender, authorOf } from "./MessageSending.ts"

@@ -19,7 +19,7 @@ import { HubAuthority, requireChatMode } from "../authority/HubAuthority.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
 import { HubIdempotency } from "../HubIdempotency.ts"
-import { Inputs } from "../input/Inputs.ts"
+import { Inputs } from "../run/RunRequests.ts"
 import {
   completingCommands,
   type HubRequest,

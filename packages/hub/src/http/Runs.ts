@@ -15,8 +15,7 @@ import { pauseRefusal } from "@corral/domain/run/RunRefusals"
 import { attachmentHeaders } from "@corral/service/http/Attachment"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { markReplayed } from "@corral/service/http/IdempotentRequest"
-import { gapToConflict } from "@corral/service/stream/LogSource"
-import { eventPage } from "@corral/service/stream/Page"
+import { gapToConflict, eventPage } from "@corral/service/stream/LogSource"
 import {
   acceptsEventStream,
   eventStreamResponse,
@@ -25,7 +24,7 @@ import {
 import { Deferred, Effect, Exit, Stream } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { Approvals } from "../approval/Approvals.ts"
+import { Approvals } from "../run/RunRequests.ts"
 import { Audit, type AuditedAction } from "../audit/Audit.ts"
 import { HubAuthority, requireChatMode } from "../authority/HubAuthority.ts"
 import { ArtifactContents, type RelayedArtifact } from "../edges/ArtifactContents.ts"

@@ -5,7 +5,7 @@
 import { SLOW_COMMIT_MS } from "@corral/service/CommitTimes"
 import { Clock, Effect, Option, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { firstRunIdAt, runPartitions } from "../run/RunPartitions.ts"
+import { firstRunIdAt, runPartitions } from "../run/Retention.ts"
 import { HUB_APPLICATION } from "../store/Notices.ts"
 import { storedRows } from "../store/StoredRows.ts"
 

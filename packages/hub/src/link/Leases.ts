@@ -1,16 +1,19 @@
 /**
- * Leases: which link speaks for a device, and until when the device counts as online.
+ * Leases: which link speaks for a device, and until when the device counts as online. Also the rotation of a device's key: later proofs need
+ * the new key, and the current link stays open.
  *
  * Guarantees: a new link has a higher generation and fences all earlier ones: their calls fail on every Hub. Heartbeats renew the lease. Every
  * change of presence is published as the notice `presence`. A renewal succeeds when it is stored. Links that are fenced or revoked fail alone, and a device
  * whose row another transaction has locked waits alone.
  * Does not own sockets.
  */
-import { Conflict, type Unauthorized } from "@corral/domain/errors/Failures"
-import type { DeviceId } from "@corral/domain/identity/Ids"
+import { Conflict, type Unauthorized, SchemaValidationFailed } from "@corral/domain/errors/Failures"
+import type { DeviceId, RequestId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
-import { SqlClient, type SqlError, type Statement } from "effect/sql"
-import { type DeviceLink, linkRows, renewedLeaseRows } from "../device/DeviceRow.ts"
+import { SqlClient, SqlError, type Statement } from "effect/sql"
+import { CurrentRequestId } from "@corral/domain/http/RequestContext"
+import { mint } from "@corral/service/Identifiers"
+import { type DeviceLink, linkRows, renewedLeaseRows, deviceIdRows } from "../device/DeviceRow.ts"
 import { Gathered } from "../store/Gathered.ts"
 import { announced, notify } from "../store/Notices.ts"
 import {
@@ -21,6 +24,7 @@ import {
   type TakenLink
 } from "./LeaseTakeover.ts"
 import { invalidDeviceProof } from "./Proofs.ts"
+import { Audit } from "../audit/Audit.ts"
 
 /** The link is not the newest of its device (`conflict`), or the device was revoked (`unauthorized`). */
 type LinkLost = Conflict | Unauthorized
@@ -195,3 +199,58 @@ const renewAll = Effect.fn("Leases.renewAll")(function* (
   const generations = new Map(renewed.map(({ generation, id }) => [id, generation]))
   return links.map(({ deviceId, generation }) => generations.get(deviceId) === generation)
 })
+
+export class KeyRotation extends Context.Service<
+  KeyRotation,
+  {
+    /** The caller has checked that the new key signed the request. Repeating a rotation changes nothing. */
+    readonly rotate: (
+      link: DeviceLink,
+      publicKey: string
+    ) => Effect.Effect<void, Conflict | SchemaValidationFailed | Unauthorized | SqlError.SqlError>
+  }
+>()("corral/hub/KeyRotation") {
+  static readonly layer = Layer.effect(
+    KeyRotation,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const audit = yield* Audit
+      const clock = yield* Clock.Clock
+      const leases = yield* Leases
+
+      const change = Effect.fnUntraced(function* (link: DeviceLink, publicKey: string) {
+        const { deviceId, generation } = link
+        const holder = yield* deviceIdRows.first(sql`SELECT id FROM devices WHERE public_key = ${publicKey}`)
+        if (holder !== undefined && holder.id !== deviceId) return yield* keyRefused()
+        const changed = yield* sql`
+          UPDATE devices SET public_key = ${publicKey}
+          WHERE id = ${deviceId} AND generation = ${generation} AND revoked_at IS NULL RETURNING id`
+        if (changed.length === 0) yield* leases.requireNewest(link)
+      })
+
+      return KeyRotation.of({
+        rotate: Effect.fn("Leases.rotateKey")(function* (link, publicKey) {
+          const { deviceId } = link
+          const action = { action: "device.rotate" as const, resource: deviceId, projectId: null }
+          yield* audit.performAs(deviceId, action, change(link, publicKey)).pipe(
+            // Two devices rotated to the same key concurrently.
+            Effect.catchIf(
+              (error) => error instanceof SqlError.SqlError && error.reason._tag === "UniqueViolation",
+              () => Effect.fail(keyRefused())
+            ),
+            Effect.provideServiceEffect(
+              CurrentRequestId,
+              Effect.sync(() => mint<RequestId>("req", clock.currentTimeMillisUnsafe()))
+            )
+          )
+        })
+      })
+    })
+  )
+}
+
+const keyRefused = () =>
+  new SchemaValidationFailed({
+    message: "A device can't use this key.",
+    details: { issues: [{ path: "publicKey", message: "Expected a new key" }] }
+  })

@@ -33,9 +33,8 @@ import type { ChangeSets } from "../change/ChangeSets.ts"
 import type { Commands } from "../edges/Commands.ts"
 import { CommandFeed } from "./CommandFeed.ts"
 import type { PushQueue } from "./PushQueue.ts"
-import type { KeyRotation } from "./KeyRotation.ts"
 import { encodeOffer, type TakenLink } from "./LeaseTakeover.ts"
-import { linkFenced, type Leases } from "./Leases.ts"
+import { type KeyRotation, linkFenced, type Leases } from "./Leases.ts"
 import { type Challenge, hasSigned, newChallenge, invalidDeviceProof, type Proofs } from "./Proofs.ts"
 
 /** Services shared by all connections of a Hub. */

@@ -4,9 +4,13 @@
  * Owns the sockets, and passes notices of other Hubs on to the connections. `LinkConnection` implements the calls.
  *
  * Guarantees: one connection per device. A connection that takes over a device ends the earlier one, and a socket that does not prove a device in time is
- * ended.
+ * ended. Pushes of events of another device's runs are audited: one record per device and minute, in the project of such a run.
  */
-import type { DeviceId, RequestId } from "@corral/domain/identity/Ids"
+import type { DeviceId, RequestId, RunId } from "@corral/domain/identity/Ids"
+import { mint } from "@corral/service/Identifiers"
+import { Clock, Context, Effect, Layer, Fiber, Schedule } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
 import {
   type LinkCloseCode,
   MAX_FRAME_BYTES,
@@ -15,10 +19,11 @@ import {
 } from "@corral/domain/link/EdgeLink"
 import { standardHeaders } from "@corral/service/http/Refusal"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
-import { Clock, Context, Effect, Fiber, Layer, Schedule } from "effect"
 import { type WebSocket, WebSocketServer } from "ws"
 import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
+import { Audit } from "../audit/Audit.ts"
+import { runProjectRows } from "../run/Runs.ts"
 import { hubMetrics } from "../HubMetrics.ts"
 import { AttachmentReads } from "../attachment/MessageAttachments.ts"
 import { HubConfig, type LinkOptions } from "../config/HubConfig.ts"
@@ -28,13 +33,50 @@ import { Commands } from "../edges/Commands.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { Notices } from "../store/Notices.ts"
 import { Dispatcher } from "../task/Dispatcher.ts"
-import { ForeignPushes } from "./ForeignPushes.ts"
-import { KeyRotation } from "./KeyRotation.ts"
-import { Leases } from "./Leases.ts"
+import { KeyRotation, Leases } from "./Leases.ts"
 import { LinkConnection, type LinkServices, linkDefaults } from "./LinkConnection.ts"
 import { type LinkRpc, LinkSocket, makeLinkRpc } from "./LinkSocket.ts"
 import { Proofs } from "./Proofs.ts"
 import { PushQueue } from "./PushQueue.ts"
+
+export class ForeignPushes extends Context.Service<
+  ForeignPushes,
+  {
+    /** Writes no record about runs that do not exist. */
+    readonly record: (
+      deviceId: DeviceId,
+      runIds: ReadonlyArray<RunId>
+    ) => Effect.Effect<void, SqlError.SqlError>
+  }
+>()("corral/hub/ForeignPushes") {
+  static readonly layer = Layer.effect(
+    ForeignPushes,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const audit = yield* Audit
+      const clock = yield* Clock.Clock
+      const now = () => clock.currentTimeMillisUnsafe()
+      const audited = new RequestRateLimit(1, now, 60_000)
+      return ForeignPushes.of({
+        record: Effect.fn("LinkServer.recordForeignPushes")(function* (deviceId, runIds) {
+          if (!audited.has(deviceId)) return
+          const run = yield* runProjectRows.first(sql`
+            SELECT id, project_id FROM runs WHERE id = ANY(${runIds}::text[]) AND target_id <> ${deviceId} LIMIT 1`)
+          if (run === undefined || !audited.take(deviceId)) return
+          yield* audit.record({
+            action: "run.push",
+            resource: run.id,
+            projectId: run.project_id,
+            actor: deviceId,
+            outcome: "denied",
+            code: "permission_denied",
+            requestId: mint<RequestId>("req", now())
+          })
+        })
+      })
+    })
+  )
+}
 
 export class LinkServer extends Context.Service<
   LinkServer,

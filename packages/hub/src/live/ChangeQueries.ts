@@ -26,7 +26,7 @@ import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError, Statement } from "effect/sql"
 import { deviceIdRows, deviceStateOf, presenceRows } from "../device/DeviceRow.ts"
 import { readableRows } from "../store/ListPage.ts"
-import { NoticeSubject } from "../usage/LimitNotices.ts"
+import { NoticeSubject } from "../usage/UsageLimits.ts"
 import { storedRows } from "../store/StoredRows.ts"
 
 /** The `kind` is a literal of the statement; it selects the table. */

@@ -27,6 +27,7 @@ import {
 import { type Refusal, type RunState, accept, initial, runSummaryOf } from "@corral/domain/run/RunState"
 import { VersionedMap } from "@corral/domain/run/VersionedMap"
 import { Result } from "effect"
+import { higherUse, highestUseOf } from "../usage/UsageMetrics.ts"
 import { commandsOf, type FoldedColumns } from "./Runs.ts"
 
 // What a run asks people by a part of its events: approvals, or questions. Each request is in its state after them.
@@ -247,8 +248,10 @@ export class MirroredRun {
 
   private summarize(at: string): void {
     const { resultText, ...facts } = runSummaryOf(this.current)
+    const highestUse = higherUse(highestUseOf(this.summary), facts.usage)
     this.summary = {
       ...facts,
+      ...(highestUse === undefined ? {} : { highestUse }),
       ...(resultText === undefined ? {} : { resultText: truncateResult(resultText) }),
       ...(this.isEnded ? { endedAt: at } : {})
     }

@@ -6,31 +6,87 @@
  * Guarantees: the author of an approval has approved the plan over a Hub, with the same mode, or owns the device on which it was
  * approved: an event of an Edge alone starts nothing in a user's name. The task is added once, in the transaction that stores the end
  * of its run. It belongs to the user who approved the plan, whose rights are checked when it is dispatched, like those of any waiting
- * task. If the conversation cannot be continued, one more task starts without it: each has the whole plan as a text.
+ * task. If the conversation cannot be continued, one more task starts without it: each has the whole plan as a text. Whether a run
+ * failed before its agent said or did anything decides that.
  */
-import { endsWithPlan } from "@corral/domain/approval/RunMode"
 import {
+  type RunId,
   type DeviceId,
   type InputRequestId,
   type RequestId,
-  type RunId,
   type TaskId,
   UserId
 } from "@corral/domain/identity/Ids"
+import { Effect, Schema } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import { endsWithPlan } from "@corral/domain/approval/RunMode"
 import type { InputRequest } from "@corral/domain/input/InputRequest"
 import { DEFAULT_PLAN_MODE } from "@corral/domain/input/AnswerCheck"
 import { cannotContinue } from "@corral/domain/run/Continuation"
 import { CreateRun, type RunMode } from "@corral/domain/run/Run"
-import { Effect, Schema } from "effect"
-import type { SqlClient, SqlError } from "effect/sql"
+import { storedRows, jsonColumn, storableText, Timestamp } from "../store/StoredRows.ts"
 import { appendRecord } from "../audit/Audit.ts"
 import { findOfferedAgent } from "../device/DeviceRow.ts"
-import { derivedId } from "../store/DerivedId.ts"
+import { derivedId } from "../../../service/src/Identifiers.ts"
 import { notify } from "../store/Notices.ts"
-import { jsonColumn, storableText, storedRows, Timestamp } from "../store/StoredRows.ts"
-import { failedBeforeOutput } from "./FirstOutput.ts"
 import type { PushedRun } from "./PushedRun.ts"
 import { inputTable } from "./RequestTable.ts"
+
+/** A longer log contains output: these are at most a handful. */
+const MAX_EVENTS = 64
+
+/** Events of a run whose agent has not answered yet. */
+const silent: ReadonlySet<string> = new Set([
+  "run.created",
+  "run.started",
+  "run.failed",
+  // Its request says whether it counts.
+  "run.approval.resolved",
+  "run.paused",
+  "run.resumed",
+  "run.diff.ready",
+  "run.protected.changed",
+  "run.repository.changed",
+  "run.changes.unknown",
+  "runtime.unavailable",
+  "runtime.retrying",
+  "runtime.timeout",
+  "schema.validation_failed"
+])
+
+const lineRows = storedRows("run_events", Schema.Struct({ lines: Schema.String }))
+
+interface LoggedEvent {
+  readonly type?: unknown
+  readonly payload?: {
+    readonly role?: unknown
+    readonly request?: { readonly action?: unknown; readonly tool?: unknown }
+  }
+}
+
+/** A runtime can connect before it opens its conversation: the Edge asks about that, and says what it refused. */
+const isConnection = (request: NonNullable<LoggedEvent["payload"]>["request"]): boolean =>
+  request?.action === "network" && request.tool === undefined
+
+const isSilent = (line: string): boolean => {
+  // Events were checked when they were pushed.
+  const { payload, type } = JSON.parse(line) as LoggedEvent
+  if (type === "run.message.completed") return payload?.role === "user" || payload?.role === "system"
+  if (type === "run.approval.requested") return isConnection(payload?.request)
+  return silent.has(String(type))
+}
+
+export const failedBeforeOutput = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  runId: RunId,
+  lastSeq: number
+) {
+  if (lastSeq > MAX_EVENTS) return false
+  const rows = yield* lineRows.all(
+    sql`SELECT lines FROM run_events WHERE run_id = ${runId} ORDER BY last_seq`
+  )
+  return rows.flatMap(({ lines }) => lines.split("\n")).every(isSilent)
+})
 
 export interface PlanApproval {
   readonly mode?: RunMode | undefined

@@ -25,15 +25,13 @@ import {
   noteColumns,
   userMessageRows
 } from "../session/MessageStore.ts"
-import { limitColumnsOf } from "../session/TurnLimits.ts"
-import { touchSession } from "../session/SessionTable.ts"
-import { derivedId } from "../store/DerivedId.ts"
+import { limitColumnsOf, touchSession } from "../session/SessionTable.ts"
+import { derivedId } from "../../../service/src/Identifiers.ts"
 import { announced } from "../store/Notices.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
 import { jsonColumn, storableText, storedRows } from "../store/StoredRows.ts"
-import { failedBeforeOutput } from "./FirstOutput.ts"
 import { truncateResult } from "./MirroredRun.ts"
-import { findApprovedPlan } from "./PlanTask.ts"
+import { failedBeforeOutput, findApprovedPlan } from "./PlanTask.ts"
 import type { PushedRun } from "./PushedRun.ts"
 
 // A run of a session, whose task belongs to an agent, during a push.

@@ -7,7 +7,6 @@
  */
 import type { ApprovalId, DeviceId, InputRequestId, RunId, SessionId } from "@corral/domain/identity/Ids"
 import type { Ack, EventBatch } from "@corral/domain/link/EdgeLink"
-import type { Usage } from "@corral/domain/run/Run"
 import type { LogBatch } from "@corral/service/stream/LogSource"
 import { Effect, Result } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -23,6 +22,7 @@ import { lockRuns, storeKnown, storeLocked } from "./RunLogWrites.ts"
 import type { Approval } from "@corral/domain/approval/Approval"
 import type { InputRequest } from "@corral/domain/input/InputRequest"
 import type { LockedRunRow } from "./Runs.ts"
+import { type HighestUse, highestUseOf } from "../usage/UsageMetrics.ts"
 
 // Rows of the runs that this Hub has stored events of lately, as its last push has left them.
 //
@@ -112,8 +112,8 @@ export interface LogGrowth {
 export interface PushCounters {
   /** Events that are new to a log. */
   readonly events: (events: number) => void
-  /** What a run has used, in its report before and in the new one. */
-  readonly usage: (before: Usage | undefined, after: Usage | undefined) => void
+  /** The most that a run has reported, before the push and after it. */
+  readonly usage: (before: HighestUse, after: HighestUse) => void
 }
 
 /** The pushes that a Hub stores. */
@@ -254,7 +254,8 @@ export class RunPushes {
         if (batches.length === 0) continue
         this.knownRuns.note(run)
         added += lastSeq - row.last_seq
-        if (mirror.summary.usage !== row.told.usage) this.counters.usage(row.told.usage, mirror.summary.usage)
+        if (mirror.summary.usage !== row.told.usage)
+          this.counters.usage(highestUseOf(row.told), highestUseOf(mirror.summary))
         const growth = { runId: row.id, sessionId: row.session_id ?? undefined, batches }
         for (const listener of this.growthListeners) listener(growth)
       }

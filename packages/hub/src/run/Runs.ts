@@ -27,10 +27,11 @@ import { Context, Effect, Layer, Schema, Struct } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { readableRows } from "../store/ListPage.ts"
 import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
+import { HighestUse } from "../usage/UsageMetrics.ts"
 
 /** What the run's events say besides its state. */
-const Summary = Schema.Struct(
-  Struct.pick(Run.fields, [
+const Summary = Schema.Struct({
+  ...Struct.pick(Run.fields, [
     "runtimeSessionId",
     "model",
     "usage",
@@ -43,8 +44,10 @@ const Summary = Schema.Struct(
     "changesUnknown",
     "paused",
     "endedAt"
-  ])
-)
+  ]),
+  /** For the metrics, where `usage` has less of something than an earlier report. */
+  highestUse: Schema.optionalKey(HighestUse)
+})
 
 /** Works in the background by their id. */
 const Works = Schema.Array(
@@ -147,6 +150,7 @@ const hubRunOf = (row: typeof ReadRunRow.Type): HubRun => {
     row.reserved
   )
   const { mode, model, resume, timeoutMs, workspace } = row.made
+  const { highestUse: _, ...summary } = row.told
   return {
     id: row.id,
     projectId: row.project_id,
@@ -171,7 +175,7 @@ const hubRunOf = (row: typeof ReadRunRow.Type): HubRun => {
     ...(row.replaced_by === null ? {} : { replacedBy: row.replaced_by }),
     ...(row.changes === null ? {} : { changes: row.changes }),
     pendingApprovals: row.pending,
-    ...row.told,
+    ...summary,
     ...liveFieldsOf({
       status: row.state === "queued" ? undefined : row.state,
       started: row.started,

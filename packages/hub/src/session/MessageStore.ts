@@ -37,7 +37,7 @@ import { limitTo } from "../store/ListPage.ts"
 import { announced, notify } from "../store/Notices.ts"
 import { openTaskStates, waitingTaskStates } from "../store/StateLists.ts"
 import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
-import { limitColumns, limitsIn, storedBudget } from "./TurnLimits.ts"
+import { limitColumns, limitsIn, storedBudget } from "./SessionTable.ts"
 
 /** Files of a message. They do not change. */
 export const attachmentsColumn = jsonColumn(Schema.Array(Attachment))

@@ -41,8 +41,7 @@ import { findRunDefaults } from "../project/ProjectRow.ts"
 import { limitTo } from "../store/ListPage.ts"
 import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
 import { withdrawUndelivered } from "./MessageStore.ts"
-import { lockActiveSession } from "./SessionTable.ts"
-import { limitColumns, limitColumnsOf, limitsIn, storedBudget } from "./TurnLimits.ts"
+import { lockActiveSession, limitColumns, limitColumnsOf, limitsIn, storedBudget } from "./SessionTable.ts"
 
 const SessionAgentRow = Schema.Struct({
   id: AgentInstanceId,

@@ -1,6 +1,9 @@
 /**
- * The table `sessions`: its codec, the lock on an active session, its runs, its title, and its unread messages.
+ * The table `sessions`: its codec, the lock on an active session, its runs, its title, its unread messages, and its project for
+ * services that run before `Sessions`. Also the limits of a turn as columns: of a message, and of an agent as defaults.
  */
+import { Budget, type RunLimits } from "@corral/domain/run/Budget"
+import { Schema, Effect, Struct, Context, Layer } from "effect"
 import { AgentInstanceId, ProjectId, RunId, SessionId, UserId } from "@corral/domain/identity/Ids"
 import {
   MAX_UNREAD,
@@ -10,14 +13,38 @@ import {
   titleFrom
 } from "@corral/domain/session/Session"
 import { mint } from "@corral/service/Identifiers"
-import { Effect, Schema, Struct } from "effect"
-import { Timestamp, storedRows } from "../store/StoredRows.ts"
 import type { Proof } from "@corral/domain/access/Authorization"
 import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
-import type { SqlClient, SqlError, Statement } from "effect/sql"
+import { SqlClient, type SqlError, type Statement } from "effect/sql"
+import { jsonColumn, Timestamp, storedRows } from "../store/StoredRows.ts"
 import { lockProject } from "../project/ProjectRow.ts"
 import { endedRunStates } from "../store/StateLists.ts"
 import { limitTo } from "../store/ListPage.ts"
+
+export const limitColumns = {
+  budget: Schema.NullOr(jsonColumn(Budget)),
+  timeout_ms: Schema.NullOr(Schema.Int)
+}
+const LimitColumns = Schema.Struct(limitColumns)
+type LimitColumns = typeof LimitColumns.Type
+
+/** The limits of a row, without absent ones. */
+export const limitsIn = ({
+  budget,
+  timeout_ms
+}: LimitColumns): { readonly budget?: Budget; readonly timeoutMs?: number } => ({
+  ...(budget === null ? {} : { budget }),
+  ...(timeout_ms === null ? {} : { timeoutMs: timeout_ms })
+})
+
+export const limitColumnsOf = ({ budget, timeoutMs }: RunLimits): LimitColumns => ({
+  budget: budget ?? null,
+  timeout_ms: timeoutMs ?? null
+})
+
+/** A budget as text of its column. */
+export const storedBudget = (budget: Budget | null): string | null =>
+  budget === null ? null : JSON.stringify(budget)
 
 // Unread messages of a session, as part of the statement that reads the session: a list of sessions pays no second one.
 
@@ -206,3 +233,23 @@ export const sessionOf = (
   ...(row.default_agent === null ? {} : { defaultAgentInstanceId: row.default_agent }),
   activeRuns
 })
+
+const sessionProjectRows = storedRows("sessions", Schema.Struct({ project_id: ProjectId }))
+
+export class SessionProject extends Context.Service<
+  SessionProject,
+  { readonly find: (id: SessionId) => Effect.Effect<ProjectId | undefined, SqlError.SqlError> }
+>()("corral/hub/SessionProject") {
+  static readonly layer = Layer.effect(
+    SessionProject,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      return SessionProject.of({
+        find: Effect.fnUntraced(function* (id) {
+          const row = yield* sessionProjectRows.first(sql`SELECT project_id FROM sessions WHERE id = ${id}`)
+          return row?.project_id
+        })
+      })
+    })
+  )
+}

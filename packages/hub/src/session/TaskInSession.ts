@@ -30,8 +30,7 @@ import {
   sessionAgentRows,
   sharedPlaceOf
 } from "./SessionAgentStore.ts"
-import { limitColumnsOf } from "./TurnLimits.ts"
-import { titleSession, touchSession } from "./SessionTable.ts"
+import { limitColumnsOf, titleSession, touchSession } from "./SessionTable.ts"
 
 /** A task that is about to be stored. */
 export interface TaskOfSession {

@@ -8,9 +8,13 @@ import {
   secretSetting,
   setting,
   settingGroup,
-  switchSetting
+  switchSetting,
+  oneOf,
+  parsedBy,
+  Secret,
+  TextList,
+  textMatching
 } from "@corral/service/settings/Setting"
-import { oneOf, parsedBy, Secret, TextList, textMatching } from "@corral/service/settings/SettingSchemas"
 import { Config, Effect, Schema } from "effect"
 import { clientKeyFrom } from "../config/ClientKey.ts"
 import { type OidcConfig, oidcDefaults, tokenAuths } from "../config/HubConfig.ts"

@@ -15,9 +15,13 @@ import type { SqlClient, SqlError } from "effect/sql"
 import type { Targets } from "../edges/Targets.ts"
 import { findRunDefaults, lockProject } from "../project/ProjectRow.ts"
 import { validationFailure } from "../run/OfferRefusal.ts"
-import type { SessionProject } from "../run/SessionProject.ts"
 import { storableLabel } from "../session/SessionAgentStore.ts"
-import { insertSession, readOnlyConflict, touchSession } from "../session/SessionTable.ts"
+import {
+  type SessionProject,
+  insertSession,
+  readOnlyConflict,
+  touchSession
+} from "../session/SessionTable.ts"
 import { joinSession } from "../session/TaskInSession.ts"
 import { expiryOf, findTargetRefusal } from "./TaskAdmission.ts"
 import type { TaskCreation } from "./TaskCreation.ts"

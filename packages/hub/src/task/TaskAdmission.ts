@@ -19,7 +19,7 @@ import { memberRoleRows } from "../authority/ProjectProof.ts"
 import type { Targets } from "../edges/Targets.ts"
 import { validationFailure } from "../run/OfferRefusal.ts"
 import type { Runs } from "../run/Runs.ts"
-import type { SessionProject } from "../run/SessionProject.ts"
+import type { SessionProject } from "../session/SessionTable.ts"
 
 /** A refusal as the failure of a task or a message. Only that of a limit has details there: the figures. */
 export const failureOf = ({ code, details, message }: Coded<ErrorCode>): RunFailure =>

@@ -52,24 +52,41 @@ export class TaskClaims {
       after: TaskId | undefined,
       open: ReadonlyArray<TaskId>
     ): Effect.fn.Return<ClaimedTask | undefined, SqlError.SqlError> {
+      for (let last = after; ;) {
+        const visited = yield* this.visitNext(targetId, last, open)
+        if (visited === undefined || Result.isSuccess(visited)) return visited?.success
+        last = visited.failure
+      }
+    }
+  )
+
+  /**
+   * Claims or fails the next task, and returns its run or the id of the failed one. Each in its transaction: the limits of its project are locked
+   * until the end, so a transaction that went on to a task of another project could deadlock with one that does so in the other order.
+   */
+  private readonly visitNext = Effect.fnUntraced(
+    { self: this },
+    function* (
+      targetId: DeviceId,
+      after: TaskId | undefined,
+      open: ReadonlyArray<TaskId>
+    ): Effect.fn.Return<Result.Result<ClaimedTask, TaskId> | undefined, SqlError.SqlError> {
       const { now, sql } = this
       const at = now()
-      for (let last = after ?? ""; ;) {
-        const row = yield* taskRows.first(sql`
+      const row = yield* taskRows.first(sql`
         SELECT ${sql.literal(TASK_COLUMNS)} FROM tasks
-        WHERE target_id = ${targetId} AND state IN ${waitingTaskStates(sql)} AND id > ${last} AND id <> ALL(${open}::text[])
+        WHERE target_id = ${targetId} AND state IN ${waitingTaskStates(sql)} AND id > ${after ?? ""} AND id <> ALL(${open}::text[])
           AND (state = 'pending' OR expires_at IS NULL OR expires_at > ${at})
         ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`)
-        if (row === undefined) return undefined
-        const claimed = yield* this.claimTask(row, at)
-        if (Result.isSuccess(claimed)) return claimed.success
-        const { failure } = claimed
-        yield* sql`
+      if (row === undefined) return undefined
+      const claimed = yield* this.claimTask(row, at)
+      if (Result.isSuccess(claimed)) return Result.succeed(claimed.success)
+      const { failure } = claimed
+      yield* sql`
         UPDATE tasks SET state = 'failed', error = ${JSON.stringify(failureOf(failure))}, updated_at = ${at}
         WHERE id = ${row.id}`
-        yield* notify(sql, "task", row.id)
-        last = row.id
-      }
+      yield* notify(sql, "task", row.id)
+      return Result.fail(row.id)
     },
     (self) => this.sql.withTransaction(self)
   )

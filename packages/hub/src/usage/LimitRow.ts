@@ -2,7 +2,7 @@
  * Codec of the table `project_limits`, and the amounts that limits and runs have: tokens, and costs in millionths of a dollar, so that sums are exact.
  */
 import { type ProjectId, UserId } from "@corral/domain/identity/Ids"
-import type { Budget } from "@corral/domain/run/Budget"
+import { type Budget, comparedAmount, MICROS_PER_DOLLAR } from "@corral/domain/run/Budget"
 import type { Usage } from "@corral/domain/run/Run"
 import { LimitSubject, type UsedAmounts } from "@corral/domain/usage/Limit"
 import { MAX_MODEL_LENGTH } from "@corral/domain/usage/UsageReport"
@@ -17,17 +17,15 @@ export type LimitedField = (typeof limitedFields)[number]
 /** By field: millionths of a dollar, and tokens. */
 export type Amounts = Readonly<Record<LimitedField, number>>
 
-const MICROS = 1_000_000
 /** Largest amount of a column. */
 const LARGEST = 9_000_000_000_000_000
 
 const storable = (amount: number): number => Math.min(Math.max(Math.round(amount), 0), LARGEST)
 
-export const amountOf = (field: LimitedField, value: number): number =>
-  storable(field === "costUsd" ? value * MICROS : value)
+export const amountOf = (field: LimitedField, value: number): number => storable(comparedAmount(field, value))
 
 export const valueOf = (field: LimitedField, amount: number): number =>
-  field === "costUsd" ? amount / MICROS : amount
+  field === "costUsd" ? amount / MICROS_PER_DOLLAR : amount
 
 /** A sum that a response can have. An Edge can report more than all numbers that are exact. */
 export const countOf = (sum: number): number => Math.min(sum, Number.MAX_SAFE_INTEGER)

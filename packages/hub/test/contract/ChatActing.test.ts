@@ -9,7 +9,7 @@ import { Effect } from "effect"
 import { HttpApi } from "effect/http-api"
 import { SqlClient } from "effect/sql"
 import { WebSocket } from "ws"
-import type { Answer } from "@corral/testing/http/Answer"
+import type { Answer } from "@corral/testing/http/Contract"
 import { within } from "@corral/testing/time/Within"
 import { chatEndpoints } from "../../src/signin/HubCredentials.ts"
 import {

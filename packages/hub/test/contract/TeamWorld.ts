@@ -19,7 +19,7 @@ import { CANDIDATES_FEATURE, LAYERS_FEATURE } from "@corral/domain/link/EdgeComm
 import type { Message } from "@corral/domain/session/Message"
 import type { Task } from "@corral/domain/task/Task"
 import { assert } from "@effect/vitest"
-import { HubClient } from "@corral/testing/hub/HubClient"
+import { HubClient, upload } from "@corral/testing/hub/HubClient"
 import type { HubProcess } from "@corral/testing/hub/HubProcess"
 import {
   approvalRequested,
@@ -32,7 +32,6 @@ import {
   runStarted
 } from "@corral/testing/hub/Mirror"
 import { registerDevice, reportOffer } from "@corral/testing/hub/Offers"
-import { upload } from "@corral/testing/hub/Uploads"
 import { makeProject, makeSession } from "@corral/testing/hub/People"
 
 /** A project with what belongs to it. */

@@ -23,7 +23,7 @@ describe("The metrics of usage", { timeout: 60_000 }, () => {
     return line === undefined ? undefined : Number(line.slice(series.length + 1))
   }
 
-  it("count the growth of reports once, and limits that are used up today", async () => {
+  it("count the most that a run reports, and limits that are used up today", async () => {
     const world = await worldOf(hub)
     const { client, projectId } = world
     const edge = await TalkingEdge.link(hub.url, world)
@@ -46,7 +46,9 @@ describe("The metrics of usage", { timeout: 60_000 }, () => {
       { inputTokens: 100, outputTokens: 10, costUsd: 0.25, costSource: "program" },
       { inputTokens: 300, outputTokens: 30, costUsd: 0.75, costSource: "estimated" },
       // A program that corrects itself.
-      { inputTokens: 200, outputTokens: 30, costUsd: 0.5, costSource: "program" }
+      { inputTokens: 200, outputTokens: 30, costUsd: 0.5, costSource: "program" },
+      // A call whose price is unknown: the run has no cost until the program reports one.
+      { inputTokens: 250, outputTokens: 35 }
     ]
     await edge.push(turn.runId, draft("run.started", {}))
     for (const usage of usages) await edge.push(turn.runId, draft("run.usage.updated", { usage }))
@@ -62,7 +64,7 @@ describe("The metrics of usage", { timeout: 60_000 }, () => {
         await valueOf('corral_hub_run_tokens_total{direction="input"}'),
         await valueOf('corral_hub_run_tokens_total{direction="output"}')
       ],
-      [0.75, 0.5, 500, 40]
+      [0.5, 0.5, 400, 40]
     )
   })
 })

@@ -12,7 +12,7 @@ import { join } from "node:path"
 import { hubDefaults } from "../../src/config/HubConfig.ts"
 import { type DatabaseFinding, inspectStatements } from "../../src/inspection/Findings.ts"
 import { inspectDatabase } from "../../src/inspection/Inspection.ts"
-import { addPartitions } from "../../src/run/RunPartitions.ts"
+import { addPartitions } from "../../src/run/Retention.ts"
 import { migratedIndexes } from "../../src/store/migrations.ts"
 
 const emptyDatabase = async (): Promise<string> => {

@@ -22,6 +22,7 @@ import {
   runStarted
 } from "@corral/testing/hub/Mirror"
 import { tries } from "@corral/testing/time/Effort"
+import { highestUseOf } from "../../src/usage/UsageMetrics.ts"
 
 /** The events that the run machine appends for these inputs. */
 const eventsOf = (inputs: ReadonlyArray<RunMachineInput>): ReadonlyArray<EventDraft> => {
@@ -158,6 +159,15 @@ const Sizes = Arbitrary.array(Arbitrary.schema(Schema.Literals([1, 2, 3, 7])), {
 })
 const Ends = Arbitrary.schema(Schema.Boolean)
 
+const amounts = ["inputTokens", "outputTokens", "costUsd"] as const
+const amount = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000 }))
+/** With whole costs, so that sums are exact. */
+const Report = Schema.Struct({
+  inputTokens: Schema.optionalKey(amount),
+  outputTokens: Schema.optionalKey(amount),
+  costUsd: Schema.optionalKey(amount)
+})
+
 describe("MirroredRun", () => {
   it.effect.prop(
     "gives the same state for every division of a log into batches",
@@ -230,6 +240,42 @@ describe("MirroredRun", () => {
     })
     return { row, steps }
   }
+
+  it.effect.prop(
+    "has the most that a run has reported, for every division of its reports into batches",
+    [Arbitrary.array(Arbitrary.schema(Report), { maxLength: 12 }), Sizes],
+    ([reports, sizes]) =>
+      Effect.sync(() => {
+        const runId = newId<RunId>("run")
+        const events = [
+          createdRun,
+          runStarted,
+          ...reports.map((usage) => draft("run.usage.updated", { usage }))
+        ]
+        const counted = { inputTokens: 0, outputTokens: 0, costUsd: 0 }
+        let row = newRow(runId)
+        for (let at = 0, i = 0; at < events.length; i++) {
+          const batch = events.slice(at, at + (sizes[i % sizes.length] ?? 1))
+          const step = new MirroredRun(row)
+          for (const [j, event] of batch.entries())
+            assert.isTrue(step.apply(envelopeAt(runId, at + j + 1, event)))
+          const [before, after] = [highestUseOf(row.told), highestUseOf(step.summary)]
+          for (const name of amounts) counted[name] += (after[name] ?? 0) - (before[name] ?? 0)
+          row = { ...row, ...(JSON.parse(JSON.stringify(step.columns)) as typeof step.columns) }
+          at += batch.length
+        }
+        const most = (name: (typeof amounts)[number]) =>
+          Math.max(0, ...reports.map((report) => report[name] ?? 0))
+        assert.deepStrictEqual(counted, {
+          inputTokens: most("inputTokens"),
+          outputTokens: most("outputTokens"),
+          costUsd: most("costUsd")
+        })
+        // The cost of a run is that of its last report.
+        assert.deepStrictEqual(row.told.usage, reports.at(-1))
+      }),
+    tries(200)
+  )
 
   it("accepts a log of which a Hub that does not fold questions and work has stored a part", () => {
     const inputId = newId<InputRequestId>("inq")

@@ -18,9 +18,8 @@ import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { randomBytes } from "node:crypto"
 import { Client } from "pg"
-import { dropPartitionsEndedBefore } from "../../src/run/Retention.ts"
+import { dropPartitionsEndedBefore, addPartitions, runPartitions } from "../../src/run/Retention.ts"
 import { RunLog } from "../../src/run/RunLog.ts"
-import { addPartitions, runPartitions } from "../../src/run/RunPartitions.ts"
 import { partitionsMigration } from "../../src/store/migrations/Release03.ts"
 
 const DAY_MS = 86_400_000

@@ -10,7 +10,7 @@ import {
   searchableText,
   searchExcerptOf,
   unfoldedIndex
-} from "../../src/search/SearchDocument.ts"
+} from "../../src/search/Search.ts"
 
 const Piece = Schema.Literals([
   "a",

@@ -7,7 +7,7 @@
  */
 import type { IncomingHttpHeaders } from "node:http"
 import { BlockList, isIP } from "node:net"
-import { list, textMatching } from "../settings/SettingSchemas.ts"
+import { list, textMatching } from "../settings/Setting.ts"
 
 const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/
 

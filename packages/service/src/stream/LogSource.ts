@@ -1,15 +1,17 @@
 /**
  * Append-only log that event streams, pages and sockets read, independent of its database. Also the gap at its front, where retention has dropped
- * events.
+ * events, and one page of a run's log as JSON.
  *
  * A position is the `seq` of the last event that a reader has; 0 is the start.
  */
 import type { CloseCode } from "@corral/domain/http/StreamEnd"
-import type { RunId } from "@corral/domain/identity/Ids"
+import type { RunId, RequestId } from "@corral/domain/identity/Ids"
 import { Data, Effect } from "effect"
+import { Conflict } from "@corral/domain/errors/Failures"
+import type { EventPage } from "@corral/domain/edge-api/Runs"
+import type { Envelope } from "@corral/domain/run/RunEvent"
 import type { FrameBatch } from "./Frames.ts"
 import type { ReaderWindow } from "./ReaderWindow.ts"
-import { Conflict } from "@corral/domain/errors/Failures"
 
 // Gap at the front of a log: events that retention has dropped. A socket closes with 4410, an HTTP request receives 409.
 
@@ -98,3 +100,37 @@ export interface Start {
 
 /** Characters that are read at a time for a reader that is behind. */
 export const READ_BUDGET = 65_536
+
+interface PageOptions {
+  readonly after: number
+  readonly limit: number
+  /** Last seq of the log. */
+  readonly lastSeq: number
+  readonly requestId: RequestId
+}
+
+/**
+ * At most `limit` events after `after`. `nextCursor` is the next `after`, or null at the end of the log. A page ends before an event that
+ * cannot be read; a page that starts there fails.
+ */
+export const eventPage = Effect.fnUntraced(function* <E>(
+  source: LogSource<E>,
+  { after, lastSeq, limit, requestId }: PageOptions
+): Effect.fn.Return<EventPage, E | ReplayGap> {
+  if (source.hasDropped(after)) return yield* new ReplayGap()
+  const lines: Array<string> = []
+  let position = after
+  // A seq beyond the end may be larger than a database integer.
+  while (lines.length < limit && position < lastSeq) {
+    const read = source.read(position, READ_BUDGET)
+    const batches = yield* lines.length === 0 ? read : Effect.orElseSucceed(read, () => [])
+    const last = batches.at(-1)
+    if (last === undefined) break
+    for (const batch of batches) lines.push(...batch.lines.split("\n"))
+    position = last.lastSeq
+  }
+  // Every event was validated before it was stored.
+  const items = lines.slice(0, limit).map((line) => JSON.parse(line) as Envelope)
+  const end = items.at(-1)?.seq ?? after
+  return { items, nextCursor: lastSeq > end ? String(end) : null, requestId }
+})

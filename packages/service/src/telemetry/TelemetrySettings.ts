@@ -2,8 +2,14 @@
 import { withoutTrailing } from "@corral/domain/text/Cut"
 import { Config, Effect, Redacted } from "effect"
 import { isLoopback } from "../Addresses.ts"
-import { invalidSetting, optionalSetting, secretSetting } from "../settings/Setting.ts"
-import { parsedBy, splitList, BearerToken } from "../settings/SettingSchemas.ts"
+import {
+  invalidSetting,
+  optionalSetting,
+  secretSetting,
+  parsedBy,
+  splitList,
+  BearerToken
+} from "../settings/Setting.ts"
 
 export interface TelemetryConfig {
   /** OTLP/HTTP collector, without a slash at its end: `/v1/traces` and `/v1/metrics` are below it. Absent: no export. */

@@ -4,19 +4,34 @@
  *
  * Owns the process and the folders: `remove` ends both, and processes that a run left behind.
  */
+import {
+  lchownSync,
+  readdirSync,
+  statSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync
+} from "node:fs"
+import { join } from "node:path"
 import type { GrantRule } from "@corral/domain/approval/Grant"
 import { onTestFinished } from "@effect/vitest"
 import Database from "better-sqlite3"
 import { spawn } from "node:child_process"
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { EdgeClient } from "./EdgeClient.ts"
 import { endAll, endGroups, endHolder, type Survivor, survivors } from "./Survivors.ts"
-import { giveTo } from "../files/GiveTo.ts"
 import { residentMemory } from "../process/ProcessCosts.ts"
 import { within } from "../time/Within.ts"
+
+export const giveTo = (user: number, path: string): void => {
+  lchownSync(path, user, user)
+  if (!statSync(path).isDirectory()) return
+  for (const entry of readdirSync(path, { recursive: true, encoding: "utf8" }))
+    lchownSync(join(path, entry), user, user)
+}
 
 const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
 const entry = built ? "../../../../dist/edge/index.js" : "../../../edge/src/main.ts"

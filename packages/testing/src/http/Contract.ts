@@ -1,9 +1,21 @@
 /**
  * A published contract, as it judges answers: `openapi/<service>.json`, read from disk. A refusal that an endpoint does not declare is still
- * to be an error object.
+ * to be an error object. An answer is read whole.
  */
 import { readFileSync } from "node:fs"
 import { isJsonObject } from "@corral/domain/text/JsonObject"
+
+/** An answer over HTTP, read whole. */
+export interface Answer<Body = unknown> {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** `undefined` where there is none. */
+  readonly body: Body
+}
+
+/** The code of a refusal. */
+export const codeOf = (answer: Answer): unknown => (answer.body as { readonly code?: unknown }).code
 
 // The part of JSON Schema 2020-12 that our OpenAPI documents use. Gives what does not fit, as `path: what`; a keyword it does not know is
 // an error, so that nothing passes unseen.

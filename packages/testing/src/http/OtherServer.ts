@@ -3,7 +3,7 @@ import { NodeHttpServer } from "@effect/platform-node"
 import { Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
 import { createServer, request } from "node:http"
-import type { Answer } from "./Answer.ts"
+import type { Answer } from "./Contract.ts"
 
 /** The program's own page, at `/own`. */
 const ownPage = HttpRouter.add("*", "/own", HttpServerResponse.text("the other program's"))

@@ -2,7 +2,7 @@
  * A request written byte by byte, for what no HTTP client would send; and sockets that ask and then leave the other side waiting.
  */
 import { connect, type Socket } from "node:net"
-import type { Answer } from "./Answer.ts"
+import type { Answer } from "./Contract.ts"
 import { within } from "../time/Within.ts"
 
 /** Head lines (the request line first) and a body, as one message. */

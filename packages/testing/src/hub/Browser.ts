@@ -2,7 +2,7 @@
  * Browser at a Hub: for a sign-in it stores cookies by origin, follows redirects only on request, and sends the headers of browsers; then a client
  * sends its session cookie, with the `Origin` and CSRF header of the Hub's own pages.
  */
-import type { Answer } from "../http/Answer.ts"
+import type { Answer } from "../http/Contract.ts"
 import { assertAnswer, HubClient, type HubRequestOptions } from "./HubClient.ts"
 import { CSRF_HEADER, SESSION_COOKIE } from "@corral/domain/hub-api/SessionAuthority"
 import type { UserId } from "@corral/domain/identity/Ids"

@@ -1,12 +1,13 @@
 /**
- * HTTP client of a Hub for tests. Checks every response against the published contract: standard headers, schema, request id, and no token.
+ * HTTP client of a Hub for tests. Checks every response against the published contract: standard headers, schema, request id, and no token. Also
+ * uploads of files for messages.
  */
 import { assert } from "@effect/vitest"
 import type { UserId } from "@corral/domain/identity/Ids"
-import type { Answer } from "../http/Answer.ts"
-import { contractOf } from "../http/Contract.ts"
+import type { Attachment } from "@corral/domain/session/Attachment"
+import { type Answer, contractOf } from "../http/Contract.ts"
 
-export { type Answer, codeOf } from "../http/Answer.ts"
+export { type Answer, codeOf } from "../http/Contract.ts"
 
 export interface HubRequestOptions {
   readonly body?: unknown
@@ -89,3 +90,21 @@ export class HubClient {
     return answer
   }
 }
+
+/** An image of one pixel. */
+export const PIXEL = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
+  "base64"
+)
+
+export const upload = (
+  client: HubClient,
+  name: string,
+  mediaType: string,
+  content: string | Uint8Array,
+  headers: Readonly<Record<string, string>> = {}
+) =>
+  client.ask<Attachment>("POST", `/client/uploads?name=${encodeURIComponent(name)}`, {
+    body: content,
+    headers: { "content-type": mediaType, ...headers }
+  })

@@ -1,21 +1,50 @@
 /**
  * Real Hub process with its own home in a temporary folder: `src/main.ts` under this Node, or the build with `CORRAL_TEST_ENTRY=dist`, as in
- * `npm test`. Its database is new, on the shared server of the tests or the server of `CORRAL_TEST_DATABASE_URL`; or it is the embedded one.
+ * `npm test`. Its database is new, on the shared server of the tests or the server of `CORRAL_TEST_DATABASE_URL`; or it is the embedded one, with a
+ * data folder that a Hub makes once per run of tests: `initdb` and the migrations take most of a second of a processor.
  *
  * Owns the process, the folder and the database; `remove` ends all of them. `people` uses the Hub's store directly.
  */
-import { onTestFinished } from "@effect/vitest"
-import { spawn } from "node:child_process"
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { Effect, Layer } from "effect"
+import { HubConfig, hubDefaults } from "@corral/hub/config/HubConfig"
+import { hubDatabaseLayer } from "@corral/hub/store/Database"
+import { execFileSync, spawn } from "node:child_process"
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, readFileSync, realpathSync } from "node:fs"
 import { join } from "node:path"
+import { onTestFinished } from "@effect/vitest"
+import { tmpdir } from "node:os"
 import { fileURLToPath } from "node:url"
+import { folderOfRun, dropDatabase, makeDatabase, sharedServer } from "../postgres/SharedPostgres.ts"
 import { within } from "../time/Within.ts"
 import { BrowserClient } from "./Browser.ts"
 import { HubClient } from "./HubClient.ts"
 import { People } from "./People.ts"
-import { copyCluster } from "../postgres/PreparedCluster.ts"
-import { dropDatabase, makeDatabase, sharedServer } from "../postgres/SharedPostgres.ts"
+
+const VERSION = "18"
+
+/** Makes it next to its place and renames it: another test process may do the same. */
+const prepared = async (): Promise<string> => {
+  const place = join(folderOfRun(), "cluster")
+  if (existsSync(place)) return place
+  const home = mkdtempSync(join(folderOfRun(), "hub-"))
+  const database = Layer.provide(hubDatabaseLayer, Layer.succeed(HubConfig, { ...hubDefaults, home }))
+  await Effect.runPromise(Effect.scoped(Layer.build(database)))
+  try {
+    renameSync(join(home, "postgres", VERSION), place)
+  } catch (error) {
+    if (!existsSync(place)) throw error
+  }
+  rmSync(home, { recursive: true, force: true })
+  return place
+}
+
+/** Puts a copy into the home of a Hub that has not started. */
+const copyCluster = async (home: string): Promise<void> => {
+  const folder = join(home, "postgres")
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  // With its modes: the server refuses a folder that others may read.
+  execFileSync("cp", ["-a", await prepared(), join(folder, VERSION)])
+}
 
 const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
 const entry = built ? "../../../../dist/hub/index.js" : "../../../hub/src/main.ts"

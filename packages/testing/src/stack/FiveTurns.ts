@@ -4,9 +4,8 @@
  */
 import { assert } from "@effect/vitest"
 import type { Message } from "@corral/domain/session/Message"
-import { HubClient } from "../hub/HubClient.ts"
+import { HubClient, PIXEL, upload } from "../hub/HubClient.ts"
 import { makeSession } from "../hub/People.ts"
-import { PIXEL, upload } from "../hub/Uploads.ts"
 import { until } from "../time/Until.ts"
 import type { Joined } from "./Joined.ts"
 

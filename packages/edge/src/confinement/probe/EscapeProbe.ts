@@ -18,8 +18,15 @@ import { callProgram } from "../../process/ProgramCall.ts"
 import { withFlags } from "../Bubblewrap.ts"
 import { Confinement } from "../Confinement.ts"
 import { NOT_TRIED, SUCCEEDED } from "./Attempts.ts"
-import { type EscapeServers, folderContents, makeScene, openServers, openVisible } from "./EscapeScene.ts"
-import type { EscapeResults, EscapeTargets } from "./EscapeTargets.ts"
+import {
+  type EscapeServers,
+  folderContents,
+  makeScene,
+  openServers,
+  openVisible,
+  type EscapeResults,
+  type EscapeTargets
+} from "./EscapeScene.ts"
 import { APPROVED_EDIT, COPIED_FILES, SETTINGS } from "./FileAttempts.ts"
 import { workspacePathsAt } from "../../approval/PathTarget.ts"
 import { canWrite } from "../ConfinedRoot.ts"

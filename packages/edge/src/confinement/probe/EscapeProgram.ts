@@ -14,7 +14,7 @@ import {
   readAttempts,
   rightsAttempts
 } from "./RightsAttempts.ts"
-import type { EscapeTargets } from "./EscapeTargets.ts"
+import type { EscapeTargets } from "./EscapeScene.ts"
 import { copyAttempts, plantState, protectedAttempts, stateAttempts, writeAttempts } from "./FileAttempts.ts"
 import { networkAttempts, reached, visibleAttempts } from "./NetworkAttempts.ts"
 

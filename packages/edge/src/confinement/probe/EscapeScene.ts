@@ -1,7 +1,7 @@
 /**
  * What the probe's program tries to reach: the folders of one mode's attempts (a workspace with a repository, a folder that the run does not see,
  * one that it may only read, and the run's own), servers on loopback addresses and sockets, sockets and pipes in the folders that a run sees, a
- * folder on PATH with files next to its programs, and a process.
+ * folder on PATH with files next to its programs, and a process. Also what the program receives, and what it prints.
  *
  * All of it belongs to the probe, is in its folder, and ends with the scope.
  */
@@ -28,13 +28,45 @@ import {
 import { type AddressInfo, createServer, type ListenOptions } from "node:net"
 import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import type { HostServers, VisiblePlaces } from "./NetworkAttempts.ts"
+import type { HostPaths, HostProcess } from "./RightsAttempts.ts"
 import { listening } from "../../network/RunProxy.ts"
 import { callProgram } from "../../process/ProgramCall.ts"
 import { canWrite } from "../ConfinedRoot.ts"
-import type { EscapeTargets } from "./EscapeTargets.ts"
 import { makeState } from "./FileAttempts.ts"
-import type { HostServers, VisiblePlaces } from "./NetworkAttempts.ts"
-import type { HostProcess } from "./RightsAttempts.ts"
+
+interface Place {
+  readonly folder: string
+  readonly file: string
+}
+
+export interface EscapeTargets {
+  /** Files that the run does not see. */
+  readonly hidden: Place
+  /** Files that the run may read. */
+  readonly shown: Place
+  readonly workspace: { readonly path: string; readonly isWritable: boolean }
+  /** Folders that the run may write, one for each kind of attempts. */
+  readonly writable: {
+    readonly hidden: string
+    readonly shown: string
+    readonly workspace: string
+    readonly calls: string
+  }
+  /** Folder of the state of a runtime. */
+  readonly state: string
+  readonly host: HostProcess
+  readonly servers: HostServers
+  readonly visible: VisiblePlaces
+  /** Socket file of the probe. */
+  readonly socket: string
+  /** Paths of the user and the system that no run reads or writes. */
+  readonly read: HostPaths
+  readonly opened: HostPaths
+}
+
+/** By kind, then by attempt. */
+export type EscapeResults = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 /** A line for each entry, with its permissions and what it contains. Paths begin after `root`. */
 export const folderContents = (

@@ -1,5 +1,5 @@
 /** Process of one run, with its decoder, its clocks and its time budget. They end with the run's scope. */
-import type { Budget } from "@corral/domain/run/Budget"
+import { type Budget, nearLimitFrom } from "@corral/domain/run/Budget"
 import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { Deferred, Effect, type Fiber, type Scope, Semaphore } from "effect"
 import { existsSync } from "node:fs"
@@ -18,7 +18,6 @@ import {
   makeSilenceClock
 } from "./RunClocks.ts"
 import { type AdoptedRun, type RunSession, noneElapsed } from "./RunSession.ts"
-import { WARN_AT } from "../kernel/BudgetMeter.ts"
 import type { KernelProgram } from "../kernel/KernelState.ts"
 import { decodeOutput } from "./RuntimeOutput.ts"
 import type { RunMessage } from "../kernel/RunMessage.ts"
@@ -300,7 +299,7 @@ const makeWallClock = Effect.fnUntraced(function* (
   if (wallMs === undefined) return undefined
   const spent = (used: number) =>
     makeActiveClock(used - elapsed, () => void post({ _tag: "Spent", limit: "wallMs", used }))
-  const warning = yield* spent(wallMs * WARN_AT)
+  const warning = yield* spent(nearLimitFrom(wallMs))
   const end = yield* spent(wallMs)
   const both: StoppableClock = (run) => Effect.andThen(warning(run), end(run))
   return both

@@ -8,8 +8,7 @@
  */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { AdapterEvent, AdapterOutput, Protocol } from "@corral/domain/run/RuntimeAdapter"
-import type { BudgetMeter } from "../kernel/BudgetMeter.ts"
-import type { CostMeter } from "../kernel/CostMeter.ts"
+import type { BudgetMeter, CostMeter } from "../kernel/BudgetMeter.ts"
 import type { OutputRedaction } from "../kernel/OutputRedaction.ts"
 import { type JournaledCall, OutputPosition, type StoredJournal } from "../../journal/RunJournal.ts"
 import type { RawRun } from "../../raw/RawRun.ts"

@@ -22,7 +22,7 @@ import { putApproval, putInput, replaceApproval, replaceInput } from "../../stor
 import type { StoredArtifact, NewArtifact } from "../../artifact/Artifacts.ts"
 import { ResultContents } from "../../artifact/ResultContents.ts"
 import type { ResultRows } from "../../log/EdgeIdempotency.ts"
-import { makeEventEncoder, type NewEvents } from "../../log/StoredBatch.ts"
+import { makeEventEncoder, type NewEvents } from "../../log/StoredEvents.ts"
 import { cutText, fitPayload, mayExceed, wholeOutput } from "../../log/PayloadLimit.ts"
 import { insertRun, updateRun } from "../../log/Runs.ts"
 import type { Write } from "../../store/Store.ts"

@@ -62,7 +62,7 @@ export const commitTimeMigration = [
 
 /**
  * Events in partitions by the time of their runs, which the ids contain. The rows so far become the first partition, without being copied: this
- * reads them once, to check their range. `RunPartitions` adds further ones.
+ * reads them once, to check their range. `Retention` adds further ones.
  */
 export const partitionsMigration = [
   // The smallest id of a run that was created then.

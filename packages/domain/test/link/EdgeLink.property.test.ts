@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { OfferedAgent } from "../../src/link/OfferedAgent.ts"
+import { OfferedAgent } from "../../src/link/EdgeLink.ts"
 import { Agent } from "../../src/run/Agent.ts"
 
 /** Of an earlier Hub, which has no count of cost. */

@@ -1,7 +1,7 @@
 /** Hunks as a person edits them: line ends, ends of files, and what is no text. */
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { editHunk } from "../../src/change/EditedHunks.ts"
+import { editHunk } from "../../src/change/DecisionParts.ts"
 import { applyHunks, type PatchHunk, type PatchLine } from "../../src/workspace/PatchHunks.ts"
 
 const lineOf = (text: string): PatchLine => {
