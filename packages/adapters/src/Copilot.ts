@@ -8,13 +8,15 @@
  */
 import { copilotNetwork, proxies } from "./ModelHosts.ts"
 import { Calls, toolKindOf } from "./one-shot/Tools.ts"
-import { type ProgramInfo, serviceFailure, toProgramFailure } from "./one-shot/Failure.ts"
 import {
+  OneShotProtocol,
+  type ProgramInfo,
+  type Reader,
   mayChange,
   oneShotCapabilities,
-  OneShotProtocol,
-  type Reader,
-  toArgument
+  serviceFailure,
+  toArgument,
+  toProgramFailure
 } from "./one-shot/OneShot.ts"
 import type { OutputCollector } from "./output/OutputCollector.ts"
 import { toRetryEvent } from "./output/ServiceFailure.ts"

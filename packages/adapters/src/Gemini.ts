@@ -13,16 +13,19 @@
  */
 import { geminiNetwork, proxies } from "./ModelHosts.ts"
 import { Calls } from "./one-shot/Tools.ts"
-import { type ProgramInfo, type Reason, serviceFailure, toProgramFailure } from "./one-shot/Failure.ts"
 import {
+  OneShotProtocol,
+  type ProgramInfo,
+  type Reader,
+  type Reason,
+  StreamedText,
   mayChange,
   oneShotCapabilities,
-  OneShotProtocol,
-  type Reader,
   readSessionId,
-  toArgument
+  serviceFailure,
+  toArgument,
+  toProgramFailure
 } from "./one-shot/OneShot.ts"
-import { StreamedText } from "./one-shot/StreamedText.ts"
 import type { OutputCollector } from "./output/OutputCollector.ts"
 import { stepsOfList } from "./output/StepLists.ts"
 import { geminiProject } from "./ProjectFiles.ts"

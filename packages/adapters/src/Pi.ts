@@ -8,14 +8,16 @@
  */
 import { modelServices, piNetwork, proxies } from "./ModelHosts.ts"
 import { Calls, fileEventsOfCall, toolPathOf } from "./one-shot/Tools.ts"
-import { type ProgramInfo, serviceFailure, toProgramFailure } from "./one-shot/Failure.ts"
 import {
+  OneShotProtocol,
+  type ProgramInfo,
+  type Reader,
   mayChange,
   oneShotCapabilities,
-  OneShotProtocol,
-  type Reader,
   readSessionId,
-  toArgument
+  serviceFailure,
+  toArgument,
+  toProgramFailure
 } from "./one-shot/OneShot.ts"
 import type { OutputCollector } from "./output/OutputCollector.ts"
 import { ReportedCost } from "./output/ReportedCost.ts"

@@ -7,7 +7,7 @@
 import type { Continuation } from "@corral/domain/run/Continuation"
 import type { RuntimeAdapter, SettingsFile } from "@corral/domain/run/RuntimeAdapter"
 import { modelServices, proxies, qwenNetwork } from "./ModelHosts.ts"
-import type { ProgramInfo } from "./one-shot/Failure.ts"
+import type { ProgramInfo } from "./one-shot/OneShot.ts"
 import { qwenProject } from "./ProjectFiles.ts"
 import { qwenFolders } from "./StateFolders.ts"
 import { QwenProtocol } from "./qwen/QwenProtocol.ts"

@@ -13,11 +13,10 @@ import { pathOf, type PromiseCalls, promiseCalls, signalOf } from "./http/Endpoi
 import { type HeaderValues, Transport, type TransportOptions } from "./http/Transport.ts"
 import { hubPaths } from "./hubPaths.ts"
 import { decodeEventFields } from "./run/EventFields.ts"
-import { viewRun } from "./run/viewRun.ts"
+import { flattened, viewRun } from "./run/viewRun.ts"
 import { changeHintBatches } from "./stream/ChangeHints.ts"
 import { openEventStream } from "./stream/EventBody.ts"
 import { type EventSocketSource, socketEventBatches } from "./stream/EventSockets.ts"
-import { flattened } from "./stream/Flattened.ts"
 import type { ReconnectionOptions } from "./stream/Reconnection.ts"
 import { runEventBatches, type RunEventOptions, type RunEventSource } from "./stream/RunEvents.ts"
 

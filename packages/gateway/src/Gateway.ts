@@ -36,8 +36,7 @@ import { type GatewayMount, GatewayServer, mountedGateway } from "./http/Server.
 import { Hub, type HubAddress } from "./hub/Hub.ts"
 import { Inbox } from "./inbox/Inbox.ts"
 import { SenderQueues } from "./inbox/SenderQueues.ts"
-import { bindingUpdatesLayer } from "./linking/BindingUpdates.ts"
-import { AccountLinks, UnlinkedAnswers } from "./linking/AccountLinks.ts"
+import { AccountLinks, UnlinkedAnswers, bindingUpdatesLayer } from "./linking/AccountLinks.ts"
 import { KeptMessages } from "./linking/KeptMessages.ts"
 import {
   type ChatPlatform,

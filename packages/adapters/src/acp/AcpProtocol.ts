@@ -18,7 +18,13 @@ import { OutputCollector } from "../output/OutputCollector.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import { AgentRequests } from "./AgentRequests.ts"
 import { type AcpRequest, initializeParams, lostReport } from "./JsonRpc.ts"
-import { type AuthStatusUpdate, nestedIn, type SessionResponse } from "./AcpExtensions.ts"
+import {
+  type AuthStatusUpdate,
+  MAX_UNKNOWN_NAME,
+  type SessionResponse,
+  type UnverifiedFields,
+  nestedIn
+} from "./AcpSchema.ts"
 import {
   acpFailure,
   acpFailureAtExit,
@@ -31,7 +37,6 @@ import * as JsonRpc from "./JsonRpc.ts"
 import { SessionOpening, type OpeningStep } from "./SessionOpening.ts"
 import { AcpWork } from "./AcpWork.ts"
 import { SessionUpdates } from "./SessionUpdates.ts"
-import { MAX_UNKNOWN_NAME, type UnverifiedFields } from "./AcpSchema.ts"
 
 const toImageBlock = ({ base64: data, mediaType: mimeType }: RunImage): Acp.ContentBlock => ({
   type: "image",

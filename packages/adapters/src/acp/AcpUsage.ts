@@ -7,8 +7,7 @@ import type { Usage } from "@corral/domain/run/Run"
 import type { ModelCall, UsageReport } from "@corral/domain/run/RuntimeAdapter"
 import { arrayOf, countOf, defined, isJsonObject, objectOf, textOf } from "../text/Json.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
-import type { ModelUsage, PromptMeta, PromptResponse, TokenCounts } from "./AcpExtensions.ts"
-import type { UnverifiedFields } from "./AcpSchema.ts"
+import type { ModelUsage, PromptMeta, PromptResponse, TokenCounts, UnverifiedFields } from "./AcpSchema.ts"
 
 /** Tokens of calls, with those of their reasoning. */
 interface Tokens extends ModelCall {

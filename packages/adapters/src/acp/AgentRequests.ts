@@ -16,25 +16,22 @@ import type { AcpAgent } from "./AcpAgent.ts"
 import {
   type AcpInput,
   type ElicitationParams,
-  readAgentQuestion,
-  readQuestionIn,
-  toAcpInput
-} from "./PermissionQuestion.ts"
-import { declined } from "../form/Elicitation.ts"
-import * as JsonRpc from "./JsonRpc.ts"
-import { nestedIn } from "./AcpExtensions.ts"
-import {
   isAction,
   offersAllowOnce,
   optionsOfKind,
+  readAgentQuestion,
+  readQuestionIn,
   toAcpApproval,
+  toAcpInput,
   toPermissionResponse
 } from "./Permission.ts"
+import { declined } from "../form/Elicitation.ts"
+import * as JsonRpc from "./JsonRpc.ts"
+import { type UnverifiedFields, nestedIn } from "./AcpSchema.ts"
 import { isReadOnlyMode } from "./SessionOpening.ts"
 import type { SessionUpdates } from "./SessionUpdates.ts"
 import { keepsSteps, type PlanFile } from "./AgentPlans.ts"
 import { type ToolCall, contentTextsOf } from "./ToolCall.ts"
-import type { UnverifiedFields } from "./AcpSchema.ts"
 import { type OpenPermission, type OpenQuestion, WaitingRequests } from "./WaitingRequests.ts"
 import { planTitleOf } from "../text/FirstLine.ts"
 import type { InputAnswers, Question } from "@corral/domain/input/InputRequest"

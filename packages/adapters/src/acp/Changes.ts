@@ -10,9 +10,8 @@ import { endsOfMove, pathsIn } from "../files/InputPaths.ts"
 import { defined, isJsonObject, objectOf, textOf } from "../text/Json.ts"
 import type { Relative } from "../files/RelativePath.ts"
 import { textLinesOf, unifiedDiff, type Hunk } from "../text/UnifiedDiff.ts"
-import type { DiffMeta, RawOutput } from "./AcpExtensions.ts"
+import type { DiffMeta, RawOutput, UnverifiedFields } from "./AcpSchema.ts"
 import { inputPathOf, type ToolCall } from "./ToolCall.ts"
-import type { UnverifiedFields } from "./AcpSchema.ts"
 
 /** Change of one file. `before` is undefined for a new file, or if unknown. */
 interface Change {

@@ -7,8 +7,7 @@
  */
 import { LOST_RESULT } from "../text/JsonLines.ts"
 import { isJsonObject, type JsonObject, objectOf } from "../text/Json.ts"
-import type { SetSessionModelRequest } from "./AcpExtensions.ts"
-import type { UnverifiedFields } from "./AcpSchema.ts"
+import type { SetSessionModelRequest, UnverifiedFields } from "./AcpSchema.ts"
 import type * as Acp from "@agentclientprotocol/sdk"
 
 // Requests to an agent: each method with the params that the protocol's schema demands.

@@ -5,8 +5,7 @@
  */
 import { arrayOf, defined, isJsonObject, type JsonObject, objectOf, textOf, textsIn } from "../text/Json.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
-import type { SessionModelState, SessionResponse } from "./AcpExtensions.ts"
-import type { UnverifiedFields } from "./AcpSchema.ts"
+import type { SessionModelState, SessionResponse, UnverifiedFields } from "./AcpSchema.ts"
 import type { AcpRequest } from "./JsonRpc.ts"
 import type * as Acp from "@agentclientprotocol/sdk"
 import type { RunMode } from "@corral/domain/approval/RunMode"

@@ -14,12 +14,14 @@ import type { OutputCollector } from "../output/OutputCollector.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import {
   type AsyncTask,
-  parentCallIn,
+  MAX_UNKNOWN_NAME,
   type PromptResponse,
   type StatusMeta,
-  type SubAgent
-} from "./AcpExtensions.ts"
-import { isUpdateKind, MAX_UNKNOWN_NAME, type UnverifiedFields } from "./AcpSchema.ts"
+  type SubAgent,
+  type UnverifiedFields,
+  isUpdateKind,
+  parentCallIn
+} from "./AcpSchema.ts"
 import { type PromptProgress, TurnProgress } from "./AcpOutcome.ts"
 import { AcpMessages, ChunkReports } from "./AcpMessages.ts"
 import { AcpUsage } from "./AcpUsage.ts"

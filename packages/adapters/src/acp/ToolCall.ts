@@ -20,12 +20,14 @@ import {
 import type { AcpAgent } from "./AcpAgent.ts"
 import {
   type AgentToolMeta,
-  parentCallIn,
   type RawOutput,
   type ShellExit,
-  type ToolCallMeta
-} from "./AcpExtensions.ts"
-import { isToolCallStatus, isToolKind, type UnverifiedFields } from "./AcpSchema.ts"
+  type ToolCallMeta,
+  type UnverifiedFields,
+  isToolCallStatus,
+  isToolKind,
+  parentCallIn
+} from "./AcpSchema.ts"
 import { readBlock, type BlockFile } from "../output/ContentBlocks.ts"
 
 /** A `tool_call`, a `tool_call_update`, or the call of a permission request. */

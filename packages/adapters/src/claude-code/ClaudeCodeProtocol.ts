@@ -24,9 +24,8 @@ import {
   silentTypes,
   type Notice
 } from "./ClaudeNotices.ts"
-import { failureOfCall, claudeFailureAtExit, toClaudeOutcome } from "./ClaudeOutcome.ts"
+import { ClaudeTurns, claudeFailureAtExit, failureOfCall, toClaudeOutcome } from "./ClaudeTurns.ts"
 import { controlRefusal, controlRequest, controlResponse, readLostLine, userMessage } from "./Frames.ts"
-import { ClaudeTurns } from "./ClaudeTurns.ts"
 import { ClaudeUsage } from "./ClaudeUsage.ts"
 import { toClaudeApproval } from "./ToolUse.ts"
 

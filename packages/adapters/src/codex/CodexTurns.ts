@@ -11,7 +11,7 @@ import { type JsonObject, defined, isJsonObject, objectOf, textOf } from "../tex
 import type { ClientRequests, RequestPurpose } from "./Frames.ts"
 import { toCodexFailure, toCodexRetry } from "./CodexFailure.ts"
 import type { CodexUsage } from "./CodexUsage.ts"
-import { measureDiff } from "./FileChanges.ts"
+import { measureDiff } from "./Tools.ts"
 import type { Items } from "./Items.ts"
 import type { Requests } from "./Requests.ts"
 import type { SubAgents, Threads } from "./Threads.ts"

@@ -9,8 +9,15 @@ import { type JsonObject, arrayOf, defined, isJsonObject, objectOf, textOf } fro
 import type { Relative } from "../files/RelativePath.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
 import type { SubAgents } from "./Threads.ts"
-import { type FileChange, appliedEvents, areChangesComplete, changesOf } from "./FileChanges.ts"
-import { type CodexCall, isCall, readCodexCall } from "./Tools.ts"
+import {
+  type CodexCall,
+  type FileChange,
+  appliedEvents,
+  areChangesComplete,
+  changesOf,
+  isCall,
+  readCodexCall
+} from "./Tools.ts"
 import { type BlockFile, readBlock } from "../output/ContentBlocks.ts"
 import type { Step } from "@corral/domain/run/Work"
 

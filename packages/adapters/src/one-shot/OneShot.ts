@@ -1,7 +1,13 @@
 /**
  * Protocol of a program that reads one prompt, prints JSON lines and exits. It supports no approvals and no further input, and signals
- * cancel it. A `Reader` interprets its lines.
+ * cancel it. A `Reader` interprets its lines. A program that prints pieces of text has no completed messages: one ends when a piece of another channel
+ * or any other line follows.
+ *
+ * Also the failures of such programs: a reason for each kind, and a sentence for the user who can act on it. They report the response of a model
+ * service as text, most with the HTTP status at a fixed position. Only these positions are searched for a status.
  */
+import type { RunFailure } from "@corral/domain/run/Run"
+import { type PayloadOf, draft } from "@corral/domain/run/RunEvent"
 import type {
   AdapterOutput,
   Capabilities,
@@ -9,10 +15,142 @@ import type {
   Protocol,
   RunStart
 } from "@corral/domain/run/RuntimeAdapter"
-import { JsonLines, type JsonLine } from "../text/JsonLines.ts"
+import { stripVTControlCharacters } from "node:util"
+import { OutputCollector, runtimeFailure } from "../output/OutputCollector.ts"
+import { reasonOfStatus } from "../output/ServiceFailure.ts"
+import { endingOf } from "../text/FirstLine.ts"
 import type { JsonObject } from "../text/Json.ts"
-import { OutputCollector } from "../output/OutputCollector.ts"
-import { toProgramFailure, startFailure, type ProgramInfo } from "./Failure.ts"
+import { type JsonLine, JsonLines } from "../text/JsonLines.ts"
+
+/** Parts of sentences about a program. */
+export interface ProgramInfo {
+  /** Name of the program. */
+  readonly label: string
+  /** Sentence that says how to sign in. */
+  readonly signIn: string
+}
+
+const sentences = {
+  not_signed_in: ({ label, signIn }: ProgramInfo) => `${label} is not signed in. ${signIn}`,
+  bad_credentials: ({ label, signIn }: ProgramInfo) => `${label}'s credentials were refused. ${signIn}`,
+  rate_limited: () =>
+    "The model service refused the request because of its rate limit. Wait a moment, then start the run again.",
+  overloaded: () => "The model service is overloaded. Try again in a moment.",
+  server_error: () => "The model service failed. Try again in a moment.",
+  request_refused: () => "The model service refused the request.",
+  unreachable: ({ label }: ProgramInfo) =>
+    `${label} could not reach the model service. Check the network, proxy and base URL.`,
+  connection_lost: () => "Lost the connection to the model service. Start the run again.",
+  unknown_session: ({ label }: ProgramInfo) =>
+    `${label} can't find the conversation to resume. Start a new run instead.`,
+  untrusted_folder: ({ label }: ProgramInfo) => `${label} does not trust this folder. Trust it there first.`,
+  needs_permission: ({ label }: ProgramInfo) =>
+    `${label} stopped because it needed a permission that can't be given in this mode.`,
+  bad_option: ({ label }: ProgramInfo) =>
+    `${label} refused its start options. Check its version and configuration.`,
+  output_limit: () =>
+    "The answer reached the output limit of the model and is incomplete. Send a further message to continue.",
+  turn_limit: ({ label }: ProgramInfo) => `${label} reached its turn limit.`,
+  command_missing: ({ label }: ProgramInfo) =>
+    `${label} was not found on this machine. Install it, or correct its path.`,
+  runtime_error: ({ label }: ProgramInfo) => `${label} failed.`
+} satisfies Record<string, (program: ProgramInfo) => string>
+
+export type Reason = keyof typeof sentences
+
+const MAX_DETAIL = 1_000
+
+/** Failure with a reason. `said` is the program's own text about it. */
+export const toProgramFailure = (
+  program: ProgramInfo,
+  reason: Reason,
+  message: string,
+  details: Readonly<Record<string, unknown>> = {}
+): RunFailure => {
+  const text = endingOf(stripVTControlCharacters(message).trim(), MAX_DETAIL)
+  return runtimeFailure(reason, sentences[reason](program), {
+    ...details,
+    ...(text === "" ? {} : { said: text })
+  })
+}
+
+/** HTTP status in `429 rate limited`, `[API Error: 401 …]` or `{"error":{"code":400,…`. */
+const statusIn = (text: string): number | undefined => {
+  const found = /^(?:\[API Error: )?([45]\d\d)\b|"(?:code|status|statusCode)":\s*([45]\d\d)\b/.exec(text)
+  const status = found?.[1] ?? found?.[2]
+  return status === undefined ? undefined : Number(status)
+}
+
+/** Failure from a program's text about a failed request to a model service. */
+export const serviceFailure = (program: ProgramInfo, text: string, reportedStatus?: number): RunFailure => {
+  const status = reportedStatus ?? statusIn(text)
+  if (status !== undefined) return toProgramFailure(program, reasonOfStatus(status), text, { status })
+  if (/ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|fetch failed|[Cc]onnection (?:error|refused)/.test(text))
+    return toProgramFailure(program, "unreachable", text)
+  if (/\bterminated\b|other side closed|unexpected EOF|ECONNRESET|socket hang up/.test(text))
+    return toProgramFailure(program, "connection_lost", text)
+  return toProgramFailure(program, "runtime_error", text)
+}
+
+/** Why the program did not start; `undefined` if it did. */
+export const startFailure = ({ code, signal, stderr }: ProcessEnd): Reason | undefined =>
+  code === null && signal === null && /\b(?:ENOENT|EACCES)\b/.test(stderr) ? "command_missing" : undefined
+
+type Channel = PayloadOf<"run.message.delta">["channel"]
+
+/** Maximum length of a message. The next piece starts another, so that memory is bounded. */
+const MESSAGE_CHARACTERS = 1_000_000
+
+/** Messages of pieces. One ends when a piece of another channel or any other line follows. */
+export class StreamedText {
+  readonly #collector: OutputCollector
+  #number = 0
+  #open: { readonly messageId: string; readonly channel: Channel; text: string } | undefined
+  #lastText: string | undefined
+
+  constructor(collector: OutputCollector) {
+    this.#collector = collector
+  }
+
+  /** The last completed message with text. */
+  get last(): string | undefined {
+    return this.#lastText
+  }
+
+  piece(channel: Channel, text: string): void {
+    if (text === "") return
+    if (this.#open !== undefined && this.#open.channel !== channel) this.close()
+    this.#open ??= { messageId: this.#nextId(), channel, text: "" }
+    this.#open.text += text
+    this.#collector.emitEvent(draft("run.message.delta", { messageId: this.#open.messageId, channel, text }))
+    if (this.#open.text.length > MESSAGE_CHARACTERS) this.close()
+  }
+
+  /** Adds a whole message. It completes the open message if both have the same text. */
+  whole(channel: Channel, text: string, messageId?: string): void {
+    const streamed = this.#open
+    this.close()
+    if (streamed?.channel === channel && streamed.text === text) return
+    this.#complete(messageId ?? this.#nextId(), channel, text)
+  }
+
+  close(): void {
+    const open = this.#open
+    if (open === undefined) return
+    this.#open = undefined
+    this.#complete(open.messageId, open.channel, open.text)
+  }
+
+  #nextId(): string {
+    this.#number++
+    return `message-${this.#number}`
+  }
+
+  #complete(messageId: string, channel: Channel, text: string): void {
+    if (channel === "text") this.#lastText = text
+    this.#collector.emitEvent(draft("run.message.completed", { messageId, role: "assistant", channel, text }))
+  }
+}
 
 /** Reader of one program's lines. It reports to the collector that it was created with. */
 export interface Reader {

@@ -1,18 +1,20 @@
 /**
  * Parts of OpenCode's messages: texts and thoughts, which are streamed in pieces and then completed; tool calls; and steps with their tokens and
- * costs, sub-agents included.
+ * costs, sub-agents included. A step is one call to a model; the finished steps of all sessions are the usage of the run.
  *
  * A call is pending, then running with its input, then completed or failed with its result. The id of the part identifies the call, because ids of
  * a model are not unique among sub-agents.
  */
+import type { Usage } from "@corral/domain/run/Run"
+import { draft } from "@corral/domain/run/RunEvent"
+import type { AdapterEvent, ModelCall, UsageReport } from "@corral/domain/run/RuntimeAdapter"
+import { Buffer } from "node:buffer"
 import type { Relative } from "../files/RelativePath.ts"
 import { Calls, fileEventsOfCall, toolPathOf } from "../one-shot/Tools.ts"
-import { LOST_RESULT } from "../text/JsonLines.ts"
 import type { OutputCollector } from "../output/OutputCollector.ts"
-import { arrayOf, countOf, defined, isJsonObject, type JsonObject, objectOf, textOf } from "../text/Json.ts"
-import { draft } from "@corral/domain/run/RunEvent"
-import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
-import { Buffer } from "node:buffer"
+import { ReportedCost } from "../output/ReportedCost.ts"
+import { type JsonObject, arrayOf, countOf, defined, isJsonObject, objectOf, textOf } from "../text/Json.ts"
+import { LOST_RESULT } from "../text/JsonLines.ts"
 
 /** The patch as reported, with paths of the workspace. */
 export const openCodePatch = (diff: unknown, absolute: string, path: string): string | undefined =>
@@ -205,5 +207,37 @@ export class TextParts {
         ...defined({ parentCallId })
       })
     )
+  }
+}
+
+/** OpenCode counts cached tokens apart from the input, and the tokens of the reasoning apart from the output. */
+export class StepUsage {
+  readonly #cost = new ReportedCost()
+  /** All steps so far. */
+  usage: Usage = {}
+
+  /** Adds one finished step of a model. */
+  add(part: JsonObject, model: string | undefined): UsageReport {
+    const tokens = objectOf(part["tokens"])
+    const cache = objectOf(tokens["cache"])
+    const [cached, written] = [countOf(cache["read"]) ?? 0, countOf(cache["write"]) ?? 0]
+    const reasoning = countOf(tokens["reasoning"]) ?? 0
+    const call: ModelCall = {
+      inputTokens: (countOf(tokens["input"]) ?? 0) + cached + written,
+      outputTokens: (countOf(tokens["output"]) ?? 0) + reasoning,
+      cachedInputTokens: cached,
+      cacheWriteTokens: written,
+      ...defined({ model })
+    }
+    const { usage: before } = this
+    this.usage = {
+      inputTokens: (before.inputTokens ?? 0) + call.inputTokens,
+      outputTokens: (before.outputTokens ?? 0) + call.outputTokens,
+      cachedInputTokens: (before.cachedInputTokens ?? 0) + cached,
+      reasoningTokens: (before.reasoningTokens ?? 0) + reasoning,
+      turns: (before.turns ?? 0) + 1,
+      ...this.#cost.add(part["cost"], call)
+    }
+    return { usage: this.usage, calls: [call] }
   }
 }

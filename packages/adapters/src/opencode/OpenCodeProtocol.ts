@@ -13,18 +13,22 @@ import type {
   Protocol,
   RunStart
 } from "@corral/domain/run/RuntimeAdapter"
-import { toProgramFailure, serviceFailure, startFailure, type ProgramInfo } from "../one-shot/Failure.ts"
-import { readSessionId } from "../one-shot/OneShot.ts"
+import {
+  type ProgramInfo,
+  readSessionId,
+  serviceFailure,
+  startFailure,
+  toProgramFailure
+} from "../one-shot/OneShot.ts"
 import { type JsonLine, JsonLines, LOST_REQUEST } from "../text/JsonLines.ts"
 import { stepsOfList } from "../output/StepLists.ts"
 import { OutputCollector } from "../output/OutputCollector.ts"
 import { toRetryEvent } from "../output/ServiceFailure.ts"
 import { countOf, defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
-import * as Bridge from "./BridgeRequests.ts"
+import * as Bridge from "./OpenCodeRequests.ts"
 import { toOpenCodeAnswers, toOpenCodeApproval, toOpenCodeInput } from "./OpenCodeRequests.ts"
-import { TextParts, ToolParts } from "./MessageParts.ts"
+import { StepUsage, TextParts, ToolParts } from "./MessageParts.ts"
 import { OpenCodeSessions } from "./OpenCodeSessions.ts"
-import { StepUsage } from "./StepUsage.ts"
 
 /** Events of the server that say nothing about the run, or that others repeat. */
 const silentGroups = new Set(

@@ -1,17 +1,17 @@
 /**
  * Requests of OpenCode to people: permissions as approvals, from the input of the call that needs one, and questions as input requests, with their
- * answers as the texts that it takes for each question.
+ * answers as the texts that it takes for each question. Also requests to its server, as lines for the bridge (`runtime/opencode-bridge.mjs`).
  *
  * Guarantees: a question that no person answered receives a sentence and never one of its options.
  */
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
+import type { InputAnswers, Question, RequestedInput } from "@corral/domain/input/InputRequest"
+import type { InputResponse, RunImage } from "@corral/domain/run/RuntimeAdapter"
 import type { Relative } from "../files/RelativePath.ts"
 import { toToolApproval } from "../one-shot/Tools.ts"
 import { titleLine } from "../text/FirstLine.ts"
-import { arrayOf, defined, isJsonObject, type JsonObject, objectOf, textOf, textsIn } from "../text/Json.ts"
+import { type JsonObject, arrayOf, defined, isJsonObject, objectOf, textOf, textsIn } from "../text/Json.ts"
 import { openCodePatch } from "./MessageParts.ts"
-import type { ApprovalRequest } from "@corral/domain/approval/Approval"
-import type { InputAnswers, Question, RequestedInput } from "@corral/domain/input/InputRequest"
-import type { InputResponse } from "@corral/domain/run/RuntimeAdapter"
 
 /** The Edge remembers decisions, never OpenCode. */
 const scopes = ["once", "run", "session", "always"] as const
@@ -152,3 +152,76 @@ export const toOpenCodeAnswers = (
       return questions.map(() => unanswered(response.comment ?? "The user did not answer."))
   }
 }
+
+interface BridgeRequest {
+  readonly id: string
+  readonly method: "GET" | "POST"
+  readonly path: string
+  readonly body?: object
+}
+
+const line = (request: BridgeRequest): string => `${JSON.stringify(request)}\n`
+
+const post = (id: string, path: string, body: object = {}): string => line({ id, method: "POST", path, body })
+
+/** Ids of the requests whose responses matter. */
+export const SESSION_REQUEST = "session"
+export const PROMPT_REQUEST = "prompt"
+
+/** Opens a conversation: a new one, or an earlier one. */
+export const openSession = (resumeSessionId: string | undefined): string =>
+  resumeSessionId === undefined
+    ? post(SESSION_REQUEST, "/session")
+    : line({ id: SESSION_REQUEST, method: "GET", path: `/session/${encodeURIComponent(resumeSessionId)}` })
+
+/** `provider/model`; the model's own name may contain more slashes. */
+const modelOf = (model: string | undefined): object => {
+  const [, providerID, modelID] = /^([^/]+)\/(.+)$/s.exec(model ?? "") ?? []
+  return providerID === undefined ? {} : { model: { providerID, modelID } }
+}
+
+export interface PromptMessage {
+  readonly text: string
+  readonly images?: ReadonlyArray<RunImage> | undefined
+  readonly model?: string | undefined
+  readonly agent: string
+}
+
+/** Sends a message of the user to a session. */
+export const sendPrompt = (session: string, { agent, images = [], model, text }: PromptMessage): string =>
+  post(PROMPT_REQUEST, `/session/${encodeURIComponent(session)}/prompt_async`, {
+    agent,
+    ...modelOf(model),
+    parts: [
+      { type: "text", text },
+      ...images.map(({ base64, mediaType, path }) => ({
+        type: "file",
+        mime: mediaType,
+        filename: path.slice(path.lastIndexOf("/") + 1),
+        url: `data:${mediaType};base64,${base64}`
+      }))
+    ]
+  })
+
+/** Stops the turn of a session. */
+export const abortSession = (session: string): string =>
+  post("abort", `/session/${encodeURIComponent(session)}/abort`)
+
+/** Allows one call. OpenCode does not remember it: only the Edge remembers decisions. */
+export const allowPermission = (key: string): string =>
+  post("permission", `/permission/${encodeURIComponent(key)}/reply`, { reply: "once" })
+
+/** Rejects one call. With a message the model continues; without one its turn ends. */
+export const rejectPermission = (key: string, message: string | undefined): string =>
+  post("permission", `/permission/${encodeURIComponent(key)}/reply`, {
+    reply: "reject",
+    ...(message === undefined ? {} : { message })
+  })
+
+/** The chosen texts of each question, in their order. */
+export const answerQuestion = (key: string, answers: ReadonlyArray<ReadonlyArray<string>>): string =>
+  post("question", `/question/${encodeURIComponent(key)}/reply`, { answers })
+
+/** Rejects a question. The turn ends. */
+export const rejectQuestion = (key: string): string =>
+  post("question", `/question/${encodeURIComponent(key)}/reject`)

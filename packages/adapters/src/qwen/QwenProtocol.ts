@@ -28,13 +28,13 @@ import { arrayOf, countOf, defined, isJsonObject, objectOf, textOf, type JsonObj
 import { type JsonLine, JsonLines, LOST_RESULT } from "../text/JsonLines.ts"
 import { Calls, fileEventsOfCall } from "../one-shot/Tools.ts"
 import {
-  toProgramFailure,
+  type ProgramInfo,
+  type Reason,
+  readSessionId,
   serviceFailure,
   startFailure,
-  type ProgramInfo,
-  type Reason
-} from "../one-shot/Failure.ts"
-import { readSessionId } from "../one-shot/OneShot.ts"
+  toProgramFailure
+} from "../one-shot/OneShot.ts"
 import { toRetryEvent } from "../output/ServiceFailure.ts"
 import { stepStateOf } from "../output/StepLists.ts"
 import { OutputCollector } from "../output/OutputCollector.ts"

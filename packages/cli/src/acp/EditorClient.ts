@@ -1,8 +1,9 @@
 /**
- * The editor on the other side of a connection: what it can do, requests to it, and failures as errors of the Agent Client Protocol.
+ * The editor on the other side of a connection: what it can do, requests to it, updates of a session on their way to it, and failures as errors of the
+ * Agent Client Protocol.
  *
  * Guarantees: the message of an error is the one that a person reads at the command line, and `data` has the code of the error table and the request
- * id.
+ * id. Updates are written in order, each once. A slow editor slows the streams that fill the outbox: `ready` waits while it is full.
  */
 import {
   type AgentContext,
@@ -14,8 +15,63 @@ import {
   type RequestPermissionResponse,
   type SessionUpdate
 } from "@agentclientprotocol/sdk"
-import { Effect } from "effect"
+import { Deferred, Effect, Queue } from "effect"
 import type { CommandFailed } from "../CommandFailed.ts"
+
+const MAX_WAITING = 256
+
+type Item = SessionUpdate | (() => void)
+
+/** Updates of one session on their way to the editor, in order, each once. */
+export class Outbox {
+  private readonly items = Effect.runSync(Queue.unbounded<Item>())
+  private waiting = 0
+  private drained: Deferred.Deferred<void> | undefined
+
+  push(updates: ReadonlyArray<SessionUpdate>): void {
+    for (const update of updates) this.add(update)
+  }
+
+  /** Lets the writer notice a change without an update. */
+  touch(): void {
+    if (this.waiting === 0) this.add(() => undefined)
+  }
+
+  /** Completes once everything that was pushed so far is written. */
+  get flushed(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const written = Deferred.makeUnsafe<void>()
+      this.add(() => Deferred.doneUnsafe(written, Effect.void))
+      return Deferred.await(written)
+    })
+  }
+
+  readonly ready: Effect.Effect<void> = Effect.suspend(() => {
+    if (this.waiting < MAX_WAITING) return Effect.void
+    this.drained ??= Deferred.makeUnsafe<void>()
+    return Deferred.await(this.drained)
+  })
+
+  /** Writes until it is interrupted. `onIdle`: nothing waits. */
+  writing(write: (update: SessionUpdate) => Effect.Effect<void>, onIdle: () => void): Effect.Effect<never> {
+    return Effect.forever(
+      Effect.gen({ self: this }, function* () {
+        const item = yield* Queue.take(this.items)
+        if (typeof item === "function") item()
+        else yield* write(item)
+        if (--this.waiting > 0) return
+        onIdle()
+        if (this.drained !== undefined) Deferred.doneUnsafe(this.drained, Effect.void)
+        this.drained = undefined
+      })
+    )
+  }
+
+  private add(item: Item): void {
+    this.waiting++
+    Queue.offerUnsafe(this.items, item)
+  }
+}
 
 /** The editor did not answer: it does not support the request, or its dialog failed. */
 export interface NoAnswer {

@@ -1,11 +1,14 @@
 /**
- * A file of this machine for a message, with the content that it had when the user named it; the files that a user attaches in a chat; and text about
- * files of messages.
+ * A file of this machine for a message, with the content that it had when the user named it; the files that a user attaches in a chat; text about
+ * files of messages; and their uploads to a Hub.
  *
- * Guarantees: an image or a PDF document is recognized by its content, and other files are text. A failure names the file and says why.
+ * Guarantees: an image or a PDF document is recognized by its content, and other files are text. A failure names the file and says why. A file is
+ * uploaded once, also if its message is sent again.
  */
+import { HubEffects } from "@corral/client/effect/HubEffects"
+import type { AttachmentId } from "@corral/domain/identity/Ids"
 import { type Attachment, type AttachmentMediaType, AttachmentName } from "@corral/domain/session/Attachment"
-import { MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS } from "@corral/domain/session/AttachmentRules"
+import { MAX_ATTACHMENTS, MAX_ATTACHMENT_BYTES } from "@corral/domain/session/AttachmentRules"
 import { fileMediaType } from "@corral/domain/session/ContentCheck"
 import { fileReason } from "@corral/edge/store/FileReason"
 import { userHome } from "@corral/service/UserHome"
@@ -13,6 +16,8 @@ import { Effect, Schema } from "effect"
 import { readFile, stat } from "node:fs/promises"
 import { basename, join, resolve } from "node:path"
 import { type CommandFailed, refused } from "../CommandFailed.ts"
+import { hubFailure, hubUnreachable } from "../hub/HubRefusal.ts"
+import type { StoredSignIn } from "../hub/SignInFile.ts"
 import { type Row, wrapIndented } from "../terminal/Rows.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 
@@ -133,5 +138,33 @@ export class AttachedFiles {
     const files = this.current
     this.current = []
     return files
+  }
+}
+
+/** Uploads of files to a Hub, for messages. Each file is uploaded once. */
+export class FileUploads {
+  private readonly signIn: StoredSignIn
+  private readonly uploaded = new WeakMap<LocalFile, AttachmentId>()
+
+  constructor(signIn: StoredSignIn) {
+    this.signIn = signIn
+  }
+
+  /** Ids for the message, in the order of the files. */
+  idsOf(files: ReadonlyArray<LocalFile>): Effect.Effect<ReadonlyArray<AttachmentId>, CommandFailed> {
+    return Effect.forEach(files, (file) => this.idOf(file))
+  }
+
+  private idOf(file: LocalFile): Effect.Effect<AttachmentId, CommandFailed> {
+    const { hub: url, token } = this.signIn
+    const { content: payload, name } = file
+    return Effect.gen({ self: this }, function* () {
+      const earlier = this.uploaded.get(file)
+      if (earlier !== undefined) return earlier
+      const { uploads } = yield* HubEffects.make({ url, token })
+      const { id } = yield* uploads.create({ query: { name }, payload })
+      this.uploaded.set(file, id)
+      return id
+    }).pipe(Effect.mapError(({ error }) => hubFailure(error, hubUnreachable(url), url)))
   }
 }

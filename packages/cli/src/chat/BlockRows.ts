@@ -32,9 +32,9 @@ import {
   repositoryLine,
   resolutionLine,
   retryLine,
-  unknownChangesLine
+  unknownChangesLine,
+  usageLine
 } from "../run/EventLines.ts"
-import { usageLine } from "../run/UsageLine.ts"
 import { ENDS_WITH_EDGE } from "@corral/domain/run/RunEnd"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 

@@ -15,7 +15,7 @@ import { refused } from "../CommandFailed.ts"
 import type { HubApiClient } from "../hub/HubClient.ts"
 import { thisDevice } from "../hub/SignInFile.ts"
 import { itemsNamed, selectByName } from "../run/IdArguments.ts"
-import { choose } from "../terminal/Choose.ts"
+import { choose } from "../terminal/Prompts.ts"
 
 export interface AgentPlace {
   readonly projectId: ProjectId

@@ -45,7 +45,7 @@ const list = Command.make(
 const checked = Effect.fnUntraced(function* (adapter: string, json: boolean) {
   const host = yield* Host
   const { file, home } = yield* configOfHost
-  const { checkAdapter, formatCheck } = yield* Effect.promise(() => import("../adapters/AdapterCheck.ts"))
+  const { checkAdapter, formatCheck } = yield* Effect.promise(() => import("../adapters/AdapterList.ts"))
   const result = yield* checkAdapter(adapter, dirname(file), host.environment)
   // `check` and `add` print the JSON of a good result themselves.
   if (!json || result.findings.length > 0)

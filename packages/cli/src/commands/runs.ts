@@ -94,7 +94,7 @@ const showRun = Effect.fnUntraced(function* (choice: RunServerChoice, start: str
 
 const showSession = Effect.fnUntraced(function* (choice: RunServerChoice, start: string, json: boolean) {
   const host = yield* Host
-  const { activeSessions } = yield* Effect.promise(() => import("../chat/OpenHubChat.ts"))
+  const { activeSessions } = yield* Effect.promise(() => import("../chat/OpenChat.ts"))
   const { sessionDetails } = yield* Effect.promise(() => import("../show/Details.ts"))
   const { UNLIMITED } = yield* Effect.promise(() => import("../show/Details.ts"))
   const { calls } = yield* connectToSignedInHub(choice.hub)

@@ -67,7 +67,7 @@ const readText = Effect.fnUntraced(function* (words: ReadonlyArray<string>) {
 const upload = Effect.fnUntraced(function* (signIn: StoredSignIn, paths: ReadonlyArray<string>) {
   if (paths.length === 0) return []
   const { openFile } = yield* Effect.promise(() => import("../attachment/LocalFile.ts"))
-  const { FileUploads } = yield* Effect.promise(() => import("../attachment/FileUploads.ts"))
+  const { FileUploads } = yield* Effect.promise(() => import("../attachment/LocalFile.ts"))
   const files = yield* Effect.forEach(paths, openFile)
   return yield* new FileUploads(signIn).idsOf(files)
 })

@@ -1,26 +1,37 @@
 /**
- * Typed client of the Edge. Every failure is a `CommandFailed` with the message of the Edge.
+ * Typed client of the Edge. Every failure is a `CommandFailed` with the message of the Edge. Also the origin that the calls of a command name for
+ * decisions and answers, at an Edge and at a Hub.
  */
 import { effectCalls } from "@corral/client/effect/EffectCalls"
 import { type CorralError, errorOfResponse } from "@corral/client/http/CorralError"
+import { ORIGIN_HEADER } from "@corral/domain/approval/Approval"
 import { EdgeAgents, EdgePresets } from "@corral/domain/edge-api/Agents"
 import { EdgeArtifacts } from "@corral/domain/edge-api/Artifacts"
 import { EdgeChanges } from "@corral/domain/edge-api/Changes"
-import { EdgeDiffs, EdgeWorktrees } from "@corral/domain/edge-api/Worktrees"
 import { EdgeApi, EdgeHubLink } from "@corral/domain/edge-api/EdgeApi"
 import { EdgeInputs } from "@corral/domain/edge-api/Inputs"
 import { EdgePermissions } from "@corral/domain/edge-api/Permissions"
 import { EdgePreviews } from "@corral/domain/edge-api/Previews"
 import { EdgeRuns } from "@corral/domain/edge-api/Runs"
 import { EdgeWorkspaces } from "@corral/domain/edge-api/Workspaces"
+import { EdgeDiffs, EdgeWorktrees } from "@corral/domain/edge-api/Worktrees"
 import { EdgeReadiness } from "@corral/domain/http/Health"
-import { Effect, Redacted } from "effect"
+import { Context, Effect, Redacted } from "effect"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
 import { HttpApi } from "effect/http-api"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"
-import { originAccess } from "./CallOrigin.ts"
-import { locateEdge, type EdgeEndpoint } from "./EdgeLocation.ts"
 import type { EdgeChoice } from "../Flags.ts"
+import { type EdgeEndpoint, locateEdge } from "./EdgeLocation.ts"
+
+/** `undefined`: the service knows the origin by the credential. */
+export const CallOrigin = Context.Reference<"editor" | undefined>("corral/cli/CallOrigin", {
+  defaultValue: () => undefined
+})
+
+/** Headers of each call, for the access to a service. */
+export const originAccess = Effect.map(CallOrigin, (origin) =>
+  origin === undefined ? {} : { headers: Effect.succeed({ [ORIGIN_HEADER]: origin }) }
+)
 
 /** Endpoint groups that commands use. */
 class UsedApi extends HttpApi.make("edge")

@@ -20,7 +20,7 @@ import { HubTasks } from "@corral/domain/hub-api/Tasks"
 import { HubUsage } from "@corral/domain/hub-api/Usage"
 import { Effect, type Redacted } from "effect"
 import { HttpApi } from "effect/http-api"
-import { originAccess } from "../edge/CallOrigin.ts"
+import { originAccess } from "../edge/EdgeClient.ts"
 import { hubFailure, hubUnreachable } from "./HubRefusal.ts"
 
 class UsedApi extends HttpApi.make("hub")

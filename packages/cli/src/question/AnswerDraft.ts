@@ -8,7 +8,7 @@ import { endsWithPlan, RunMode } from "@corral/domain/approval/RunMode"
 import type { AnswerValue, InputAnswer, Question, RequestedInput } from "@corral/domain/input/InputRequest"
 import { Effect } from "effect"
 import type { Host } from "../terminal/Host.ts"
-import { type PromptArea, promptLine } from "../terminal/PromptQueue.ts"
+import { type PromptArea, promptLine } from "../terminal/Prompts.ts"
 import { otherNumber, questionRows } from "./QuestionLines.ts"
 import {
   checked,

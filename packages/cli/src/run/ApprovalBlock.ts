@@ -9,7 +9,7 @@ import type { ApprovalId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import type { Host } from "../terminal/Host.ts"
 import { type Paint, paintRow, type Row, VALUE_INDENT } from "../terminal/Rows.ts"
-import { type PromptQueue, promptLine } from "../terminal/PromptQueue.ts"
+import { type PromptQueue, promptLine } from "../terminal/Prompts.ts"
 import { localTime } from "../terminal/ShownTime.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 

@@ -1,19 +1,30 @@
 /**
  * Lines of text about what happened in a run: a decision, a pause, a retry, steps, background work, changes of protected names and of the repository,
- * changes that are unknown, artifacts of a result, and why a run failed. The same in every output of the command line.
+ * changes that are unknown, artifacts of a result, its usage, and why it failed. The same in every output of the command line.
  */
 import { unknownChangesText } from "@corral/domain/changes/UnknownChanges"
 import { confinedFailureText, confinedHintOf, lastWordsOf } from "@corral/domain/run/ConfinementText"
 import type { ProtectedChanges, RepositoryChanged } from "@corral/domain/run/ProtectedChange"
 import type { ApprovalResolution } from "@corral/domain/run/Resolution"
-import type { Isolation, RunFailure, RunLayer } from "@corral/domain/run/Run"
+import type { Isolation, RunFailure, RunLayer, Usage } from "@corral/domain/run/Run"
 import type { PauseBlock } from "@corral/domain/run/RunBlock"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
+import { costText } from "@corral/domain/run/UsageText"
 import type { Step } from "@corral/domain/run/Work"
 import type { LeftOut } from "@corral/domain/run/Worktree"
 import { originTexts } from "../question/QuestionLines.ts"
-import { escapeLine } from "../terminal/VisibleText.ts"
 import type { Row } from "../terminal/Rows.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
+
+/** `1200 tokens in, 340 out, $0.0042 estimated`. Empty without usage. */
+export const usageLine = ({ costSource, costUsd, inputTokens, outputTokens }: Usage = {}): string =>
+  [
+    ...(inputTokens === undefined ? [] : [`${inputTokens} tokens in`]),
+    ...(outputTokens === undefined ? [] : [`${outputTokens} out`]),
+    ...(costUsd === undefined
+      ? []
+      : [`${costText(costUsd)}${costSource === "estimated" ? " estimated" : ""}`])
+  ].join(", ")
 
 const SHOWN_TITLES = 5
 

@@ -16,7 +16,7 @@ import { askApproval, type TerminalAnswer } from "./ApprovalBlock.ts"
 import { CommandFailed, exitCodes, exitWith, type ExitCode } from "../CommandFailed.ts"
 import { tail, type TailedEvent } from "./EventTail.ts"
 import { Host, receiveSignal } from "../terminal/Host.ts"
-import { openPromptQueue } from "../terminal/PromptQueue.ts"
+import { openPromptQueue } from "../terminal/Prompts.ts"
 import { type RunServer, hasEnded } from "./RunServer.ts"
 import { Renderer } from "./Render.ts"
 

@@ -29,10 +29,10 @@ import {
   repositoryLine,
   resolutionLine,
   retryLine,
-  unknownChangesLine
+  unknownChangesLine,
+  usageLine
 } from "./EventLines.ts"
 import type { TailedEvent } from "./EventTail.ts"
-import { usageLine } from "./UsageLine.ts"
 import { makePaint, type Paint, paintRow } from "../terminal/Rows.ts"
 import { ENDS_WITH_EDGE } from "@corral/domain/run/RunEnd"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"

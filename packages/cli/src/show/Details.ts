@@ -7,9 +7,14 @@ import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
 import { fileRows } from "../attachment/LocalFile.ts"
 import { MarkdownRows } from "../chat/MarkdownRows.ts"
-import { backgroundText, isolationText, protectedLine, unknownChangesLine } from "../run/EventLines.ts"
+import {
+  backgroundText,
+  isolationText,
+  protectedLine,
+  unknownChangesLine,
+  usageLine
+} from "../run/EventLines.ts"
 import { limitsText } from "../run/TurnLimits.ts"
-import { usageLine } from "../run/UsageLine.ts"
 import { datedTime, localTime } from "../terminal/ShownTime.ts"
 import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 import { type Row, wrapIndented, wrapSpans } from "../terminal/Rows.ts"

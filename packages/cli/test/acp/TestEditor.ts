@@ -20,7 +20,7 @@ import { acpStream } from "../../src/acp/AcpStream.ts"
 import { edgeSessions } from "../../src/acp/EdgeSessions.ts"
 import { hubSessions } from "../../src/acp/HubSessions.ts"
 import type { CommandFailed } from "../../src/CommandFailed.ts"
-import { CallOrigin } from "../../src/edge/CallOrigin.ts"
+import { CallOrigin } from "../../src/edge/EdgeClient.ts"
 import { Host } from "../../src/terminal/Host.ts"
 import { testHost } from "../terminal/TestHost.ts"
 

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Queue } from "effect"
 import * as fc from "fast-check"
 import { type TerminalAnswer, parseAnswer, askApproval, formatQuestion } from "../../src/run/ApprovalBlock.ts"
-import { openPromptQueue } from "../../src/terminal/PromptQueue.ts"
+import { openPromptQueue } from "../../src/terminal/Prompts.ts"
 import { Host } from "../../src/terminal/Host.ts"
 import { testHost } from "../terminal/TestHost.ts"
 

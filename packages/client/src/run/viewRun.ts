@@ -1,4 +1,7 @@
-/** View of a run that grows with its events: the state, the pending approvals and the display blocks. */
+/**
+ * What a client makes of groups of events: a view of the run that grows with them, with the state, the pending approvals and the display blocks; or the
+ * events one by one.
+ */
 import type { SequencedEvent } from "@corral/domain/run/EventSequence"
 import { RunView } from "@corral/domain/run/RunView"
 import type { RunEventOptions, RunPosition } from "../stream/RunEvents.ts"
@@ -22,4 +25,9 @@ export async function* viewRun<Run extends RunPosition & { readonly state: RunVi
     yield view
   }
   if (!isGapShown) yield view
+}
+
+/** Items of groups, one by one. */
+export async function* flattened<A>(groups: AsyncIterable<ReadonlyArray<A>>): AsyncGenerator<A> {
+  for await (const group of groups) yield* group
 }

@@ -15,7 +15,7 @@ import { sentenceSpace, useLanguage, useMessages, usePunctuation } from "../text
 import { ConfirmDialog, FormDialog } from "../ui/Dialogs.tsx"
 import { CopyButton, CopyLine } from "../ui/Copy.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
-import { ListMore } from "../ui/ListMore.tsx"
+import { ListMore } from "../ui/ListStates.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RowMain } from "../ui/Row.tsx"
 import { Time } from "../ui/Time.tsx"

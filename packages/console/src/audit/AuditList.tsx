@@ -18,7 +18,7 @@ import { visibleLine } from "../markdown/visible.ts"
 import { promptTitle } from "../runs/RunRows.tsx"
 import { type Language, useLanguage, useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
-import { Loading } from "../ui/Loading.tsx"
+import { Loading } from "../ui/ListStates.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
 import {

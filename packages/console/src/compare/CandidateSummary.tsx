@@ -3,22 +3,33 @@ import type { GroupCandidate, TaskGroup } from "@corral/domain/hub-api/TaskGroup
 import { Link } from "@tanstack/react-router"
 import type { ReactNode } from "react"
 import { useCanDecide, useCanWork } from "../api/ProjectsAndTargets.ts"
-import { CandidateCounts, CandidateTime, tokensOf, useStatusContext } from "../group/CandidateFacts.tsx"
+import {
+  CandidateCounts,
+  CandidateTime,
+  CheckMarks,
+  tokensOf,
+  useStatusContext
+} from "../group/CandidateFacts.tsx"
 import { CandidateBadge, CandidateName } from "../group/GroupCard.tsx"
 import { agentLabel, areChecksOld, candidateStatus, checksOf, letterOf } from "../group/candidates.ts"
-import { CheckMarks } from "../group/CheckMarks.tsx"
 import { groupMessages } from "../group/messages.ts"
 import { plainLine } from "../markdown/plainLine.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { decideMessages } from "../review/decideMessages.ts"
 import { StatusMark } from "../status/SessionStatus.tsx"
-import { formatCost, shortNumber } from "../text/Amounts.ts"
 import { useMessages } from "../text/Language.tsx"
 import { useErrorSentence } from "../ui/errorSentence.ts"
 import { compareMessages } from "./messages.ts"
-import type { GroupDecisions } from "./useGroupDecisions.ts"
+import type { GroupDecisions } from "./useComparison.ts"
 import "../review/decide.css"
 import "./compare.css"
+
+/** `12,345` up to ten thousand, then `12k`. */
+const shortNumber = (n: number): string =>
+  n < 10_000 ? n.toLocaleString("en") : `${Math.round(n / 1_000).toLocaleString("en")}k`
+
+/** `$0.0421` below a dollar, then `$12.30`. */
+const formatCost = (usd: number): string => `$${usd.toFixed(usd < 1 ? 4 : 2)}`
 
 /** Letter and agent, for names of buttons. */
 export const shortNameOf = (candidate: Pick<GroupCandidate, "label" | "task">, at: number): string =>

@@ -10,7 +10,7 @@ import { decideMessages } from "../review/decideMessages.ts"
 import { sidesOf } from "../review/useDecide.ts"
 import { useMessages, usePunctuation } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import type { GroupDecisions } from "./useGroupDecisions.ts"
+import type { GroupDecisions } from "./useComparison.ts"
 
 /** Message to a candidate, about what was rejected or is in conflict. */
 export const useTellCandidate = ({ sessionId }: TaskGroup) => {

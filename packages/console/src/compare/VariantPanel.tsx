@@ -1,5 +1,9 @@
-/** Version of a file in a comparison: who has it, its changed lines, and the decisions about the file and each hunk. */
-import type { TaskGroup } from "@corral/domain/hub-api/TaskGroups"
+/**
+ * Versions of a file in a comparison: candidates that change it in the same way share one. Of each version: who has it, its changed lines, and the
+ * decisions about the file and each hunk.
+ */
+import type { ChangedFile } from "@corral/domain/edge-api/ChangeSet"
+import type { ComparedFile, TaskGroup } from "@corral/domain/hub-api/TaskGroups"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useMemo, useState } from "react"
@@ -11,21 +15,66 @@ import { rowsOf } from "../diff/rows.ts"
 import { agentLabel, letterOf } from "../group/candidates.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { DecideButtons, FileBadges, HunkHead, type PartDecisions } from "../review/DecisionParts.tsx"
-import { reviewMessages } from "../review/messages.ts"
 import { isLarge, noteOf } from "../review/ReviewItem.ts"
+import { reviewMessages } from "../review/messages.ts"
 import { type DecidedPart, setFile } from "../review/setFiles.ts"
-import type { ReviewFile } from "../review/useChanges.ts"
 import { contentQuery } from "../review/useChangeSet.ts"
-import { usePunctuation, useMessages } from "../text/Language.tsx"
-import { Loading } from "../ui/Loading.tsx"
+import type { ReviewFile } from "../review/useChanges.ts"
+import { useMessages, usePunctuation } from "../text/Language.tsx"
+import { Loading } from "../ui/ListStates.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { compareMessages } from "./messages.ts"
-import type { GroupDecisions } from "./useGroupDecisions.ts"
-import type { FileVariant } from "./variants.ts"
+import type { GroupDecisions } from "./useComparison.ts"
 import "../diff/diff.css"
 import "../group/group.css"
 import "../review/decide.css"
 import "./compare.css"
+
+/** A version of a file, and the candidates that have it, by their places in the group. */
+interface FileVariant {
+  /** The first candidate's. Decisions are about its change set. */
+  readonly runId: RunId
+  readonly file: ChangedFile
+  readonly places: ReadonlyArray<number>
+}
+
+/** In the order of the candidates. Two candidates share a version if what is undecided of the file is equal. */
+export const variantsOf = (
+  { changes }: Pick<ComparedFile, "changes">,
+  { candidates }: Pick<TaskGroup, "candidates">
+): ReadonlyArray<FileVariant> => {
+  const variants = new Map<string, FileVariant>()
+  for (const { file, runId, taskId } of changes) {
+    const place = candidates.findIndex(({ task }) => task.id === taskId)
+    if (place === -1) continue
+    const before = variants.get(file.version)
+    variants.set(
+      file.version,
+      before === undefined
+        ? { runId, file, places: [place] }
+        : { ...before, places: [...before.places, place] }
+    )
+  }
+  return [...variants.values()]
+}
+
+/** What the cell of a candidate shows in the row of a file. */
+export type FileCell =
+  | { readonly kind: "none" }
+  | { readonly kind: "changed"; readonly file: ChangedFile }
+  /** The candidate at that place has the same version, and is shown before. */
+  | { readonly kind: "same"; readonly as: number }
+
+export const cellsOf = (
+  variants: ReadonlyArray<FileVariant>,
+  { candidates }: { readonly candidates: ReadonlyArray<unknown> }
+): ReadonlyArray<FileCell> =>
+  candidates.map((_, place): FileCell => {
+    const variant = variants.find(({ places }) => places.includes(place))
+    const [first = place] = variant?.places ?? []
+    if (variant === undefined) return { kind: "none" }
+    return first === place ? { kind: "changed", file: variant.file } : { kind: "same", as: first }
+  })
 
 /** A part of a candidate's change set. */
 export interface CandidatePart {

@@ -1,14 +1,18 @@
 /**
  * A choice below the text of a composer: a small button with the current value, and a menu with the others or a form that sets it. On a phone,
- * several choices are rows of a sheet behind one button.
+ * several choices are rows of a sheet behind one button. Also the choices of every composer: the mode of the next turn, which is what the agent may do
+ * without an approval, and the model, the agent's default or a name.
  */
 import { Dialog } from "@base-ui/react/dialog"
 import { Menu } from "@base-ui/react/menu"
 import { Popover } from "@base-ui/react/popover"
-import { type ReactNode, useState } from "react"
+import type { RunMode } from "@corral/domain/run/Run"
+import { type ReactNode, useId, useState } from "react"
 import { useMessages } from "../text/Language.tsx"
-import { Icon, type IconName } from "../ui/Icon.tsx"
 import { focusFirstField } from "../ui/Dialogs.tsx"
+import { Field, textIn } from "../ui/Field.tsx"
+import { Icon, type IconName } from "../ui/Icon.tsx"
+import { uiMessages } from "../ui/messages.ts"
 import { phone, useMedia } from "../ui/useMedia.ts"
 import { composerMessages } from "./messages.ts"
 import "./composer.css"
@@ -217,5 +221,87 @@ export const ChipForm = (props: ChipFormProps) => {
         </Popover.Positioner>
       </Popover.Portal>
     </Popover.Root>
+  )
+}
+
+interface ModeChipProps {
+  /** Modes that the workspace and the agent allow. */
+  readonly modes: ReadonlyArray<RunMode>
+  readonly mode: RunMode | undefined
+  readonly onChoose: (mode: RunMode) => void
+}
+
+/** Mode of the next turn: what the agent may do without an approval. */
+export const ModeChip = ({ mode, modes, onChoose }: ModeChipProps) => {
+  const messages = useMessages(composerMessages)
+  const { modeHints, modes: names } = useMessages(uiMessages)
+  return (
+    <ChipMenu
+      label={messages.mode}
+      icon="approvals"
+      text={mode === undefined ? messages.noMode : names[mode]}
+      isWarning={mode === "full_access" || mode === undefined}
+    >
+      <ChipChoices
+        label={messages.modeHint}
+        value={mode}
+        options={modes.map((each) => ({ value: each, name: names[each], detail: modeHints[each] }))}
+        onChoose={(value) => {
+          const chosen = modes.find((each) => each === value)
+          if (chosen !== undefined) onChoose(chosen)
+        }}
+      />
+    </ChipMenu>
+  )
+}
+
+/** Names of models that the Hub accepts. */
+export const MODEL_PATTERN = "[A-Za-z0-9][A-Za-z0-9._:\\/@\\[\\]\\-]{0,127}"
+
+interface ModelChipProps {
+  /** Undefined for the agent's default. */
+  readonly model: string | undefined
+  /** The agent's default, where it is known. */
+  readonly usual: string | undefined
+  /** Names to offer. */
+  readonly models: ReadonlyArray<string>
+  readonly onChoose: (model: string | undefined) => void
+}
+
+/** Model of the next turn: the agent's default, or a name. */
+export const ModelChip = ({ model, models, onChoose, usual }: ModelChipProps) => {
+  const messages = useMessages(composerMessages)
+  const listId = useId()
+  return (
+    <ChipForm
+      label={messages.model}
+      icon="reasoning"
+      text={model ?? usual ?? messages.defaultModel}
+      useLabel={messages.useModel}
+      resetLabel={messages.defaultModel}
+      onSubmit={(form) => {
+        const chosen = textIn(form, "model")
+        onChoose(chosen === "" ? undefined : chosen)
+      }}
+      onReset={() => onChoose(undefined)}
+    >
+      <Field label={messages.model} hint={messages.modelHint}>
+        <input
+          name="model"
+          defaultValue={model ?? ""}
+          placeholder={usual}
+          pattern={MODEL_PATTERN}
+          maxLength={128}
+          list={listId}
+          autoComplete="off"
+          spellCheck={false}
+        />
+      </Field>
+      <datalist id={listId}>
+        {models.map((each) => (
+          <option key={each} value={each} />
+        ))}
+      </datalist>
+    </ChipForm>
   )
 }

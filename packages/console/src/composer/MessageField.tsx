@@ -7,8 +7,7 @@ import { type ClipboardEvent, type KeyboardEvent, type Ref, useId, useRef, useSt
 import { useMessages } from "../text/Language.tsx"
 import { useComposition } from "../ui/Composition.ts"
 import { useMedia } from "../ui/useMedia.ts"
-import { type Draft, useDraftText } from "./Draft.ts"
-import { pastedFiles } from "./DraftFiles.ts"
+import { type Draft, MAX_TEXT_LENGTH, pastedFiles, useDraftText } from "./Draft.ts"
 import {
   completeMention,
   MentionList,
@@ -17,7 +16,6 @@ import {
   optionId,
   useMention
 } from "./MentionList.tsx"
-import { MAX_TEXT_LENGTH } from "./StoredDrafts.ts"
 import { composerMessages } from "./messages.ts"
 import "./composer.css"
 

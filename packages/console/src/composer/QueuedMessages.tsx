@@ -1,6 +1,6 @@
 /**
  * Messages that no agent has yet, above the composer: queued, waiting for their device, failed, or held until a user sends them. A withdrawn
- * text comes back into the composer.
+ * text comes back into the composer. A message that waits for background work can end that work.
  */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { findAgent } from "@corral/domain/offer/Offer"
@@ -15,16 +15,26 @@ import { hubApi, messageLimit, useIdempotencyKey } from "../api/Hub.ts"
 import { useMemberName, useTargets } from "../api/ProjectsAndTargets.ts"
 import { visibleLine, visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
-import { useErrorSentence } from "../ui/errorSentence.ts"
 import { Icon, type IconName } from "../ui/Icon.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { useErrorSentence } from "../ui/errorSentence.ts"
 import { AttachmentList } from "./AttachedFiles.tsx"
-import { useSessionDraft } from "./Draft.ts"
-import { copiesOf } from "./DraftFiles.ts"
+import { copiesOf, useSessionDraft } from "./Draft.ts"
 import { EditMessage } from "./EditMessage.tsx"
 import { composerMessages } from "./messages.ts"
-import { useFinish } from "./useFinish.ts"
 import "./composer.css"
+
+/** Finishes a run that works in the background: the work is stopped, and the run completes. */
+export const useFinish = () => {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: (id: HubRun["id"]) => hubApi.runs.finish({ params: { id } }),
+    onSettled: () => {
+      void client.invalidateQueries({ queryKey: ["sessions"] })
+      return client.invalidateQueries({ queryKey: ["runs"] })
+    }
+  })
+}
 
 /**
  * `next`: it is the first to its agent. `waits`: its device is offline. `sending`: nothing is before it. `held`: after a stop or an error, until a

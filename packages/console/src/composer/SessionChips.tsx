@@ -1,22 +1,109 @@
-/** Chips of a session's composer: who receives the next message, one agent or several, in which mode, with which model and limits. */
-import { usualMode } from "@corral/domain/offer/Offer"
+/**
+ * Who receives the next message of a session, one agent or several, in which mode, with which model and limits, as the device offers them now; and the
+ * chips of the composer that choose it.
+ */
+import type { Target } from "@corral/domain/device/Device"
+import type { AgentInstanceId } from "@corral/domain/identity/Ids"
+import { findAgent, usualMode } from "@corral/domain/offer/Offer"
 import { limitsOfTurn } from "@corral/domain/run/Budget"
+import type { SetLimits } from "@corral/domain/run/LimitText"
+import type { RunMode } from "@corral/domain/run/Run"
 import type { Session } from "@corral/domain/session/Session"
-import { useTargets } from "../api/ProjectsAndTargets.ts"
-import { agentsOn } from "../start/Offer.ts"
+import { useQuery } from "@tanstack/react-query"
+import { useState } from "react"
+import { targetsQuery, useTargets } from "../api/ProjectsAndTargets.ts"
+import { agentsOn, startModes } from "../start/Offer.ts"
 import { useLanguage, useMessages } from "../text/Language.tsx"
 import { useAction } from "../ui/Dialogs.tsx"
 import { uiMessages } from "../ui/messages.ts"
-import { AddAgentDialog } from "./AddAgentDialog.tsx"
-import { candidateMessages } from "./candidateMessages.ts"
-import { type CandidateChoice, CandidatesDialog } from "./CandidatesDialog.tsx"
-import { ChipAction, ChipChoices, ChipMenu, type ChipOption, ChipSheet } from "./Chip.tsx"
-import { ModeChip, ModelChip } from "./ModeAndModelChips.tsx"
+import { AddAgentDialog } from "./AgentDialogs.tsx"
+import { type CandidateChoice, CandidatesDialog, commonModes, isolationOf } from "./CandidatesDialog.tsx"
+import {
+  ChipAction,
+  ChipChoices,
+  ChipMenu,
+  type ChipOption,
+  ChipSheet,
+  ModeChip,
+  ModelChip
+} from "./Chip.tsx"
+import type { MentionPlace } from "./MentionList.tsx"
 import { LimitsChip, limitTexts } from "./TurnLimits.tsx"
-import { composerMessages } from "./messages.ts"
-import { commonModes, isolationOf } from "./useCandidates.ts"
-import type { Recipient } from "./useRecipient.ts"
+import { candidateMessages, composerMessages } from "./messages.ts"
 import "./composer.css"
+
+/** What the user chose for the next message. Absent parts are those of the session and its agent. */
+interface MessageChoice {
+  readonly to?: AgentInstanceId | "people"
+  readonly mode?: RunMode
+  readonly model?: string | undefined
+  readonly limits?: SetLimits
+}
+
+const noTargets: { readonly items: ReadonlyArray<Target> } = { items: [] }
+
+export type Recipient = ReturnType<typeof useRecipient>
+
+/** Agent, mode, model and limits of the next message, as the device offers them now. */
+export const useRecipient = ({ agents: all, defaultAgentInstanceId, projectId }: Session) => {
+  // Closed ones receive nothing.
+  const agents = all.filter(({ closedAt }) => closedAt === undefined)
+  const { data: { items: targets } = noTargets, isPending } = useQuery(targetsQuery(projectId))
+  const [choice, setChoice] = useState<MessageChoice>({})
+  const isNote = choice.to === "people" || agents.length === 0
+  const agent = isNote
+    ? undefined
+    : (agents.find(({ id }) => id === choice.to) ?? agents.find(({ id }) => id === defaultAgentInstanceId))
+  const target = targets.find(({ id }) => id === agent?.targetId)
+  const offered = findAgent(target?.agents, agent?.agentId)
+  const workspace = target?.workspaces.find(({ id }) => id === agent?.workspace)
+  const offeredModes = startModes(workspace, offered)
+  const modes = offeredModes.length > 0 || agent === undefined ? offeredModes : [agent.mode]
+  const mode = modes.find((each) => each === choice.mode) ?? agent?.mode
+  const isOffline = target !== undefined && target.state !== "online"
+  const place: MentionPlace | "loading" | undefined =
+    agent === undefined || target === undefined
+      ? isPending && agent !== undefined
+        ? "loading"
+        : undefined
+      : {
+          projectId,
+          targetId: target.id,
+          workspace: agent.workspace,
+          targetName: target.name,
+          isOnline: !isOffline
+        }
+  return {
+    agent,
+    target,
+    workspace,
+    offered,
+    modes,
+    mode,
+    model: choice.model ?? agent?.model,
+    place,
+    isNote,
+    isOffline,
+    isDefault: agent?.id === defaultAgentInstanceId,
+    /** Whether the agent accepts a message while it works. */
+    takesInput: offered?.capabilities.input === true,
+    choice,
+    /** Another agent has its own mode, model and limits. */
+    chooseAgent: (to: AgentInstanceId | "people") => setChoice({ to }),
+    chooseMode: (next: RunMode) => setChoice({ ...choice, mode: next }),
+    chooseModel: (model: string | undefined) => setChoice({ ...choice, model }),
+    chooseLimits: (limits: SetLimits) => setChoice({ ...choice, limits })
+  }
+}
+
+/** Fields of a message with this choice. */
+export const choiceFields = ({ choice, isOffline }: Recipient) => ({
+  ...(choice.to === undefined ? {} : { to: choice.to }),
+  ...(choice.mode === undefined ? {} : { mode: choice.mode }),
+  ...(choice.model === undefined ? {} : { model: choice.model }),
+  ...limitsOfTurn(choice.limits ?? {}, {}),
+  ...(isOffline ? { onOffline: "queue" as const } : {})
+})
 
 /** The chosen mode and those that are offered: with several agents, the modes that all of them have. */
 export const modesFor = (

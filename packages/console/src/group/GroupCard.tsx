@@ -8,14 +8,14 @@ import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { type ReactNode, useState } from "react"
 import { useCanWork } from "../api/ProjectsAndTargets.ts"
-import { type GroupCommand, taskGroupQuery, useGroupCommands } from "../api/TaskGroups.ts"
+import { type GroupCommand, taskGroupQuery, useGroupCommands } from "../api/RunsAndGroups.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { StatusMark } from "../status/SessionStatus.tsx"
 import { useMessages } from "../text/Language.tsx"
 import { Icon, type IconName } from "../ui/Icon.tsx"
-import { Loading } from "../ui/Loading.tsx"
+import { Loading } from "../ui/ListStates.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { CandidateCounts, CandidateTime, useStatusContext } from "./CandidateFacts.tsx"
+import { CandidateCounts, CandidateTime, CheckMarks, useStatusContext } from "./CandidateFacts.tsx"
 import {
   agentLabel,
   candidateStatus,
@@ -25,7 +25,6 @@ import {
   isPaused,
   letterOf
 } from "./candidates.ts"
-import { CheckMarks } from "./CheckMarks.tsx"
 import { groupMessages } from "./messages.ts"
 import "../run/run.css"
 import "./group.css"

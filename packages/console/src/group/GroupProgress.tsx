@@ -2,7 +2,7 @@
 import type { TaskGroupId } from "@corral/domain/identity/Ids"
 import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
-import { taskGroupQuery } from "../api/TaskGroups.ts"
+import { taskGroupQuery } from "../api/RunsAndGroups.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { StatusMark } from "../status/SessionStatus.tsx"
 import { useMessages } from "../text/Language.tsx"

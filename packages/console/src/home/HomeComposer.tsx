@@ -6,18 +6,30 @@ import { useNavigate } from "@tanstack/react-router"
 import { type Ref, useState } from "react"
 import { useCurrentUser } from "../api/CurrentUser.ts"
 import { AttachButton, DropArea, FileChips } from "../composer/AttachedFiles.tsx"
-import { candidateMessages } from "../composer/candidateMessages.ts"
-import { type CandidateChoice, CandidatesDialog } from "../composer/CandidatesDialog.tsx"
-import { ChipAction, ChipChoices, ChipMenu, type ChipOption, ChipSheet } from "../composer/Chip.tsx"
+import { candidateMessages, composerMessages } from "../composer/messages.ts"
+import {
+  type CandidateChoice,
+  CandidatesDialog,
+  commonModes,
+  isolationOf,
+  useCandidatesHint,
+  useStartCandidates
+} from "../composer/CandidatesDialog.tsx"
+import {
+  ChipAction,
+  ChipChoices,
+  ChipMenu,
+  type ChipOption,
+  ChipSheet,
+  ModeChip,
+  ModelChip
+} from "../composer/Chip.tsx"
 import { Draft, useStoredDraft } from "../composer/Draft.ts"
 import { LimitsChip, limitsFor, limitTexts } from "../composer/TurnLimits.tsx"
 import { MessageField } from "../composer/MessageField.tsx"
-import { MissingAgents, missingAgents } from "../composer/MissingAgents.tsx"
-import { ModeChip, ModelChip } from "../composer/ModeAndModelChips.tsx"
+import { MissingAgents, missingAgents } from "../composer/AgentDialogs.tsx"
 import { SendButton } from "../composer/SendMessage.tsx"
-import { composerMessages } from "../composer/messages.ts"
 import type { MentionPlace } from "../composer/MentionList.tsx"
-import { commonModes, isolationOf, useCandidatesHint, useStartCandidates } from "../composer/useCandidates.ts"
 import { isUsable, type StartChoice, type WorkPlace } from "../start/Offer.ts"
 import { useLanguage, useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"

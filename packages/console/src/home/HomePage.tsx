@@ -7,7 +7,7 @@ import type { RunId, SessionId } from "@corral/domain/identity/Ids"
 import { useQuery } from "@tanstack/react-query"
 import { Link, Navigate } from "@tanstack/react-router"
 import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react"
-import { latestRunsQuery } from "../api/LatestRuns.ts"
+import { latestRunsQuery } from "../api/RunsAndGroups.ts"
 import {
   openChangesQuery,
   pendingCountQuery,
@@ -34,7 +34,7 @@ import { useMessages, usePunctuation } from "../text/Language.tsx"
 import { useOfflineText } from "../thread/DeviceBanner.tsx"
 import { useErrorSentence } from "../ui/errorSentence.ts"
 import { Icon } from "../ui/Icon.tsx"
-import { Loading } from "../ui/Loading.tsx"
+import { Loading } from "../ui/ListStates.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { HomeComposer } from "./HomeComposer.tsx"

@@ -1,13 +1,39 @@
-/** Toolbar of the changes: totals, viewed files, the layout, and a menu for all files. */
+/**
+ * Toolbar of the changes: totals, viewed files, a menu for all files, and the layout of diffs: unified, or side by side where the page is wide enough.
+ * The layout is a preference of the user.
+ */
 import { Menu } from "@base-ui/react/menu"
 import type { ReactNode } from "react"
-import { useDiffLayout } from "../diff/useDiffLayout.ts"
+import type { Layout } from "../diff/rows.ts"
+import { useChangePreferences, usePreferences } from "../preference/StoredPreferences.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
+import { useMedia, withoutPanel } from "../ui/useMedia.ts"
 import { reviewMessages } from "./messages.ts"
 import "../diff/diff.css"
 import "./changes.css"
 import "./review.css"
+
+/** Where the panel stands beside the thread. */
+const WIDE_ENOUGH = `not all and ${withoutPanel}`
+
+interface DiffLayout {
+  readonly layout: Layout
+  readonly canSplit: boolean
+  readonly selectLayout: (layout: Layout) => void
+}
+
+/** Layout of diffs, as the user prefers it and the page has room for it. */
+export const useDiffLayout = (): DiffLayout => {
+  const { diffLayout = "unified" } = usePreferences() ?? {}
+  const change = useChangePreferences()
+  const canSplit = useMedia(WIDE_ENOUGH)
+  return {
+    layout: canSplit ? diffLayout : "unified",
+    canSplit,
+    selectLayout: (layout) => change(() => ({ diffLayout: layout }))
+  }
+}
 
 interface ChangesBarProps {
   /** Selects the turn. */

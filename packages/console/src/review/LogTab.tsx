@@ -1,4 +1,9 @@
-/** Log of a run: one line for each event, with its JSON on request. Includes events that the thread does not show. */
+/**
+ * Log of a run: one line for each event, with its JSON on request. Includes events that the thread does not show. A line begins with the part of
+ * the payload that tells the event from its neighbours.
+ *
+ * Guarantees: bounded work for the line of any payload. *Does not:* drop anything from the payload that the open event shows.
+ */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import { useInfiniteQuery } from "@tanstack/react-query"
@@ -9,13 +14,41 @@ import { Clipped } from "../markdown/Clipped.tsx"
 import { visibleLine, visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
-import { Loading } from "../ui/Loading.tsx"
+import { Loading } from "../ui/ListStates.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { VirtualList } from "./VirtualList.tsx"
 import { reviewMessages } from "./messages.ts"
-import { payloadSummary } from "./payloadSummary.ts"
 import "./log.css"
 import "./review.css"
+
+/** What a reader looks for, most telling first. A name that is not listed follows, in the order of the payload. */
+const telling = ["title", "label", "text", "command", "path", "message", "state", "decision", "tool"]
+
+/** Version of the payload, and ids that only connect events. */
+const isNoise = (name: string): boolean => name === "v" || /(?:^i|I)d$/.test(name)
+
+const MAX_NAME = 60
+const MAX_VALUE = 160
+const MAX_PARTS = 6
+
+const shown = (value: unknown): string =>
+  typeof value === "string" ? value.slice(0, MAX_VALUE) : JSON.stringify(value).slice(0, MAX_VALUE)
+
+const rankOf = (name: string): number => {
+  const at = telling.indexOf(name)
+  return at === -1 ? telling.length : at
+}
+
+/** `I'll look · channel: text`: the most telling value alone, others with their names. */
+export const payloadSummary = (payload: Readonly<Record<string, unknown>>): string =>
+  Object.entries(payload)
+    .filter(([name, value]) => value !== undefined && !isNoise(name))
+    .toSorted(([a], [b]) => rankOf(a) - rankOf(b))
+    .slice(0, MAX_PARTS)
+    .map(([name, value], at) =>
+      at === 0 && rankOf(name) < telling.length ? shown(value) : `${name.slice(0, MAX_NAME)}: ${shown(value)}`
+    )
+    .join(" · ")
 
 /** Characters of the payload on the line. */
 const SUMMARY = 200

@@ -1,21 +1,23 @@
 /**
- * Preview of a run, with a button that requests its URL from the Hub and opens it in a new tab.
+ * Previews of a run, newest first, each with a button that requests its URL from the Hub and opens it in a new tab.
  *
  * The URL works only in a browser on the device itself. The Hub transfers no content of the preview.
  */
-import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import type { OpenedPreview } from "@corral/domain/device/Preview"
-import { useMutation } from "@tanstack/react-query"
-import { useEffect } from "react"
 import { CorralError } from "@corral/client/http/CorralError"
+import type { OpenedPreview } from "@corral/domain/device/Preview"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { PreviewBlock } from "@corral/domain/run/RunBlock"
+import type { Envelope } from "@corral/domain/run/RunEvent"
+import { useInfiniteQuery, useMutation } from "@tanstack/react-query"
+import { type ReactNode, useEffect } from "react"
 import { hubApi } from "../api/Hub.ts"
 import { useCanWork, useTargetName } from "../api/ProjectsAndTargets.ts"
 import { useRemainingTime } from "../approval/Countdown.tsx"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
+import { Loading, MoreButton } from "../ui/ListStates.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import type { PreviewBlock } from "@corral/domain/run/RunBlock"
 import { reviewMessages } from "./messages.ts"
 import "./review.css"
 
@@ -97,5 +99,78 @@ export const PreviewView = ({
       </div>
       {!isClosed && code !== "target_offline" && <RefusalNote error={error} />}
     </section>
+  )
+}
+
+const PAGE_SIZE = 200
+const MOST_PAGES = 25
+
+interface PreviewPage {
+  readonly previews: ReadonlyArray<PreviewBlock>
+  /** The last event that was read, if there are more. */
+  readonly next: number | undefined
+}
+
+const previewOf = ({ createdAt: at, payload, seq, type }: Envelope): ReadonlyArray<PreviewBlock> => {
+  const { expiresAt, previewId, title } = payload
+  if (type !== "run.preview.ready" || typeof previewId !== "string" || typeof title !== "string") return []
+  const end = typeof expiresAt === "string" ? expiresAt : undefined
+  return [{ kind: "preview", seq, at, previewId, title, expiresAt: end }]
+}
+
+/** Previews of a run, read from its log: the Hub has no list of them. Bounded in pages, so that a long log is read in steps. */
+const readPreviews = async (runId: HubRun["id"], from: number, signal: AbortSignal): Promise<PreviewPage> => {
+  const previews: Array<PreviewBlock> = []
+  let after = from
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const query = { after, limit: PAGE_SIZE }
+    const { items, nextCursor } = await hubApi.runs.events({ params: { id: runId }, query, signal })
+    previews.push(...items.flatMap(previewOf))
+    if (nextCursor === null) return { previews, next: undefined }
+    after = Number(nextCursor)
+  }
+  return { previews, next: after }
+}
+
+interface TabProps {
+  readonly run: HubRun
+  readonly scope?: ReactNode
+}
+
+/** All previews of a run, newest first. */
+export const PreviewTab = ({ run, scope }: TabProps) => {
+  const messages = useMessages(reviewMessages)
+  const query = useInfiniteQuery({
+    queryKey: ["runs", run.id, "previews"],
+    queryFn: ({ pageParam, signal }) => readPreviews(run.id, pageParam, signal),
+    initialPageParam: 0,
+    getNextPageParam: ({ next }) => next
+  })
+  const previews = query.data?.pages.flatMap((page) => page.previews).toReversed() ?? []
+  return (
+    <>
+      {scope !== undefined && <div className="panel-bar">{scope}</div>}
+      <div className="panel-content">
+        {query.isLoading && <Loading />}
+        <RefusalNote error={query.error} again={() => void query.refetch()} />
+        {query.isSuccess && previews.length === 0 && <p className="panel-empty">{messages.noPreviews}</p>}
+        {previews.map((block) => (
+          <PreviewView
+            key={block.previewId}
+            block={block}
+            runId={run.id}
+            projectId={run.projectId}
+            targetId={run.targetId}
+          />
+        ))}
+        {query.hasNextPage && (
+          <MoreButton
+            label={messages.morePreviews}
+            isLoading={query.isFetchingNextPage}
+            onMore={() => void query.fetchNextPage()}
+          />
+        )}
+      </div>
+    </>
   )
 }

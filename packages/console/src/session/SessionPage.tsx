@@ -1,14 +1,17 @@
-/** Page of a session: its thread, with the composer, or an approval or a question that waits, below, and the side panel. */
+/** Page of a session: its menu, its thread, with the composer, or an approval or a question that waits, below, and the side panel. */
+import { Menu } from "@base-ui/react/menu"
+import { pathOf } from "@corral/client/http/Endpoints"
+import { hubPaths } from "@corral/client/hubPaths"
 import type { HubApproval, HubInput, HubRun } from "@corral/domain/hub-api/HubRun"
 import type { SessionId } from "@corral/domain/identity/Ids"
 import { limitsOfTurn } from "@corral/domain/run/Budget"
 import type { Message } from "@corral/domain/session/Message"
 import type { Session, UpdateSession } from "@corral/domain/session/Session"
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
-import { Link } from "@tanstack/react-router"
-import { useCallback } from "react"
-import { useCanWork, useDevice } from "../api/ProjectsAndTargets.ts"
+import { Link, useNavigate } from "@tanstack/react-router"
+import { useCallback, useState } from "react"
 import { hubApi, messageLimit, useIdempotencyKey } from "../api/Hub.ts"
+import { useCanWork, useDevice } from "../api/ProjectsAndTargets.ts"
 import { sessionQuery } from "../api/Sessions.ts"
 import { ApprovalDock } from "../approval/ApprovalDock.tsx"
 import { Composer } from "../composer/Composer.tsx"
@@ -19,6 +22,7 @@ import { InputDock } from "../input/InputDock.tsx"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { DeviceBanner, DeviceName } from "../thread/DeviceBanner.tsx"
+import { ReadMarker, ThreadEntries } from "../thread/ThreadEntries.tsx"
 import {
   PanelButtons,
   SidePanel,
@@ -26,17 +30,116 @@ import {
   type ThreadPanel,
   useThreadPanel
 } from "../thread/ThreadFrame.tsx"
-import { ReadMarker, ThreadEntries } from "../thread/ThreadEntries.tsx"
 import { StateAnnouncement, ThreadState, heardStatus } from "../thread/ThreadState.tsx"
 import { TurnButtons, type TurnControl, useTurnControl } from "../thread/TurnButtons.tsx"
-import { agentOf, type TurnEntry, turnsIn } from "../thread/Turns.ts"
+import { type TurnEntry, agentOf, turnsIn } from "../thread/Turns.ts"
+import { threadMessages } from "../thread/messages.ts"
 import { type ThreadData, useThread } from "../thread/useThread.ts"
-import { Loading } from "../ui/Loading.tsx"
+import { Icon } from "../ui/Icon.tsx"
+import { Loading } from "../ui/ListStates.tsx"
 import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { UnsentText } from "../ui/UnsentText.tsx"
-import { ThreadMenu } from "./ThreadMenu.tsx"
+import { AgentsDialog } from "./AgentsDialog.tsx"
+import { RenameSession } from "./RenameSession.tsx"
 import { sessionMessages } from "./messages.ts"
+import "../thread/thread.css"
+
+interface Props {
+  readonly session: Session
+  /** A fork has the conversation up to its newest message. */
+  readonly thread: ThreadData
+  /** Whether the user's role allows changes. */
+  readonly mayWork: boolean
+  readonly onUpdate: (change: UpdateSession) => Promise<unknown>
+}
+
+/** A download by a link, which the browser names after the answer's header. */
+const download = (id: string, format: "markdown" | "json"): void => {
+  const link = document.createElement("a")
+  link.href = `${pathOf(hubPaths.conversations.export[1], { params: { id } })}?format=${format}`
+  link.download = ""
+  link.click()
+}
+
+/** Menu of a session: rename, agents, fork, export, copy of its id, archive. */
+const ThreadMenu = ({ mayWork, onUpdate, session, thread }: Props) => {
+  const { newest } = thread
+  const messages = useMessages(threadMessages)
+  const navigate = useNavigate()
+  const client = useQueryClient()
+  const keyOf = useIdempotencyKey()
+  const [dialog, setDialog] = useState<"rename" | "agents">()
+  const { id, projectId, state } = session
+  const fork = useMutation({
+    mutationFn: (messageId: Message["id"]) =>
+      hubApi.conversations.fork({ params: { id }, headers: keyOf({ messageId }), payload: { messageId } }),
+    onSuccess: async (created) => {
+      await client.invalidateQueries({ queryKey: ["sessions"] })
+      await navigate({ to: "/sessions/$sessionId", params: { sessionId: created.id } })
+    }
+  })
+  // The page shows a failure of an update.
+  const archive = () =>
+    void onUpdate({ state: state === "active" ? "archived" : "active" }).catch(() => undefined)
+  const close = () => setDialog(undefined)
+  return (
+    <>
+      <Menu.Root>
+        <Menu.Trigger className="icon-button" aria-label={messages.more}>
+          <Icon name="more" size={18} />
+        </Menu.Trigger>
+        <Menu.Portal>
+          <Menu.Positioner className="menu-positioner" sideOffset={6} align="end">
+            <Menu.Popup className="menu">
+              {mayWork && (
+                <Menu.Item className="menu-item" onClick={() => setDialog("rename")}>
+                  {messages.rename}
+                </Menu.Item>
+              )}
+              <Menu.Item className="menu-item" onClick={() => setDialog("agents")}>
+                {messages.agents}
+              </Menu.Item>
+              {mayWork && newest !== undefined && (
+                <Menu.Item className="menu-item" onClick={() => fork.mutate(newest.id)}>
+                  {messages.fork}
+                </Menu.Item>
+              )}
+              <Menu.Item
+                className="menu-item"
+                onClick={() => void navigate({ to: "/projects/$projectId", params: { projectId } })}
+              >
+                {messages.project}
+              </Menu.Item>
+              <Menu.Separator className="menu-line" />
+              <Menu.Item className="menu-item" onClick={() => download(id, "markdown")}>
+                {messages.exportMarkdown}
+              </Menu.Item>
+              <Menu.Item className="menu-item" onClick={() => download(id, "json")}>
+                {messages.exportJson}
+              </Menu.Item>
+              <Menu.Item className="menu-item" onClick={() => void navigator.clipboard.writeText(id)}>
+                {messages.copyId}
+              </Menu.Item>
+              {mayWork && state !== "closed" && (
+                <>
+                  <Menu.Separator className="menu-line" />
+                  <Menu.Item className="menu-item" onClick={archive}>
+                    {state === "active" ? messages.archive : messages.reopen}
+                  </Menu.Item>
+                </>
+              )}
+            </Menu.Popup>
+          </Menu.Positioner>
+        </Menu.Portal>
+      </Menu.Root>
+      <RenameSession session={dialog === "rename" ? session : undefined} onClose={close} />
+      {dialog === "agents" && (
+        <AgentsDialog {...{ session, thread }} mayWrite={mayWork && state === "active"} onClose={close} />
+      )}
+    </>
+  )
+}
 
 interface SessionDockProps {
   readonly session: Session

@@ -7,7 +7,7 @@
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { DeviceId, RunId, SessionId } from "@corral/domain/identity/Ids"
 import { useMemo } from "react"
-import { useLatestRuns } from "../api/LatestRuns.ts"
+import { useLatestRuns } from "../api/RunsAndGroups.ts"
 import { useWaitingRuns } from "../api/Pending.ts"
 import { type Rights, useOfflineTargets, useRights } from "../api/ProjectsAndTargets.ts"
 import { bilingual, useMessages } from "../text/Language.tsx"

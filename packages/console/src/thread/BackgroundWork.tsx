@@ -1,7 +1,7 @@
 /** Work of a run in the background: one line of it in the thread, from its start to its end, and what of it still runs. */
 import type { RunBlock, WorkBlock } from "@corral/domain/run/RunBlock"
 import { useCanWork } from "../api/ProjectsAndTargets.ts"
-import { useFinish } from "../composer/useFinish.ts"
+import { useFinish } from "../composer/QueuedMessages.tsx"
 import { visibleLine } from "../markdown/visible.ts"
 import { formatDuration } from "../text/Duration.ts"
 import { useLanguage, useMessages } from "../text/Language.tsx"

@@ -15,7 +15,7 @@ import { useCanDecide } from "../api/ProjectsAndTargets.ts"
 import { UserName } from "../approval/ApprovalOutcome.tsx"
 import { markdownMessages } from "../markdown/messages.ts"
 import { visibleLine, visibleText } from "../markdown/visible.ts"
-import { unknownChangesMessages } from "../run/unknownChanges.ts"
+import { unknownChangesMessages } from "../run/messages.ts"
 import { formatDuration } from "../text/Duration.ts"
 import { useLanguage, useMessages } from "../text/Language.tsx"
 import { CopyIcon } from "../ui/Copy.tsx"
@@ -141,7 +141,7 @@ interface Props {
 export const durationOf = ({ createdAt, endedAt }: HubRun): number | undefined =>
   endedAt === undefined ? undefined : Date.parse(endedAt) - Date.parse(createdAt)
 
-const UndoDialog = lazy(async () => ({ default: (await import("../review/UndoDialog.tsx")).UndoDialog }))
+const UndoDialog = lazy(async () => ({ default: (await import("../review/DecideDialogs.tsx")).UndoDialog }))
 
 /** What waits of the changes of the turn, and a button that undoes what it wrote, or the newest decision. */
 const TurnChanges = ({ onChanges, run }: { readonly run: HubRun; readonly onChanges: () => void }) => {

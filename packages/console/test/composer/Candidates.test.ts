@@ -2,8 +2,12 @@ import { assert, describe, it } from "@effect/vitest"
 import type { Workspace } from "@corral/domain/device/Workspace"
 import type { AgentId } from "@corral/domain/identity/Ids"
 import type { Agent } from "@corral/domain/run/Agent"
-import { firstCandidates, hasEqualCandidates } from "../../src/composer/CandidatesDialog.tsx"
-import { commonModes, isolationOf } from "../../src/composer/useCandidates.ts"
+import {
+  commonModes,
+  firstCandidates,
+  hasEqualCandidates,
+  isolationOf
+} from "../../src/composer/CandidatesDialog.tsx"
 
 const id = (name: string) => name as AgentId
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { MAX_ATTACHMENT_BYTES } from "@corral/domain/session/AttachmentRules"
-import { attachmentName, fileKind, pastedFiles } from "../../src/composer/DraftFiles.ts"
+import { attachmentName, fileKind, pastedFiles } from "../../src/composer/Draft.ts"
 
 const clipboard = (texts: Readonly<Record<string, string>>, files: ReadonlyArray<File> = []) => ({
   // A list of files is read like an array.

@@ -4,7 +4,7 @@ import { createElement } from "react"
 import { renderToStaticMarkup } from "react-dom/server"
 import ReactMarkdown from "react-markdown"
 import remarkGfm from "remark-gfm"
-import { isSafeToParse } from "../../src/markdown/segments.ts"
+import { isSafeToParse } from "../../src/markdown/Markdown.tsx"
 
 const marks = (
   "[ ] ]( ][ [a]( ![ *a a* _a **a* *** ` ``a` ~ ~~a <a <!-- <http://a &# & \\ a@b.c www. http:// | |- - 1. 2. > # " +

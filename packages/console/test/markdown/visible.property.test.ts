@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { ansiPieces } from "../../src/markdown/ansi.ts"
-import { isSafeToParse, splitMarkdown } from "../../src/markdown/segments.ts"
+import { isSafeToParse, splitMarkdown } from "../../src/markdown/Markdown.tsx"
 import { visibleLine, visibleText } from "../../src/markdown/visible.ts"
 
 const hostile = fc

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type { ChangedFile, ChangeHunk } from "@corral/domain/edge-api/ChangeSet"
 import * as fc from "fast-check"
 import type { PlacedComment } from "../../src/review/LineComment.ts"
-import { conflictRegion } from "../../src/review/conflictRegion.ts"
+import { conflictRegion } from "../../src/review/ConflictView.tsx"
 import { reviewMessages } from "../../src/review/messages.ts"
 import {
   apartLast,

@@ -3,7 +3,7 @@ import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
 import { type RuntimeRemedy, runtimeRemedyOf } from "@corral/domain/run/RuntimeRemedy"
 import { MAX_MESSAGE_TEXT } from "@corral/domain/session/Message"
 import type { TaskState } from "@corral/domain/task/Task"
-import type { LocalizedText } from "../platform/Card.ts"
+import type { LocalizedText } from "../platform/ChatPlatform.ts"
 
 /** Why the agent's program is unavailable, for users of a chat. The cause that each remedy removes. */
 export const runtimeCauses: Readonly<Record<RuntimeRemedy, LocalizedText>> = {

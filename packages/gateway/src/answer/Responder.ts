@@ -8,14 +8,16 @@ import type { CardAction, MessageReceived } from "@corral/domain/chat/Integratio
 import { Context, Effect, Layer, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { createHash } from "node:crypto"
-import { type Card, type LocalizedText, localizedTextIn } from "../platform/Card.ts"
 import {
+  type Card,
   type ChatPlatform,
   type Destination,
   type Inbound,
+  type LocalizedText,
   type MessageRef,
   type NotSent,
-  PlatformUnavailable
+  PlatformUnavailable,
+  localizedTextIn
 } from "../platform/ChatPlatform.ts"
 import { queryRow, timedStore } from "../store/RowQueries.ts"
 

@@ -20,8 +20,7 @@ import { nameOfUser, type UserNames } from "../following/UserNames.ts"
 import { answerProblem } from "../following/QuestionForm.ts"
 import { InputCardStore, type StoredApprovalCard } from "../following/RequestCardStore.ts"
 import { Hub, type HubFailed, type HubRefused } from "../hub/Hub.ts"
-import { type LocalizedText, sameInAllLanguages } from "../platform/Card.ts"
-import type { PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import { type LocalizedText, type PlatformUnavailable, sameInAllLanguages } from "../platform/ChatPlatform.ts"
 
 type Failed = HubFailed | PlatformUnavailable | SqlError.SqlError
 

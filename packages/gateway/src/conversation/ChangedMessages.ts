@@ -20,7 +20,7 @@ import {
   type PlatformUnavailable,
   Platforms
 } from "../platform/ChatPlatform.ts"
-import { parseCommand } from "./Command.ts"
+import { parseCommand } from "./ChatCommands.ts"
 import { Conversations } from "./Conversations.ts"
 
 type Services = Conversations | Follows | Hub | Platforms | SqlClient.SqlClient

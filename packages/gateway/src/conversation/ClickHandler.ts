@@ -16,8 +16,13 @@ import { answerOfClick, answerOfText, textQuestion } from "../following/Question
 import { HandlerFailed } from "../handling/Handler.ts"
 import { PendingAnswers } from "../handling/PendingAnswers.ts"
 import { Hub, type HubFailed, HubRefused } from "../hub/Hub.ts"
-import type { FormValues } from "../platform/Card.ts"
-import type { MessageRef, NotSent, Platforms, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import type {
+  FormValues,
+  MessageRef,
+  NotSent,
+  PlatformUnavailable,
+  Platforms
+} from "../platform/ChatPlatform.ts"
 import { AnswerOffer } from "./AnswerOffer.ts"
 import { Answers, Decisions } from "./Answers.ts"
 import { ChatMessages } from "./ChatMessages.ts"

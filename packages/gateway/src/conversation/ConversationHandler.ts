@@ -18,7 +18,7 @@ import { UserNames } from "../following/UserNames.ts"
 import { type Inbound, Platforms } from "../platform/ChatPlatform.ts"
 import { AccountLinks, UnlinkedAnswers, type UnlinkedVerdict } from "../linking/AccountLinks.ts"
 import { AnswerOffer } from "./AnswerOffer.ts"
-import { ChatCommands } from "./ChatCommands.ts"
+import { ChatCommands, type Command, parseCommand } from "./ChatCommands.ts"
 import { ChatMessages } from "./ChatMessages.ts"
 import { ClickHandler } from "./ClickHandler.ts"
 import { KeptMessages } from "../linking/KeptMessages.ts"
@@ -31,7 +31,6 @@ import {
   storedResponder
 } from "../answer/Responder.ts"
 import { SessionCommands } from "./SessionCommands.ts"
-import { type Command, parseCommand } from "./Command.ts"
 import * as linkPhrases from "../linking/LinkPhrases.ts"
 import { type ConversationKey, conversationKey } from "./Conversations.ts"
 

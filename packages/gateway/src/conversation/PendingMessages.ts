@@ -13,8 +13,7 @@ import { ButtonActions, type ButtonMeaning, type WorkLocation } from "../button/
 import { Follows } from "../following/Follows.ts"
 import { MessageFollower } from "../following/MessageFollower.ts"
 import type { Hub, HubFailed, HubRefused } from "../hub/Hub.ts"
-import type { LocalizedText } from "../platform/Card.ts"
-import type { MessageRef, NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import type { LocalizedText, MessageRef, NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import {
   type ChatMessage,
   type ChatSession,

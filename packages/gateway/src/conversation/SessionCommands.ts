@@ -8,8 +8,7 @@ import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { followedOf, Follows } from "../following/Follows.ts"
 import { Hub, type HubFailed, HubRefused } from "../hub/Hub.ts"
-import type { Card } from "../platform/Card.ts"
-import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import type { Card, NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { ChatMessages } from "./ChatMessages.ts"
 import {
   type ChatSession,

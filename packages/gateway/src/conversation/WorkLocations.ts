@@ -15,8 +15,12 @@ import * as phrases from "../answer/Phrases.ts"
 import type { Responder } from "../answer/Responder.ts"
 import { ButtonActions, type WorkLocation } from "../button/ButtonActions.ts"
 import { Hub, type HubFailed } from "../hub/Hub.ts"
-import { type Card, sameInAllLanguages } from "../platform/Card.ts"
-import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import {
+  type Card,
+  type NotSent,
+  type PlatformUnavailable,
+  sameInAllLanguages
+} from "../platform/ChatPlatform.ts"
 import type { ConversationKey } from "./Conversations.ts"
 
 /** Users with more projects choose at the Hub. */

@@ -6,6 +6,7 @@ import {
   type ChatPlatform,
   type Destination,
   type Inbound,
+  type LocalizedText,
   type MessageChange,
   type MessageContent,
   NotSent,
@@ -13,7 +14,6 @@ import {
   PlatformUnavailable,
   type PlatformUser
 } from "../platform/ChatPlatform.ts"
-import type { LocalizedText } from "../platform/Card.ts"
 import {
   BotInfo,
   type FeishuCall,

@@ -10,7 +10,7 @@ import {
   type LocalizedText,
   type Tone,
   localizedTextIn
-} from "../platform/Card.ts"
+} from "../platform/ChatPlatform.ts"
 
 const templates: Readonly<Record<Tone, string>> = {
   neutral: "default",

@@ -13,7 +13,7 @@ import {
   PlatformUnavailable,
   type StoreInbound
 } from "../platform/ChatPlatform.ts"
-import { FeishuEnvelope, inboundKindOf, inboundOf, makeOriginCheck } from "./Events.ts"
+import { FeishuEnvelope, inboundKindOf, inboundOf, makeOriginCheck } from "./Verification.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
 import { type LarkModule, loadLark, makeHttpClient, responseCodeOf, silentLogger } from "./FeishuApi.ts"
 

@@ -5,8 +5,8 @@
 import type { IntegrationDraft } from "@corral/domain/chat/Integration"
 import { type PayloadOf, draft } from "@corral/domain/run/RunEvent"
 import { Effect, Option, Schema } from "effect"
-import type { FormValues } from "../platform/Card.ts"
 import {
+  type FormValues,
   type Inbound,
   type NotUnderstood,
   PlatformId,

@@ -14,7 +14,7 @@ import {
   Risk
 } from "@corral/domain/approval/Approval"
 import { Schema } from "effect"
-import { type Card, type LocalizedText, sameInAllLanguages } from "../platform/Card.ts"
+import { type Card, type LocalizedText, sameInAllLanguages } from "../platform/ChatPlatform.ts"
 
 const actions: Readonly<Record<ActionClass, LocalizedText>> = {
   write: { en: "change files", zh: "修改文件" },

@@ -6,7 +6,7 @@ import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
 import { MessageId, RunId, SessionId, TaskId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import type { LocalizedText } from "../platform/Card.ts"
+import type { LocalizedText } from "../platform/ChatPlatform.ts"
 import { queryRow, queryRows, timedStore, type TimedStore } from "../store/RowQueries.ts"
 import { inputProgress, startingProgress, TaskProgress } from "./TaskProgress.ts"
 

@@ -13,7 +13,12 @@ import type {
   RequestedInput,
   ResolvedInputState
 } from "@corral/domain/input/InputRequest"
-import { type Card, type CardButton, type LocalizedText, sameInAllLanguages } from "../platform/Card.ts"
+import {
+  type Card,
+  type CardButton,
+  type LocalizedText,
+  sameInAllLanguages
+} from "../platform/ChatPlatform.ts"
 import { origins } from "./ApprovalCard.ts"
 import { answerText } from "./AnswerText.ts"
 import {

@@ -16,26 +16,31 @@ import type { SqlError } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import { ButtonActions } from "../button/ButtonActions.ts"
 import { Hub, HubRefused, type HubUnavailable } from "../hub/Hub.ts"
-import { type NotSent, type PlatformUnavailable, Platforms } from "../platform/ChatPlatform.ts"
-import { localizedTextIn } from "../platform/Card.ts"
+import {
+  type NotSent,
+  type PlatformUnavailable,
+  Platforms,
+  localizedTextIn
+} from "../platform/ChatPlatform.ts"
 import { answerText } from "./AnswerText.ts"
 import { ApprovalCards } from "./ApprovalCards.ts"
-import { awaitRun, returnsToTurn } from "./AwaitedRun.ts"
+import {
+  FollowState,
+  allowsAgentText,
+  awaitRun,
+  retryTransient,
+  returnsToTurn,
+  saveFollow,
+  sendText,
+  sendTurnText,
+  textHash
+} from "./FollowedRun.ts"
 import { type Follow, followedOf, type FollowId, Follows } from "./Follows.ts"
 import { readAcceptable } from "./AcceptedChanges.ts"
 import { InputCards } from "./InputCards.ts"
 import { newCard } from "./NewCard.ts"
 import { phaseTitle, runCard } from "./RunCard.ts"
 import { hasCard, hasTaskEnded, progressAfter, startingProgress } from "./TaskProgress.ts"
-import {
-  FollowState,
-  allowsAgentText,
-  retryTransient,
-  saveFollow,
-  sendText,
-  sendTurnText,
-  textHash
-} from "./TurnText.ts"
 
 // Following of a run over its events, to the end.
 

@@ -5,8 +5,8 @@
  * recognizes keys has one message, which the caller draws again. Other platforms receive a neutral card first, without actions.
  */
 import { Effect } from "effect"
-import type { Card } from "../platform/Card.ts"
 import {
+  type Card,
   type ChatPlatform,
   type Destination,
   type MessageRef,

@@ -13,7 +13,12 @@ import type {
   Question,
   RequestedInput
 } from "@corral/domain/input/InputRequest"
-import { type CardField, type FormValues, type LocalizedText, sameInAllLanguages } from "../platform/Card.ts"
+import {
+  type CardField,
+  type FormValues,
+  type LocalizedText,
+  sameInAllLanguages
+} from "../platform/ChatPlatform.ts"
 import { answerText } from "./AnswerText.ts"
 
 /** Options that are buttons. Longer lists are a field. */

@@ -4,7 +4,7 @@
  * Does not: contain the prompt, the output, a path or a diff.
  */
 import { runtimeCauses } from "../answer/Phrases.ts"
-import type { Card, CardButton, LocalizedText, Tone } from "../platform/Card.ts"
+import type { Card, CardButton, LocalizedText, Tone } from "../platform/ChatPlatform.ts"
 import { hasTaskEnded, LIMIT_REACHED, type Phase, type TaskProgress } from "./TaskProgress.ts"
 
 const titles: Readonly<Record<Phase, readonly [words: LocalizedText, tone: Tone]>> = {

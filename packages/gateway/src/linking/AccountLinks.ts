@@ -1,11 +1,19 @@
 /**
- * Links between accounts and users, from the chat: sends link pages, and submits the numbers that users type.
+ * Links between accounts and users, from the chat: sends link pages, submits the numbers that users type, and takes the updates of bindings that the Hub
+ * has for this Gateway. A user whose account is suspended learns in the direct chat how it acts again. The chat has said already that an account was
+ * linked or unlinked there.
  *
- * Does not: decide whether an account is linked. The Hub decides, with the user's confirmation in a signed-in browser.
+ * Guarantees: an update stays at the Hub until it is handled. Does not: decide whether an account is linked, or as whom it acts. The Hub decides, with
+ * the user's confirmation in a signed-in browser, and for each event.
  */
-import { type ChatAccount, encodeChatAccount } from "@corral/domain/chat/ChatAccount"
+import {
+  type BindingUpdated,
+  type ChatAccount,
+  type NextBindingUpdates,
+  encodeChatAccount
+} from "@corral/domain/chat/ChatAccount"
 import type { BindingRequiredEvent, CardAction, MessageReceived } from "@corral/domain/chat/Integration"
-import { encodeUlid, type EventId } from "@corral/domain/identity/Ids"
+import { type EventId, encodeUlid } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { createHash } from "node:crypto"
@@ -13,9 +21,15 @@ import * as phrases from "../answer/Phrases.ts"
 import { type Responder, sendKey } from "../answer/Responder.ts"
 import { PATIENCE_MS } from "../handling/Workers.ts"
 import { Hub, type HubRefused, HubUnavailable } from "../hub/Hub.ts"
-import type { Card, LocalizedText } from "../platform/Card.ts"
-import type { PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import { queryRow, timedStore, type TimedStore } from "../store/RowQueries.ts"
+import {
+  type Card,
+  type ChatPlatform,
+  type LocalizedText,
+  type PlatformUnavailable,
+  Platforms,
+  localizedTextIn
+} from "../platform/ChatPlatform.ts"
+import { type TimedStore, queryRow, timedStore } from "../store/RowQueries.ts"
 import * as linkPhrases from "./LinkPhrases.ts"
 
 interface LinkResult {
@@ -215,3 +229,64 @@ const makeCount = ({ at, sql }: TimedStore) =>
         RETURNING began_at, answers, last_granted`
     }
   })
+
+const POLL = "10 seconds"
+/** Until the Hub is asked again after a failure. An earlier Hub has no updates. */
+const PAUSE = "1 minute"
+
+const handleUpdate = Effect.fn("AccountLinks.handleUpdate")(function* (
+  platform: ChatPlatform,
+  { key, payload: { account, state } }: BindingUpdated
+) {
+  yield* Effect.logInfo("binding updated", { platform: platform.id, state })
+  if (state !== "suspended") return
+  const { language = platform.language } = yield* platform.person(account.account)
+  const text = localizedTextIn(linkPhrases.suspended, language)
+  yield* platform
+    .send({ _tag: "Person", userId: account.account }, { _tag: "Text", text }, sendKey(key, "suspended"))
+    .pipe(
+      Effect.catchTag("NotSent", ({ message }) =>
+        Effect.logWarning("failed to send a binding update", { event: key, reason: message })
+      )
+    )
+})
+
+/** Handles what the Hub has, and returns what is handled. */
+const handleNext = Effect.fnUntraced(function* (
+  platform: ChatPlatform,
+  delivered: NextBindingUpdates["delivered"]
+) {
+  const hub = yield* Hub
+  const payload = { platform: platform.id, app: platform.app, delivered }
+  const { items } = yield* hub.asGateway(({ integrations }) => integrations.bindingUpdates({ payload }))
+  const handled: Array<NextBindingUpdates["delivered"][number]> = []
+  for (const { bindingId, event } of items) {
+    yield* handleUpdate(platform, event)
+    handled.push({ bindingId, state: event.payload.state })
+  }
+  return handled
+})
+
+const followBot = (platform: ChatPlatform) =>
+  Effect.gen(function* () {
+    let delivered: NextBindingUpdates["delivered"] = []
+    for (;;) {
+      // Also at the start: a Hub in the same server may not take requests yet, and would leave this one open.
+      if (delivered.length === 0) yield* Effect.sleep(POLL)
+      delivered = yield* handleNext(platform, delivered)
+    }
+  }).pipe(
+    Effect.catch(({ message }) =>
+      Effect.logDebug("failed to read binding updates", { platform: platform.id, reason: message })
+    ),
+    Effect.andThen(Effect.sleep(PAUSE)),
+    Effect.forever
+  )
+
+/** Handles the updates of bindings that the Hub has for this Gateway. */
+export const bindingUpdatesLayer = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { all } = yield* Platforms
+    yield* Effect.forEach(all, (platform) => Effect.forkScoped(followBot(platform)), { discard: true })
+  })
+)

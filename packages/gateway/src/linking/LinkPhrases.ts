@@ -1,5 +1,5 @@
 /** Texts of the Gateway about links between accounts and users, in both languages. */
-import type { LocalizedText } from "../platform/Card.ts"
+import type { LocalizedText } from "../platform/ChatPlatform.ts"
 
 const words = (en: string, zh: string): LocalizedText => ({ en, zh })
 

@@ -8,8 +8,16 @@ import { Redaction } from "@corral/redaction/Redaction"
 import type { Metrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Effect } from "effect"
 import { gatewayMetrics } from "../GatewayMetrics.ts"
-import type { Card, CardButton, CardField, LocalizedText } from "./Card.ts"
-import { type ChatPlatform, type MessageContent, type NotSent, PlatformUnavailable } from "./ChatPlatform.ts"
+import {
+  type Card,
+  type CardButton,
+  type CardField,
+  type ChatPlatform,
+  type LocalizedText,
+  type MessageContent,
+  type NotSent,
+  PlatformUnavailable
+} from "./ChatPlatform.ts"
 
 // Chat platform whose outbound calls are counted, by call and outcome.
 

@@ -11,8 +11,8 @@ import {
   type LocalizedText,
   type Tone,
   localizedTextIn
-} from "../platform/Card.ts"
-import { escapeMarkup } from "./Markup.ts"
+} from "../platform/ChatPlatform.ts"
+import { escapeMarkup } from "./Payload.ts"
 
 /** Slack's limits, in characters of the escaped text. */
 const HEADER_MAX = 150

@@ -8,18 +8,17 @@
 import type { IntegrationDraft } from "@corral/domain/chat/Integration"
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import { Effect, Option, Schema } from "effect"
-import type { FormValues } from "../platform/Card.ts"
 import {
+  type FormValues,
   type Inbound,
   type MessageChange,
-  notUnderstood,
   type NotUnderstood,
-  originOf,
   PlatformId,
-  type PlatformUnavailable
+  type PlatformUnavailable,
+  notUnderstood,
+  originOf
 } from "../platform/ChatPlatform.ts"
-import { removeMarkup } from "./Markup.ts"
-import { BlockActions, cardRefOf, formValuesOf } from "./Payload.ts"
+import { BlockActions, cardRefOf, formValuesOf, removeMarkup } from "./Payload.ts"
 
 type Attachment = NonNullable<PayloadOf<"integration.message.received">["attachments"]>[number]
 

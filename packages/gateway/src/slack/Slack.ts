@@ -28,8 +28,7 @@ import {
 import { makeRateHold, retryAfterMsOf } from "../platform/PlatformCalls.ts"
 import { SECTION_MAX, toBlocks } from "./Blocks.ts"
 import { normalizeSlackEvent, slackChangeOf, slackFormValues } from "./Normalization.ts"
-import { escapeMarkup } from "./Markup.ts"
-import { BlockActions } from "./Payload.ts"
+import { BlockActions, escapeMarkup } from "./Payload.ts"
 import type { SlackConfig } from "./SlackConfig.ts"
 import { makeSlackVerifier } from "./Verification.ts"
 

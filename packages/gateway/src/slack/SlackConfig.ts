@@ -2,7 +2,7 @@
  * Configuration of a bot on Slack. Also its settings.
  */
 import { Config, Effect, type Redacted } from "effect"
-import type { LocalizedText } from "../platform/Card.ts"
+import { ApiOrigin, type LocalizedText } from "../platform/ChatPlatform.ts"
 import {
   invalidSetting,
   optionalSetting,
@@ -16,7 +16,6 @@ import {
   redactedSetting,
   textMatching
 } from "@corral/service/settings/Setting"
-import { ApiOrigin } from "../platform/ChatPlatform.ts"
 
 // Settings of a bot on Slack.
 

@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { type Card, sameInAllLanguages } from "../../src/platform/Card.ts"
-import type { MessageContent } from "../../src/platform/ChatPlatform.ts"
+import { type Card, type MessageContent, sameInAllLanguages } from "../../src/platform/ChatPlatform.ts"
 import { openBot } from "./Bot.ts"
 
 const text = (words: string): MessageContent => ({ _tag: "Text", text: words })

@@ -1,7 +1,7 @@
 import type { Question, RequestedInput } from "@corral/domain/input/InputRequest"
 import { assert, describe, it } from "@effect/vitest"
 import { openInputCard, resolvedInputCard, waysToAnswer } from "../../src/following/InputCard.ts"
-import type { Card } from "../../src/platform/Card.ts"
+import type { Card } from "../../src/platform/ChatPlatform.ts"
 
 const colour: Question = {
   id: "colour",

@@ -11,7 +11,7 @@ import {
   optionButtons,
   textQuestion
 } from "../../src/following/QuestionForm.ts"
-import type { FormValues } from "../../src/platform/Card.ts"
+import type { FormValues } from "../../src/platform/ChatPlatform.ts"
 
 const word = fc.string({ minLength: 1, maxLength: 12 })
 const question = (at: number): fc.Arbitrary<Question> =>

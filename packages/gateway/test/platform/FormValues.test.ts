@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { feishuFormValues } from "../../src/feishu/Normalization.ts"
 import { toFeishuCard } from "../../src/feishu/FeishuCard.ts"
-import { sameInAllLanguages } from "../../src/platform/Card.ts"
+import { sameInAllLanguages } from "../../src/platform/ChatPlatform.ts"
 import { slackFormValues } from "../../src/slack/Normalization.ts"
 
 const click = (action: object) => ({ body: JSON.stringify({ operator: { open_id: "ou_1" }, action }) })

@@ -2,8 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fc from "fast-check"
-import type { Card } from "../../src/platform/Card.ts"
-import type { ChatPlatform, MessageContent, Inbound } from "../../src/platform/ChatPlatform.ts"
+import type { Card, ChatPlatform, Inbound, MessageContent } from "../../src/platform/ChatPlatform.ts"
 import { redactCalls } from "../../src/platform/PlatformCalls.ts"
 
 const SECRETS = [

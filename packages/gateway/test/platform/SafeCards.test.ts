@@ -1,7 +1,7 @@
 /** Cards of every platform name what a person would not see, in every text of them. */
 import { assert, describe, it } from "@effect/vitest"
 import { toFeishuCard } from "../../src/feishu/FeishuCard.ts"
-import { type Card, sameInAllLanguages } from "../../src/platform/Card.ts"
+import { type Card, sameInAllLanguages } from "../../src/platform/ChatPlatform.ts"
 import { toBlocks } from "../../src/slack/Blocks.ts"
 
 const cardOf = (text: string): Card => {

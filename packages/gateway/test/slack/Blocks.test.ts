@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { type Card, sameInAllLanguages } from "../../src/platform/Card.ts"
+import { type Card, sameInAllLanguages } from "../../src/platform/ChatPlatform.ts"
 import { toBlocks, splitText } from "../../src/slack/Blocks.ts"
 
 const card: Card = {

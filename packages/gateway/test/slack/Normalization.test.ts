@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import * as fc from "fast-check"
 import { type InboundKind, PlatformUnavailable } from "../../src/platform/ChatPlatform.ts"
-import { escapeMarkup, removeMarkup } from "../../src/slack/Markup.ts"
+import { escapeMarkup, removeMarkup } from "../../src/slack/Payload.ts"
 import { normalizeSlackEvent } from "../../src/slack/Normalization.ts"
 import { ADA, SLACK_BOT, CHANNEL, slackClick, direct, mention, TEAM } from "@corral/testing/gateway/FakeSlack"
 

@@ -2,8 +2,13 @@
 import { afterEach, assert, beforeEach, describe, it, vi } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
-import { type Card, sameInAllLanguages } from "../../src/platform/Card.ts"
-import type { ChatPlatform, Inbound, Destination } from "../../src/platform/ChatPlatform.ts"
+import {
+  type Card,
+  type ChatPlatform,
+  type Destination,
+  type Inbound,
+  sameInAllLanguages
+} from "../../src/platform/ChatPlatform.ts"
 import { slack } from "../../src/slack/Slack.ts"
 import {
   ADA,

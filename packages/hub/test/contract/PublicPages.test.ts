@@ -81,7 +81,7 @@ describe("Public pages", { timeout: 60_000 }, () => {
   })
 
   it("are the pages of the console, and 404 at any other address", async () => {
-    const router = readFileSync(`${root}packages/console/src/app/Router.tsx`, "utf8")
+    const router = readFileSync(`${root}packages/console/src/app/App.tsx`, "utf8")
     const routes = [...router.matchAll(/path: "(\/[^"]*)"/g)].map(([, path = ""]) =>
       path.replace(/\$\w+/, ":id")
     )
