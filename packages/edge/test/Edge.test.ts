@@ -1,5 +1,6 @@
 /** The Edge as a part of another program: its errors, several Edges in one process, and what it leaves when its scope closes. */
 import { survivors } from "@corral/testing/edge/Survivors"
+import { within } from "@corral/testing/time/Within"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Scope, Stream } from "effect"
 import { spawn } from "node:child_process"
@@ -30,12 +31,16 @@ const newConfig = Effect.map(temporaryFolder, (folder) =>
 
 /** Runs a program to its own end. */
 const exited = async (program: string, folder: string) => {
-  const child = spawn(process.execPath, [program, folder], { timeout: 25_000, killSignal: "SIGKILL" })
+  const child = spawn(process.execPath, [program, folder])
   let [stdout, stderr] = ["", ""]
   child.stdout.on("data", (chunk) => (stdout += String(chunk)))
   child.stderr.on("data", (chunk) => (stderr += String(chunk)))
-  const [status] = (await once(child, "close")) as [number | null]
-  return { status, stdout, stderr }
+  try {
+    const [status] = (await within(once(child, "close"), 25_000, "the end of the program")) as [number | null]
+    return { status, stdout, stderr }
+  } finally {
+    child.kill("SIGKILL")
+  }
 }
 
 const serve = (config: EdgeConfig) =>
@@ -44,7 +49,7 @@ const serve = (config: EdgeConfig) =>
     (services) => Context.get(services, EdgeServer)
   )
 
-describe("Edge", { timeout: 30_000 }, () => {
+describe("Edge", { timeout: 120_000 }, () => {
   it.live.each([
     ["home", { home: "home" }, "an absolute path"],
     ["host", { host: "0.0.0.0" }, "a loopback address (127.0.0.1, ::1, localhost)"],
