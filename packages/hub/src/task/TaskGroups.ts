@@ -141,7 +141,17 @@ export class TaskGroups extends Context.Service<
             const task = tasks.find((task) => task.id === candidate.task_id)
             if (task === undefined) continue
             const runId = newest.get(candidate.agent_instance_id)
-            const run = runId === undefined ? undefined : yield* runs.get(proof, runId)
+            // The run of a start that failed is removed, maybe since the list was read.
+            const run =
+              runId === undefined
+                ? undefined
+                : yield* runs
+                    .get(proof, runId)
+                    .pipe(
+                      Effect.catch((error) =>
+                        error instanceof PermissionDenied ? Effect.undefined : Effect.fail(error)
+                      )
+                    )
             const changes = reported.get(candidate.agent_instance_id)
             views.push({
               ...candidateOf(candidate, taskOf(task), allRuns),
