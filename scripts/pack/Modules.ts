@@ -1,7 +1,7 @@
 /**
  * Modules of a package as they are shipped: JavaScript with source maps, and declarations.
  *
- * The modules of `@corral/service` are internal: each package contains those that it uses, in `service/`.
+ * The modules of `@corral/service` and `@corral/agent-host` are internal: each package contains those that it uses, in `service/` and `agent-host/`.
  */
 import { transformSync } from "esbuild"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -17,6 +17,12 @@ export interface Module {
   readonly owner: string
   readonly path: string
 }
+
+/** Packages that are not shipped: others contain their modules. */
+const internal: ReadonlySet<string> = new Set(["service", "agent-host"])
+
+const isContained = (owner: string, module: Module): boolean =>
+  module.owner === owner || internal.has(module.owner)
 
 const keyOf = ({ owner, path }: Module): string => `${owner}/${path}`
 
@@ -37,7 +43,7 @@ const compiled = (module: Module): { readonly code: string; readonly map: string
 
 /** The module that an address in another one refers to; `undefined` for a library or a file that is no module. */
 const moduleAt = (address: string, from: Module): Module | undefined => {
-  const [, owner, path] = /^@corral\/([a-z]+)\/(.+)$/.exec(address) ?? []
+  const [, owner, path] = /^@corral\/([a-z-]+)\/(.+)$/.exec(address) ?? []
   if (owner !== undefined && path !== undefined) return { owner, path }
   if (!/^\.\.?\/.*\.ts$/.test(address)) return undefined
   return { owner: from.owner, path: posix.join(posix.dirname(from.path), address.slice(0, -".ts".length)) }
@@ -45,7 +51,7 @@ const moduleAt = (address: string, from: Module): Module | undefined => {
 
 /** What entries lead to, by code or by type. */
 export interface Closure {
-  /** The package's own modules, and those of `@corral/service`. */
+  /** The package's modules, and internal ones. */
   readonly contained: ReadonlyArray<Module>
   /** Modules of other packages. */
   readonly imported: ReadonlyArray<Module>
@@ -68,11 +74,11 @@ export const closureOf = (
   const libraries = new Set<string>()
   const waiting: Array<Module> = entries.map((path) => ({ owner, path }))
   for (let module = waiting.pop(); module !== undefined; module = waiting.pop()) {
-    const isOwn = module.owner === owner || module.owner === "service"
-    const seen = isOwn ? contained : imported
+    const isInside = isContained(owner, module)
+    const seen = isInside ? contained : imported
     if (seen.has(keyOf(module))) continue
     seen.set(keyOf(module), module)
-    if (!isOwn) continue
+    if (!isInside) continue
     for (const { value } of addressesOf(module)) {
       const found = moduleAt(value, module)
       if (found !== undefined) {
@@ -87,14 +93,14 @@ export const closureOf = (
 
 /** Where a module lies below the package's `lib`, without its extension. */
 const placeOf = (owner: string, module: Module): string =>
-  module.owner === owner ? module.path : `service/${module.path}`
+  module.owner === owner ? module.path : `${module.owner}/${module.path}`
 
 /** The address of a module from another one's place. Addresses of libraries and of other packages stay. */
 const relocation =
   (owner: string, module: Module) =>
   (address: string): string => {
     const found = moduleAt(address, module)
-    if (found === undefined || (found.owner !== owner && found.owner !== "service")) return address
+    if (found === undefined || !isContained(owner, found)) return address
     const path = posix.relative(posix.dirname(placeOf(owner, module)), placeOf(owner, found))
     return `${path.startsWith(".") ? path : `./${path}`}.js`
   }

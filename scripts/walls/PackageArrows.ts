@@ -6,14 +6,26 @@ export const packageArrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   domain: [],
   redaction: [],
   service: ["domain"],
+  "agent-host": ["domain", "service"],
   adapters: ["domain"],
   client: ["domain"],
   conformance: ["adapters", "domain"],
-  edge: ["adapters", "domain", "redaction", "service"],
-  hub: ["domain", "service"],
+  edge: ["adapters", "agent-host", "domain", "redaction", "service"],
+  hub: ["agent-host", "domain", "service"],
   gateway: ["client", "domain", "redaction", "service"],
   console: ["client", "domain"],
-  cli: ["adapters", "client", "conformance", "domain", "edge", "gateway", "hub", "redaction", "service"],
+  cli: [
+    "adapters",
+    "agent-host",
+    "client",
+    "conformance",
+    "domain",
+    "edge",
+    "gateway",
+    "hub",
+    "redaction",
+    "service"
+  ],
   testing: ["adapters", "conformance", "domain", "edge", "gateway", "hub", "service"]
 }
 

@@ -1,0 +1,165 @@
+/**
+ * What waits for a person in one run, as actions on a chat: approvals as confirmations of calls, and questions.
+ *
+ * Guarantees: who decided is written into the stream, because clients do not show who confirmed a call.
+ */
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
+import type { RequestedInput } from "@corral/domain/input/InputRequest"
+import { approvalResolution, inputResolution } from "@corral/domain/run/Resolution"
+import type { EventOf } from "@corral/domain/run/RunEvent"
+import type { ChatAction } from "../protocol/Actions.ts"
+import { confirmation } from "./Approvals.ts"
+import { type CallFold, remember } from "./CallFold.ts"
+import { answerLine, decisionLine, type NameOf, plain } from "./Lines.ts"
+import { completion, inputRequest, type PlanPlace } from "./Questions.ts"
+import type { TurnWriter } from "./TurnWriter.ts"
+
+type Actions = ReadonlyArray<ChatAction>
+const none: Actions = []
+
+interface RequestFoldOptions {
+  readonly nameOf: NameOf
+  readonly place: () => PlanPlace
+}
+
+/** A question that waits, by the id of its event. */
+export interface OpenQuestion {
+  readonly inputId: string
+  readonly request: RequestedInput
+}
+
+/** Between the id of a question and how often it was asked. */
+const AGAIN = "~"
+
+export class RequestFold {
+  /** Approvals that wait for a decision, by the id of their call in the chat. */
+  readonly approvals = new Map<string, { readonly approvalId: string; readonly request: ApprovalRequest }>()
+  private readonly writer: TurnWriter
+  private readonly calls: CallFold
+  private readonly options: RequestFoldOptions
+  private readonly callOfApproval = new Map<string, string>()
+  /** Questions that wait for an answer, by the id of their event. */
+  private readonly inputs = new Map<string, RequestedInput>()
+  /** Ids under which questions were asked again. */
+  private readonly askedAs = new Map<string, string>()
+
+  constructor(writer: TurnWriter, calls: CallFold, options: RequestFoldOptions) {
+    this.writer = writer
+    this.calls = calls
+    this.options = options
+  }
+
+  get place(): PlanPlace {
+    return this.options.place()
+  }
+
+  /** The run has ended: nothing waits. */
+  clear(): void {
+    this.approvals.clear()
+    this.inputs.clear()
+  }
+
+  approval(event: EventOf<"run.approval.requested">): Actions {
+    const { approvalId, request } = event.payload
+    const callId = request.callId ?? approvalId
+    const toolCallId = this.calls.idOf(callId)
+    remember(this.approvals, toolCallId, { approvalId, request })
+    remember(this.callOfApproval, approvalId, callId)
+    const { action, parentCallId: parent, title, tool = action } = request
+    return this.writer.inTurn(event, (turnId) => {
+      const { input } = request
+      const announced = this.calls.announce(turnId, callId, { tool, title, input, parent })
+      return [...announced, confirmation(turnId, toolCallId, approvalId, request)]
+    })
+  }
+
+  decision(event: EventOf<"run.approval.resolved">): Actions {
+    const { approvalId, origin, state } = event.payload
+    const callId = this.callOfApproval.get(approvalId)
+    this.callOfApproval.delete(approvalId)
+    const toolCallId = this.calls.idOf(callId ?? "")
+    const waiting = this.approvals.get(toolCallId)
+    if (callId === undefined || waiting?.approvalId !== approvalId) return none
+    this.approvals.delete(toolCallId)
+    const { request } = waiting
+    const line = decisionLine(
+      request.title,
+      approvalResolution(event.payload, event.createdAt),
+      this.options.nameOf
+    )
+    const isOnlyApproval = request.callId === undefined
+    return this.writer.inTurn(event, (turnId) => {
+      const base = { type: "chat/toolCallConfirmed", turnId, toolCallId } as const
+      const confirmed: ChatAction =
+        state === "approved"
+          ? { ...base, approved: true, confirmed: origin === "policy" ? "setting" : "user-action" }
+          : {
+              ...base,
+              approved: false,
+              reason: state === "denied" ? "denied" : "skipped",
+              reasonMessage: line
+            }
+      const result = { success: true, pastTenseMessage: { markdown: plain(request.title) } }
+      const complete = { type: "chat/toolCallComplete", turnId, toolCallId, result } as const
+      return [
+        confirmed,
+        ...(isOnlyApproval && state === "approved" ? [complete] : []),
+        ...(origin === "policy" ? [] : this.writer.line(event, line))
+      ]
+    })
+  }
+
+  /** The question that a client answers, if it waits under this id. */
+  questionOf(requestId: string): OpenQuestion | undefined {
+    const inputId = requestId.split(AGAIN, 1)[0] ?? requestId
+    const request = this.inputs.get(inputId)
+    return request === undefined || this.shownId(inputId) !== requestId ? undefined : { inputId, request }
+  }
+
+  /** Asks a question again under another id: a client that has sent anything for one no longer shows it. */
+  askAgain(inputId: string): Actions {
+    const request = this.inputs.get(inputId)
+    const before = this.shownId(inputId)
+    const id = `${inputId}${AGAIN}${Number(before.split(AGAIN)[1] ?? 1) + 1}`
+    const state = request === undefined ? undefined : inputRequest(id, request, this.options.place())
+    if (state === undefined) return none
+    remember(this.askedAs, inputId, id)
+    return [
+      { type: "chat/inputCompleted", requestId: before, response: "cancel" },
+      { type: "chat/inputRequested", request: state }
+    ]
+  }
+
+  private shownId(inputId: string): string {
+    return this.askedAs.get(inputId) ?? inputId
+  }
+
+  question(event: EventOf<"run.input.requested">): Actions {
+    const { inputId, request } = event.payload
+    remember(this.inputs, inputId, request)
+    const state = inputRequest(inputId, request, this.options.place())
+    const plan =
+      request.plan === undefined ? none : this.writer.text(event, `\n\n${request.plan}\n\n`, "plan")
+    const where = `${plain(request.title)} – Answer in the console, in a chat, or with \`corral answer ${inputId}\`.`
+    return [
+      ...plan,
+      ...(state === undefined
+        ? this.writer.line(event, where)
+        : this.writer.inTurn(event, () => [{ type: "chat/inputRequested", request: state }]))
+    ]
+  }
+
+  answer(event: EventOf<"run.input.resolved">): Actions {
+    const { inputId } = event.payload
+    const request = this.inputs.get(inputId)
+    this.inputs.delete(inputId)
+    const resolution = inputResolution(event.payload, event.createdAt)
+    const completed: ChatAction = {
+      type: "chat/inputCompleted",
+      requestId: this.shownId(inputId),
+      ...completion(request, resolution)
+    }
+    this.askedAs.delete(inputId)
+    return [completed, ...this.writer.line(event, answerLine(request, resolution, this.options.nameOf))]
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * Messages of one client to agents: a turn, further input, or what waits for the next turn.
+ *
+ * Guarantees: a message that is sent again is one message. A turn that the service refuses ends with the reason: a refusal alone would leave it open in the
+ * client.
+ */
+import { Effect } from "effect"
+import type { ChatAction } from "../protocol/Actions.ts"
+import type { Dispatch, SentFields, SentMessage } from "../protocol/Messages.ts"
+import type { ChatChannel } from "./ChatChannel.ts"
+import type { DispatchAnswers } from "./DispatchAnswers.ts"
+import type { HostMessage } from "./HostBackend.ts"
+import type { HostClient } from "./HostClient.ts"
+import { SessionChannel } from "./SessionChannel.ts"
+import { chosenModel } from "./SessionViews.ts"
+
+/** Attachments of a message as lines of its text: the agent reads files itself. */
+const textOf = ({ attachments = [], text }: SentMessage): string => {
+  const lines = attachments.flatMap((attachment) => {
+    const { label, modelRepresentation, type, uri } = attachment
+    if (type === "resource" && typeof uri === "string") return [`- ${uri}`]
+    if (type === "simple" && typeof modelRepresentation === "string") return [modelRepresentation]
+    return [`- ${String(label)} (not sent: only files of the workspace can be attached)`]
+  })
+  return lines.length === 0 ? text : `${text}\n\nAttached:\n${lines.join("\n")}`
+}
+
+export class AgentMessages {
+  private readonly client: HostClient
+  private readonly answers: DispatchAnswers
+
+  constructor(client: HostClient, answers: DispatchAnswers) {
+    this.client = client
+    this.answers = answers
+  }
+
+  /** A message of the client with the choices of its session. */
+  private hostMessage(
+    chat: ChatChannel,
+    message: SentMessage,
+    when: HostMessage["when"],
+    key: string
+  ): HostMessage {
+    const { placed, sessionId } = chat
+    const { session } = placed
+    const agent = this.client.agents.find(({ id }) => id === chat.chat.agentId)
+    const chosen = [...this.client.channels.values()].flatMap((channel) =>
+      channel instanceof SessionChannel && channel.sessionId === sessionId ? (channel.mode ?? []) : []
+    )[0]
+    const mode = chosen ?? chat.chat.mode ?? agent?.modes[0] ?? "ask"
+    const model = chosenModel(agent, message.model?.id)
+    return {
+      sessionId,
+      workspace: session.workspace,
+      agentId: chat.chat.agentId,
+      ...(this.client.drafts.has(sessionId) ? {} : { chatId: chat.chat.id }),
+      text: textOf(message),
+      mode,
+      ...(model === undefined ? {} : { model }),
+      when,
+      key
+    }
+  }
+
+  startTurn(
+    chat: ChatChannel,
+    dispatch: Dispatch,
+    { message, queuedMessageId, startedAt, turnId }: SentFields<"chat/turnStarted">
+  ): Effect.Effect<void> {
+    if (chat.hasTurn(turnId) || chat.isBegun(turnId))
+      return this.answers.answer(dispatch, "The turn has begun already.")
+    if (chat.snapshot().activeTurn !== undefined)
+      return this.answers.answer(dispatch, "A prompt is in progress. Wait for its end, or stop it.")
+    const origin = this.answers.originOf(dispatch)
+    const turn = {
+      turnId,
+      text: textOf(message),
+      origin,
+      ...(queuedMessageId === undefined ? {} : { queuedMessageId })
+    }
+    const sent = this.client.backend.send(this.hostMessage(chat, message, "turn", turnId))
+    const call = chat.beginTurn(turn, sent)
+    return Effect.flatMap(this.answers.outcomeOf(call), (reason) =>
+      Effect.sync(() => {
+        if (!chat.hasTurn(turnId)) {
+          const time = Date.parse(startedAt ?? "")
+          const at = Number.isFinite(time) ? new Date(time).toISOString() : this.client.timeText()
+          const started = { ...dispatch.action, startedAt: at } as unknown as ChatAction // decoded as the start of a turn
+          this.client.publish(chat, started, origin)
+        }
+        if (reason === undefined) {
+          chat.follow()
+          return this.client.touch(chat.sessionId)
+        }
+        // A turn that the client has begun ends only with one of these: a refusal alone would leave it open.
+        const error = { errorType: "refused", message: reason }
+        this.client.publish(chat, { type: "chat/error", turnId, duration: 0, part: { kind: "error", error } })
+      })
+    )
+  }
+
+  pend(
+    chat: ChatChannel,
+    dispatch: Dispatch,
+    { id, kind, message }: SentFields<"chat/pendingMessageSet">
+  ): Effect.Effect<void> {
+    const body = this.hostMessage(chat, message, "next", id)
+    const turn = { turnId: id, text: body.text, origin: undefined, queuedMessageId: id }
+    const asTurn = Effect.as(chat.beginTurn(turn, this.client.backend.send(body)), false)
+    const asInput = Effect.as(this.client.backend.send({ ...body, when: "now", key: `${id}:now` }), true)
+    // The run has ended meanwhile, or its agent takes no input during a turn.
+    const delivered =
+      kind === "steering"
+        ? Effect.catchIf(
+            asInput,
+            ({ code }) => code === "conflict",
+            () => asTurn
+          )
+        : asTurn
+    return Effect.matchEffect(delivered, {
+      onFailure: (failure) => this.refusePending(chat, dispatch, { id, message }, failure.message),
+      onSuccess: (isInput) =>
+        Effect.tap(this.answers.answer(dispatch, undefined), () =>
+          Effect.sync(() => {
+            // The agent has it: the stream shows it.
+            if (isInput) this.client.publish(chat, { type: "chat/pendingMessageRemoved", kind, id })
+            else chat.follow()
+          })
+        )
+    })
+  }
+
+  /** A message that no turn can have is shown as a turn with the reason, unless another turn shows it. */
+  private refusePending(
+    chat: ChatChannel,
+    dispatch: Dispatch,
+    { id, message }: Pick<SentFields<"chat/pendingMessageSet">, "id" | "message">,
+    reason: string
+  ): Effect.Effect<void> {
+    if (chat.snapshot().activeTurn !== undefined) return this.answers.refuse(chat, dispatch, reason)
+    return Effect.tap(this.answers.answer(dispatch, reason), () =>
+      Effect.sync(() => {
+        const started = { type: "chat/turnStarted", turnId: id, startedAt: this.client.timeText(), message }
+        this.client.publish(chat, { ...started, queuedMessageId: id } as unknown as ChatAction) // decoded as a message
+        const error = { errorType: "refused", message: reason }
+        this.client.publish(chat, {
+          type: "chat/error",
+          turnId: id,
+          duration: 0,
+          part: { kind: "error", error }
+        })
+      })
+    )
+  }
+}

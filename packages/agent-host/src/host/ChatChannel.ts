@@ -1,0 +1,327 @@
+/**
+ * Channel of one chat: the turns of an agent's runs, folded from their events, and the run in progress.
+ *
+ * Guarantees: the first snapshot has everything that had happened when it was asked for. Each event is folded once. A turn that the client has begun has the id
+ * that the client gave it.
+ * Does not: decide anything. `Dispatches` carries out what the client sends.
+ */
+import type { Failure } from "@corral/domain/errors/Failures"
+import type { RunId, SessionId } from "@corral/domain/identity/Ids"
+import { isTerminal } from "@corral/domain/run/RunEnd"
+import { Effect, type Fiber, Queue, Stream } from "effect"
+import { remember } from "../fold/CallFold.ts"
+import { RunFold } from "../fold/RunFold.ts"
+import { addressOfChat, chatSummary, emptyChat, type PlacedSession } from "./SessionViews.ts"
+import type { ChatAction, StateAction } from "../protocol/Actions.ts"
+import { ACTIVITY_BITS, type ChatState, type Turn } from "../protocol/State.ts"
+import { chatReducer } from "../reducers/ChatReducer.ts"
+import type { HostChat, HostRun, HostSession, SentMessage } from "./HostBackend.ts"
+import type { Channel, HostClient, Origin } from "./HostClient.ts"
+import { SessionChannel } from "./SessionChannel.ts"
+
+/** Runs that are read at a time, in a snapshot and in each older page. */
+const PAGE = 5
+/** Runs of a snapshot. */
+const MAX_RUNS = 20
+/** Events of a snapshot, after which no further page of runs is read. */
+const MAX_EVENTS = 20_000
+/** Runs that are read at a time to find those after the last one. */
+const NEW_RUNS = 50
+/** Turns that the client has begun and whose run is not known yet. */
+const MAX_KEYS = 1_000
+
+/** A turn that the client has begun. */
+export interface BegunTurn {
+  readonly turnId: string
+  readonly text: string
+  readonly origin: Origin | undefined
+  /** Id of the message that waited for the turn. */
+  readonly queuedMessageId?: string
+}
+
+/** Changes of what waits for a person. */
+const needing: ReadonlySet<ChatAction["type"]> = new Set([
+  "chat/turnStarted",
+  "chat/toolCallReady",
+  "chat/toolCallConfirmed",
+  "chat/toolCallComplete",
+  "chat/inputRequested",
+  "chat/inputAnswerChanged",
+  "chat/inputCompleted",
+  "chat/turnComplete",
+  "chat/turnCancelled",
+  "chat/error"
+])
+
+export class ChatChannel implements Channel {
+  readonly address: string
+  readonly sessionId: SessionId
+  placed: PlacedSession
+  chat: HostChat
+  /** The fold of the run in progress, or of the last one. */
+  fold: RunFold | undefined
+  /** The run in progress, or the last one. */
+  run: RunId | undefined
+  private readonly client: HostClient
+  private state: ChatState
+  private readonly wake = Effect.runSync(Queue.sliding<void>(1))
+  /** Turns that the client has begun, by the run that has them. */
+  private readonly keys = new Map<RunId, string>()
+  private beginnings: ReadonlyArray<BegunTurn> = []
+  /** Calls of the service that begin a turn: a run that begins meanwhile waits until its turn is known. */
+  private sending = 0
+  private follower: Fiber.Fiber<unknown, unknown> | undefined
+  private olderCursor: string | null = null
+
+  constructor(client: HostClient, placed: PlacedSession, chat: HostChat) {
+    this.client = client
+    this.placed = placed
+    this.chat = chat
+    this.address = addressOfChat(placed, chat)
+    this.sessionId = placed.session.id
+    this.state = emptyChat(placed, chat)
+  }
+
+  snapshot(): ChatState {
+    return this.state
+  }
+
+  reduce(action: StateAction): void {
+    this.state = chatReducer(this.state, action as ChatAction) // actions of other channels change nothing
+    if (!needing.has((action as ChatAction).type)) return // the same
+    for (const channel of this.client.channels.values())
+      if (channel instanceof SessionChannel && channel.sessionId === this.sessionId)
+        channel.updateNeeded(this.state)
+  }
+
+  refresh(session: HostSession): void {
+    const placed = this.client.place(session)
+    if (placed === undefined) return
+    this.placed = placed
+    this.chat = session.chats.find(({ id }) => id === this.chat.id) ?? session.chats[0]
+    Queue.offerUnsafe(this.wake, undefined)
+  }
+
+  close(): void {
+    this.follower?.interruptUnsafe()
+  }
+
+  /** Reads the newest turns, and follows the chat from there. */
+  readonly load: Effect.Effect<void, Failure> = Effect.suspend(() =>
+    Effect.gen({ self: this }, function* () {
+      const runs = yield* this.newest()
+      for (const run of runs.toReversed()) yield* this.readRun(run)
+      const nextCursor = this.olderCursor
+      const summary = chatSummary(this.placed, this.chat)
+      this.state = {
+        ...this.state,
+        ...summary,
+        status: (this.state.status & ACTIVITY_BITS) | (summary.status & ~ACTIVITY_BITS),
+        ...(nextCursor === null ? {} : { turnsNextCursor: nextCursor })
+      }
+      this.follow()
+    })
+  )
+
+  /** The newest runs, as far as their events are not too many to read at once. */
+  private readonly newest = Effect.fnUntraced(function* (this: ChatChannel) {
+    const first = yield* this.page(PAGE)
+    let runs = first.items
+    let cursor = first.nextCursor
+    const hasRoom = () =>
+      runs.length < MAX_RUNS && runs.reduce((sum, { lastSeq }) => sum + lastSeq, 0) < MAX_EVENTS
+    while (cursor !== null && hasRoom()) {
+      const { items, nextCursor } = yield* this.page(PAGE, cursor)
+      runs = [...runs, ...items]
+      cursor = nextCursor
+    }
+    this.olderCursor = cursor
+    return runs
+  })
+
+  /** A chat of a draft has no runs yet. */
+  follow(): void {
+    this.follower ??= this.client.run(
+      Effect.forever(
+        Effect.andThen(
+          Effect.matchEffect(this.followNew, {
+            onSuccess: () => Effect.void,
+            onFailure: ({ message }) => Effect.logWarning("failed to follow a chat of an editor", { message })
+          }),
+          Queue.take(this.wake)
+        )
+      )
+    )
+  }
+
+  private page(limit: number, cursor?: string) {
+    const { chat, sessionId } = this
+    const place = { sessionId, chatId: chat.id, limit }
+    return this.client.backend.runs(cursor === undefined ? place : { ...place, cursor })
+  }
+
+  private foldOf(run: HostRun): RunFold {
+    const { people } = this.placed.session
+    return new RunFold({
+      runId: run.id,
+      turnKey: run.key ?? this.keys.get(run.id),
+      keyOfTurn: (text) => this.beginnings.find((turn) => turn.text === text)?.turnId,
+      model: run.model,
+      modes: this.client.agents.find(({ id }) => id === run.agentId)?.modes ?? [],
+      nameOf: (user) => people.get(user) ?? this.placed.session.people.get(user) ?? user
+    })
+  }
+
+  /** Folds what a run has so far, without telling the client. */
+  private readonly readRun = Effect.fnUntraced(function* (this: ChatChannel, run: HostRun) {
+    const fold = this.foldOf(run)
+    this.fold = fold
+    this.run = run.id
+    if (run.lastSeq === 0) return
+    yield* this.foldEvents(
+      run.id,
+      fold,
+      (action) => {
+        this.state = chatReducer(this.state, action)
+      },
+      () => fold.lastSeq >= run.lastSeq
+    )
+  })
+
+  /** Folds the events of a run, to its end or to where it is enough. */
+  private foldEvents(
+    run: RunId,
+    fold: RunFold,
+    onAction: (action: ChatAction) => void,
+    isEnough: () => boolean
+  ): Effect.Effect<void, Failure> {
+    return this.client.backend.events(run, fold.lastSeq).pipe(
+      Stream.map((event) => {
+        for (const action of fold.apply(event)) onAction(action)
+        return fold.hasEnded || isEnough()
+      }),
+      Stream.takeUntil((isDone) => isDone),
+      Stream.runDrain
+    )
+  }
+
+  /** Follows the run in progress to its end, then each run after it. */
+  private readonly followNew: Effect.Effect<void, Failure> = Effect.suspend(() =>
+    Effect.gen({ self: this }, function* () {
+      if (this.run !== undefined && this.fold?.hasEnded === false) yield* this.followRun(this.run, this.fold)
+      for (;;) {
+        if (this.sending > 0) return
+        const { items } = yield* this.page(NEW_RUNS)
+        const at = items.findIndex(({ id }) => id === this.run)
+        const newer = (
+          at < 0 && this.run !== undefined ? items.slice(0, 1) : items.slice(0, at < 0 ? NEW_RUNS : at)
+        )
+          .toReversed()
+          .filter(({ id }) => id !== this.run)
+        const [next] = newer
+        if (next === undefined || this.sending > 0) return
+        const fold = this.foldOf(next)
+        this.fold = fold
+        this.run = next.id
+        yield* this.followRun(next.id, fold)
+      }
+    })
+  )
+
+  private followRun(run: RunId, fold: RunFold): Effect.Effect<void, Failure> {
+    return this.foldEvents(
+      run,
+      fold,
+      (action) => this.sendAction(action),
+      () => false
+    )
+  }
+
+  /** Sends an action of a run. The start of a turn that the client has begun is the answer to it. */
+  private sendAction(action: ChatAction): void {
+    if (action.type !== "chat/turnStarted") return this.client.publish(this, action)
+    const beginning = this.beginnings.find(({ turnId }) => turnId === action.turnId)
+    this.beginnings = this.beginnings.filter((turn) => turn !== beginning)
+    if (this.hasTurn(action.turnId)) return
+    const { queuedMessageId } = beginning ?? {}
+    const started = queuedMessageId === undefined ? action : { ...action, queuedMessageId }
+    this.client.publish(this, started, beginning?.origin)
+  }
+
+  hasTurn(turnId: string): boolean {
+    return this.state.activeTurn?.id === turnId || this.state.turns.some(({ id }) => id === turnId)
+  }
+
+  /** Whether the client has begun this turn, and nothing of it has happened yet. */
+  isBegun(turnId: string): boolean {
+    return this.beginnings.some((turn) => turn.turnId === turnId)
+  }
+
+  /** Runs a call of the service that begins a turn of the client. */
+  beginTurn<E>(turn: BegunTurn, call: Effect.Effect<SentMessage, E>): Effect.Effect<void, E> {
+    this.beginnings = [...this.beginnings, turn].slice(-MAX_KEYS)
+    this.sending++
+    return call.pipe(
+      Effect.map(({ chatId, runId }) => {
+        // A draft has its agent now.
+        this.client.drafts.delete(this.sessionId)
+        if (this.chat.id === "") this.chat = { ...this.chat, id: chatId }
+        // Input to a run that has begun: its first turn has an id already.
+        if (runId === undefined || runId === this.run) return
+        remember(this.keys, runId, turn.turnId, MAX_KEYS)
+      }),
+      Effect.tapError(() =>
+        Effect.sync(() => {
+          this.beginnings = this.beginnings.filter((each) => each !== turn)
+        })
+      ),
+      Effect.ensuring(
+        Effect.sync(() => {
+          this.sending--
+          Queue.offerUnsafe(this.wake, undefined)
+        })
+      )
+    )
+  }
+
+  /** A line in the turn in progress: clients do not show why an action was refused. */
+  addLine(text: string): void {
+    const turnId = this.state.activeTurn?.id
+    if (turnId === undefined) return
+    const id = `line.${this.client.log.seq + 1}`
+    this.client.publish(this, {
+      type: "chat/responsePart",
+      turnId,
+      part: { kind: "markdown", id, content: `\n\n*${text}*\n\n` }
+    })
+  }
+
+  /** Loads the turns of older runs into the state. */
+  readonly loadOlder = Effect.fnUntraced(function* (this: ChatChannel) {
+    const cursor = this.olderCursor
+    if (cursor === null) return this.client.publish(this, { type: "chat/turnsLoaded", turns: [] })
+    const { items, nextCursor } = yield* this.page(PAGE, cursor)
+    let older: ChatState = { ...this.state, turns: [], activeTurn: undefined }
+    for (const run of items.toReversed()) {
+      const fold = this.foldOf(run)
+      if (run.lastSeq === 0 || !isEnded(run)) continue
+      yield* this.foldEvents(
+        run.id,
+        fold,
+        (action) => {
+          older = chatReducer(older, action)
+        },
+        () => false
+      )
+    }
+    const turns: ReadonlyArray<Turn> = older.turns
+    this.olderCursor = nextCursor
+    this.client.publish(this, {
+      type: "chat/turnsLoaded",
+      turns,
+      ...(nextCursor === null ? {} : { turnsNextCursor: nextCursor })
+    })
+  })
+}
+
+const isEnded = ({ state }: HostRun): boolean => state !== "queued" && isTerminal(state)

@@ -1,0 +1,48 @@
+/**
+ * Answers to the actions of one client: as they were sent, or with a reason if they change nothing.
+ *
+ * Guarantees: every action has one. A refusal in a chat has a visible line: clients do not show the reason.
+ */
+import type { Failure } from "@corral/domain/errors/Failures"
+import { Effect } from "effect"
+import { plain } from "../fold/Lines.ts"
+import type { StateAction } from "../protocol/Actions.ts"
+import type { Dispatch } from "../protocol/Messages.ts"
+import type { ChatChannel } from "./ChatChannel.ts"
+import type { HostClient, Origin } from "./HostClient.ts"
+
+/** `undefined`: accepted. A text: why it changes nothing. */
+export type Outcome = string | undefined
+
+export class DispatchAnswers {
+  private readonly client: HostClient
+
+  constructor(client: HostClient) {
+    this.client = client
+  }
+
+  originOf({ clientSeq }: Dispatch): Origin {
+    return { clientId: this.client.clientId, clientSeq }
+  }
+
+  /** Answers an action: as it was sent if there is no reason against it. */
+  answer(dispatch: Dispatch, reason: Outcome): Effect.Effect<void> {
+    return Effect.sync(() => {
+      const channel = this.client.channels.get(dispatch.channel)
+      if (reason !== undefined || channel === undefined)
+        return this.client.reject(dispatch, reason ?? "The channel is not subscribed.")
+      // Its fields are decoded as far as the reducers of its type read them.
+      this.client.publish(channel, dispatch.action as unknown as StateAction, this.originOf(dispatch))
+    })
+  }
+
+  outcomeOf(call: Effect.Effect<unknown, Failure>): Effect.Effect<Outcome> {
+    return Effect.match(call, { onSuccess: () => undefined, onFailure: ({ message }) => message })
+  }
+
+  /** A refusal with a line in the turn. */
+  refuse(chat: ChatChannel, dispatch: Dispatch, reason: string): Effect.Effect<void> {
+    chat.addLine(plain(reason))
+    return this.answer(dispatch, reason)
+  }
+}

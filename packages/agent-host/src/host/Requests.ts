@@ -1,0 +1,249 @@
+/**
+ * Requests of an initialized client, each with its answer.
+ *
+ * Guarantees: a session begins at its first turn, not when it is created. What the host does not offer is refused: chats of a client's choice, terminals,
+ * writes and watches of resources.
+ */
+import type { SessionId } from "@corral/domain/identity/Ids"
+import { Effect, Result } from "effect"
+import { chosenMode, type PlacedSession, sessionConfig, sessionSummary } from "./SessionViews.ts"
+import {
+  parseChangeset,
+  parseChat,
+  parseFile,
+  parseSession,
+  providerOf,
+  ROOT
+} from "../protocol/Addresses.ts"
+import {
+  decodeParams,
+  isRequestName,
+  type ParamsOf,
+  protocolError,
+  type ProtocolError,
+  type RequestName
+} from "../protocol/Messages.ts"
+import { ChangesetChannel } from "./ChangesetChannel.ts"
+import { ChatChannel } from "./ChatChannel.ts"
+import type { HostSession, HostWorkspace } from "./HostBackend.ts"
+import { type Channel, type HostClient, MAX_CHANNELS } from "./HostClient.ts"
+import { listResource, readResource, refusalOf, resolveResource } from "./Resources.ts"
+import { SessionChannel } from "./SessionChannel.ts"
+
+type Answer = Effect.Effect<unknown, ProtocolError>
+
+/** Sessions of a list that names no limit. */
+const LISTED = 200
+
+const noSession = protocolError("sessionNotFound", "There is no such session.")
+const fail = (error: ProtocolError): Answer => Effect.fail(error)
+
+/** State of a channel, and the number after which its actions follow. */
+export const snapshotOf = (client: HostClient, channel: Channel) => ({
+  resource: channel.address,
+  state: channel.snapshot(),
+  fromSeq: client.log.seq
+})
+
+/** The session of an address: the client's draft, or what the service has. */
+const findSession = Effect.fnUntraced(function* (client: HostClient, address: string) {
+  const parsed = parseSession(address)
+  if (parsed === undefined) return yield* Effect.fail(noSession)
+  const draft = client.drafts.get(parsed.id)
+  if (draft !== undefined) return draft
+  const session = yield* Effect.mapError(client.backend.session(parsed.id), (failure) =>
+    failure.code === "not_found" ? noSession : refusalOf(failure)
+  )
+  if (parsed.provider !== undefined && parsed.provider !== providerOf(session.agentId))
+    return yield* Effect.fail(noSession)
+  client.nameSession(session.id, address)
+  const placed = client.place(session)
+  if (placed === undefined) return yield* Effect.fail(noSession)
+  return placed
+})
+
+const openChat = Effect.fnUntraced(function* (
+  client: HostClient,
+  placed: PlacedSession,
+  chatId: string | undefined
+) {
+  const { chats } = placed.session
+  const chat = chatId === undefined ? chats[0] : chats.find(({ id }) => id.toLowerCase() === chatId)
+  if (chat === undefined) return yield* Effect.fail(protocolError("notFound", "There is no such chat."))
+  const channel = new ChatChannel(client, placed, chat)
+  if (!client.drafts.has(placed.session.id)) yield* Effect.mapError(channel.load, refusalOf)
+  return channel
+})
+
+/** Opens the channel of an address. */
+export const openChannel = Effect.fnUntraced(function* (client: HostClient, address: string) {
+  const existing = client.channels.get(address)
+  if (existing !== undefined) return existing
+  if (client.channels.size >= MAX_CHANNELS)
+    return yield* Effect.fail(protocolError("conflict", "The connection has too many subscriptions."))
+  const channel = yield* makeChannel(client, address)
+  client.open(channel)
+  return channel
+})
+
+const makeChannel = Effect.fnUntraced(function* (client: HostClient, address: string) {
+  if (address === ROOT) return client
+  const chat = parseChat(address)
+  if (chat !== undefined)
+    return yield* openChat(client, yield* findSession(client, chat.session), chat.chatId)
+  const ofChangeset = parseChangeset(address)
+  if (ofChangeset !== undefined) {
+    const channel = new ChangesetChannel(client, address, yield* findSession(client, ofChangeset))
+    yield* channel.load
+    return channel
+  }
+  return new SessionChannel(client, yield* findSession(client, address))
+})
+
+/** The workspace that a client means: of the folder, or of a folder in it; without one, the only one. */
+const workspaceFor = (client: HostClient, directory: string | undefined): HostWorkspace | undefined => {
+  const [only, another] = client.workspaces
+  if (directory === undefined) return another === undefined ? only : undefined
+  const path = parseFile(directory)?.replace(/\/$/, "")
+  return path === undefined
+    ? undefined
+    : client.workspaces.find(({ folder }) => path === folder || path.startsWith(`${folder}/`))
+}
+
+const draftOf = (
+  client: HostClient,
+  id: SessionId,
+  { folder, id: workspace }: HostWorkspace,
+  { channel: address, config, provider }: ParamsOf<"createSession">
+): PlacedSession | undefined => {
+  const agent = client.agentOf(provider ?? parseSession(address)?.provider)
+  if (agent === undefined) return undefined
+  const now = client.timeText()
+  const mode = chosenMode(agent.modes, config)
+  const session: HostSession = {
+    id,
+    title: "New session",
+    workspace,
+    agentId: agent.id,
+    createdAt: now,
+    updatedAt: now,
+    archived: false,
+    chats: [
+      {
+        id: "",
+        title: agent.label,
+        agentId: agent.id,
+        activity: "idle",
+        updatedAt: now,
+        ...(mode === undefined ? {} : { mode })
+      }
+    ],
+    defaultChat: "",
+    rights: { maySend: true, mayDecide: client.backend.caller.kind !== "api_key" },
+    people: new Map()
+  }
+  return { session, address, folder }
+}
+
+const createSession = (client: HostClient, params: ParamsOf<"createSession">): Answer => {
+  const { channel, workingDirectories, workingDirectory = workingDirectories?.[0] } = params
+  const parsed = parseSession(channel)
+  if (parsed === undefined)
+    return fail(protocolError("invalidParams", "The address of a session is <provider>:/<uuid>."))
+  const workspace = workspaceFor(client, workingDirectory)
+  if (workspace === undefined)
+    return fail(protocolError("permissionDenied", "The folder is not a linked workspace. Open one that is."))
+  const draft = draftOf(client, parsed.id, workspace, params)
+  if (draft === undefined) return fail(protocolError("providerNotFound", "There is no such agent."))
+  const exists = protocolError("sessionExists", "The session exists already.")
+  if (client.drafts.has(parsed.id)) return fail(exists)
+  return Effect.matchEffect(client.backend.session(parsed.id), {
+    onSuccess: () => Effect.fail(exists),
+    onFailure: (failure) => {
+      if (failure.code !== "not_found") return fail(refusalOf(failure))
+      return client.addDraft(draft)
+        ? Effect.succeed(null)
+        : fail(protocolError("conflict", "Send a message in one of the new sessions first."))
+    }
+  })
+}
+
+const listSessions = (client: HostClient, { cursor, limit = LISTED }: ParamsOf<"listSessions">): Answer =>
+  client.backend
+    .sessions({ limit: Math.min(limit, LISTED), ...(cursor === undefined ? {} : { cursor }) })
+    .pipe(
+      Effect.mapError(refusalOf),
+      Effect.map(({ items, nextCursor }) => {
+        const placed = items.flatMap((session) => client.place(session) ?? [])
+        for (const each of placed) client.list(each)
+        return { items: placed.map(sessionSummary), ...(nextCursor === null ? {} : { nextCursor }) }
+      })
+    )
+
+/** A draft is dropped. A session is a resource of others too: it leaves the client's list by archiving it. */
+const disposeSession = (client: HostClient, { channel }: ParamsOf<"disposeSession">): Answer => {
+  const parsed = parseSession(channel)
+  if (parsed === undefined) return fail(noSession)
+  if (client.drafts.delete(parsed.id)) {
+    for (const open of client.channels.values())
+      if (open.sessionId === parsed.id) client.unsubscribe(open.address)
+    return Effect.succeed(null)
+  }
+  const key = `${client.clientId}:archive:${parsed.id}`
+  return Effect.mapBoth(client.backend.archive(parsed.id, key), {
+    onFailure: refusalOf,
+    onSuccess: () => null
+  })
+}
+
+const handlers: {
+  readonly [Name in RequestName]: (client: HostClient, params: ParamsOf<Name>) => Answer
+} = {
+  initialize: () => fail(protocolError("invalidRequest", "The connection is initialized already.")),
+  reconnect: () => fail(protocolError("invalidRequest", "The connection is initialized already.")),
+  ping: () => Effect.succeed(null),
+  listSessions,
+  resolveSessionConfig: (client, { config, provider }) => {
+    const agent = client.agentOf(provider)
+    return agent === undefined
+      ? fail(protocolError("providerNotFound", "There is no such agent."))
+      : Effect.succeed(sessionConfig(agent.modes, chosenMode(agent.modes, config)))
+  },
+  sessionConfigCompletions: () => Effect.succeed({ items: [] }),
+  completions: () => Effect.succeed({ items: [] }),
+  createSession,
+  disposeSession,
+  subscribe: (client, { channel }) =>
+    Effect.map(openChannel(client, channel), (opened) => ({ snapshot: snapshotOf(client, opened) })),
+  fetchTurns: (client, { channel, cursor }) => {
+    const chat = client.channels.get(channel)
+    if (!(chat instanceof ChatChannel)) return fail(protocolError("notFound", "The chat is not subscribed."))
+    if (cursor !== undefined && cursor !== chat.snapshot().turnsNextCursor)
+      return fail(protocolError("invalidParams", "The cursor is not of this chat."))
+    return Effect.mapBoth(chat.loadOlder(), { onFailure: refusalOf, onSuccess: () => ({}) })
+  },
+  resourceRead: (client, { encoding, uri }) => readResource(client, uri, encoding),
+  resourceList: (client, { uri }) => listResource(client, uri),
+  resourceResolve: (client, { uri }) => resolveResource(client, uri),
+  invokeChangesetOperation: (client, { channel, operationId, target }) => {
+    const changeset = client.channels.get(channel)
+    return changeset instanceof ChangesetChannel
+      ? changeset.decide(operationId, target)
+      : fail(protocolError("notFound", "The changes are not subscribed."))
+  }
+}
+
+/** Answers a request. */
+export const answerRequest = (client: HostClient, method: string, params: unknown): Answer => {
+  if (/^(?:create|dispose)Terminal$/.test(method))
+    return fail(protocolError("permissionDenied", "This host offers no terminals."))
+  if (method.startsWith("resource") && !isRequestName(method))
+    return fail(protocolError("permissionDenied", "Resources can only be read."))
+  if (!isRequestName(method))
+    return fail(protocolError("methodNotFound", `The host does not support ${method.slice(0, 64)}.`))
+  const decoded = decodeParams(method, params)
+  if (Result.isFailure(decoded)) return fail(decoded.failure)
+  // The parameters are those of the method; TypeScript does not follow the indexed union.
+  const handle = handlers[method] as (client: HostClient, params: unknown) => Answer
+  return handle(client, decoded.success)
+}
