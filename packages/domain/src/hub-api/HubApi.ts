@@ -1,6 +1,6 @@
 /**
  * HTTP contract of a Hub, with one module per resource. The public endpoints are here: readiness, liveness, the status of each layer, and counts.
- * The event stream `/client/events` is separate (`EventStream`).
+ * The event stream `/client/events` is separate (`EventStream`), and so is `/client/ahp`, where editors speak the Agent Host Protocol.
  *
  * Missing and forbidden resources are indistinguishable: both are `permission_denied`.
  */
@@ -93,7 +93,8 @@ export class HubApi extends HttpApi.make("hub")
         "Users, projects, devices and the runs they share. The WebSocket `/client/events?runId=&after=` (or `sessionId=`) is not part of this " +
         "document. It sends events as JSON text: stored events after `after`, then live ones. Close codes: 1000 after the last event of the " +
         "run, 1013 if the reader stalls, 4401 if the sign-in ends, 4403 if access to the project is lost, 4410 if events after `after` were " +
-        "deleted. Every response has the headers `X-Request-Id` and `X-Contract-Version`. Any request can also fail with a status from 400 " +
+        "deleted. The WebSocket `/client/ahp?projectId=&targetId=&workspace=&folder=` is not part of it either: editors speak the Agent Host " +
+        "Protocol there, with a bearer token only. Every response has the headers `X-Request-Id` and `X-Contract-Version`. Any request can also fail with a status from 400 " +
         "to 431, 500 (`internal`) or 503 (`overloaded`). Every error is an error object."
     })
   ) {}

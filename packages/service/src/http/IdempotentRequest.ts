@@ -3,8 +3,8 @@
  * that is repeated for the same key.
  */
 import { isJsonObject } from "@corral/domain/text/JsonObject"
-import { Effect } from "effect"
-import { HttpEffect, type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { type Context, Effect } from "effect"
+import { HttpEffect, HttpServerResponse } from "effect/http"
 import { createHash } from "node:crypto"
 
 /** Fingerprint of a request with an idempotency key. */
@@ -18,16 +18,13 @@ export const fingerprintOf = (request: unknown): string =>
 const sorted = (value: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 
-/** Mark of a response that is repeated for the same idempotency key. */
-export const markReplayed = <A>(
-  body: A,
-  again: boolean
-): Effect.Effect<A, never, HttpServerRequest.HttpServerRequest> =>
+/** Mark of a response that is repeated for the same idempotency key. A call without an HTTP request has no response to mark. */
+export const markReplayed = <A>(body: A, again: boolean): Effect.Effect<A> =>
   again
-    ? Effect.as(
-        HttpEffect.appendPreResponseHandler((_, response) =>
+    ? Effect.contextWith((context: Context.Context<never>) => {
+        HttpEffect.appendPreResponseHandlerUnsafe(context, (_, response) =>
           Effect.succeed(HttpServerResponse.setHeader(response, "Idempotency-Replayed", "true"))
-        ),
-        body
-      )
+        )
+        return Effect.succeed(body)
+      })
     : Effect.succeed(body)

@@ -37,11 +37,12 @@ export const withoutGap = <B extends Pick<LogBatch, "firstSeq" | "lastSeq">>(
 export const gapToConflict =
   (lastSeq: number) =>
   <A, E, R>(effect: Effect.Effect<A, E | ReplayGap, R>): Effect.Effect<A, E | Conflict, R> =>
-    Effect.mapError(effect, (error) => (isReplayGap(error) ? conflictOf(lastSeq) : error))
+    Effect.mapError(effect, (error) => (isReplayGap(error) ? conflictOfGap(lastSeq) : error))
 
 const isReplayGap = <E>(error: E | ReplayGap): error is ReplayGap => error instanceof ReplayGap
 
-const conflictOf = (lastSeq: number): Conflict =>
+/** Failure of a reader whose next events were dropped. */
+export const conflictOfGap = (lastSeq: number): Conflict =>
   new Conflict({
     message: "The events of this run are no longer kept. The run itself says how it ended.",
     details: { reason: "replay_gap", lastSeq }

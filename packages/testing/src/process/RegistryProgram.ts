@@ -31,21 +31,29 @@ export interface InstalledProgram {
 }
 
 /** The first line with text, of any thrown value. */
-const why = (cause: unknown): string => {
+export const reasonOf = (cause: unknown): string => {
   const output = String((cause as { readonly stderr?: unknown }).stderr ?? "") || String(cause)
   const lines = output.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("npm warn"))
   return (lines[0] ?? "no reason given").slice(0, 200)
 }
 
 /** Installed programs are kept there from one time to the next. */
-const folder = process.env["CORRAL_TEST_RUNTIMES_DIR"] ?? join(tmpdir(), "corral-runtimes")
+export const programFolder = process.env["CORRAL_TEST_RUNTIMES_DIR"] ?? join(tmpdir(), "corral-runtimes")
+
+/** A registry that cannot be reached is one skip, not minutes of retries. */
+export const registryOptions = [
+  "--no-audit",
+  "--no-fund",
+  "--fetch-retries=1",
+  "--fetch-retry-mintimeout=1000"
+] as const
 
 /** Installs this version, unless it is there already. */
 export const installProgram = async (program: RegistryProgram): Promise<InstalledProgram> => {
   const { command, needsScripts, version } = program
-  const prefix = join(folder, `${command}-${version}`)
+  const prefix = join(programFolder, `${command}-${version}`)
   const bin = join(prefix, "node_modules", ".bin")
-  const home = join(folder, "home")
+  const home = join(programFolder, "home")
   mkdirSync(home, { recursive: true })
   const answers = async (): Promise<boolean> => {
     const env = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HOME: home, ...noNetwork }
@@ -53,13 +61,9 @@ export const installProgram = async (program: RegistryProgram): Promise<Installe
     return `${stdout}${stderr}`.includes(version)
   }
   if (await answers().catch(() => false)) return { bin, missing: undefined }
-  // A registry that cannot be reached is one skip, not minutes of retries.
-  const retryOptions = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000"]
   const options = [
     "--no-save",
-    "--no-audit",
-    "--no-fund",
-    ...retryOptions,
+    ...registryOptions,
     // What is about to be run may as well put itself in place; nothing else may.
     `--ignore-scripts=${needsScripts === true ? "false" : "true"}`
   ]
@@ -71,12 +75,12 @@ export const installProgram = async (program: RegistryProgram): Promise<Installe
       timeout: 300_000
     })
   } catch (cause) {
-    return { bin, missing: `npm could not install it: ${why(cause)}` }
+    return { bin, missing: `npm could not install it: ${reasonOf(cause)}` }
   }
   try {
     const problem = (await answers()) ? undefined : `it does not say that it is ${version}`
     return { bin, missing: problem }
   } catch (cause) {
-    return { bin, missing: `it does not start on this machine: ${why(cause)}` }
+    return { bin, missing: `it does not start on this machine: ${reasonOf(cause)}` }
   }
 }
