@@ -1,18 +1,15 @@
 /**
  * The Edge as a layer that requires `EdgeConfig`: it serves until its scope closes. `node dist/edge` runs only this layer, and other Effect
  * programs embed it the same way. Its replaceable parts are references with a default (ADR 46).
- *
- * While it serves, `edge.json` says where the Edge of this home is reached, for the owner's other programs.
  */
 import { Effect, Layer, Clock } from "effect"
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
 import { Conflict } from "@corral/domain/errors/Failures"
 import { nodeVersionLayer } from "@corral/service/NodeVersion"
 import { offering } from "@corral/service/OfferedServices"
 import { defaultStreamTimes, StreamTimes } from "@corral/service/stream/StreamTimes"
 import * as Telemetry from "@corral/service/telemetry/Telemetry"
 import { EdgeConfig } from "./config/EdgeConfig.ts"
+import { discoveryLayer } from "./Discovery.ts"
 import { EdgeInstance } from "./EdgeInstance.ts"
 import { EdgeServer, type EdgeMount, mountedEdge } from "./http/Server.ts"
 import { Artifacts } from "./artifact/Artifacts.ts"
@@ -29,6 +26,7 @@ import { WorkspaceCaches } from "./confinement/WorkspaceCaches.ts"
 import * as EdgeConfigCheck from "./EdgeConfigCheck.ts"
 import { EdgeEventLog } from "./log/EdgeEventLog.ts"
 import * as EventDelivery from "./log/EventSink.ts"
+import { EdgeAgentHost } from "./http/AgentHost.ts"
 import { EventStreams } from "./http/EventStreams.ts"
 import { hasLiveRun } from "./log/Runs.ts"
 import { EdgeIdempotency } from "./log/EdgeIdempotency.ts"
@@ -54,45 +52,6 @@ import { forgetOldBases } from "./workspace/GroupBases.ts"
 import { FileSearch } from "./workspace/FileSearch.ts"
 import { Workspaces } from "./workspace/Workspaces.ts"
 import { Worktrees } from "./workspace/Worktrees.ts"
-
-interface DiscoveryFile {
-  readonly url: string
-  readonly pid: number
-  readonly instanceId: string
-  readonly version: string
-  /** Path of the token's file, never the token. */
-  readonly tokenFile: string
-}
-
-const discoveryPath = (home: string): string => join(home, "edge.json")
-
-const discoveryLayer = Layer.effectDiscard(
-  Effect.gen(function* () {
-    const config = yield* EdgeConfig
-    const { instanceId, version } = yield* EdgeInstance
-    const { url } = yield* EdgeServer
-    const file = discoveryPath(config.home)
-    const content: DiscoveryFile = {
-      url,
-      pid: process.pid,
-      instanceId,
-      version,
-      tokenFile: config.tokenFile
-    }
-    yield* Effect.acquireRelease(
-      Effect.sync(() => {
-        const fresh = `${file}.${process.pid}`
-        writeFileSync(fresh, `${JSON.stringify(content)}\n`, { mode: 0o600 })
-        renameSync(fresh, file)
-      }),
-      () =>
-        Effect.sync(() => {
-          // A successor may have written its own by now.
-          if (readFileSync(file, "utf8").includes(instanceId)) rmSync(file, { force: true })
-        }).pipe(Effect.ignoreCause)
-    )
-  })
-)
 
 /**
  * Deletes artifacts, attachments, snapshots, worktrees, layers, grants and raw output of a run together with its log, old caches and databases, and the
@@ -261,7 +220,7 @@ const AFTER_READY = "50 millis"
  */
 export const edgeRoutes = (options: EdgeMount) =>
   Layer.mergeAll(Retention.hourly, prepareHolder, mountedEdge(options)).pipe(
-    Layer.provide(EventStreams.layer),
+    Layer.provide([EventStreams.layer, EdgeAgentHost.layer]),
     Layer.provideMerge(edgeServicesLayer),
     Layer.provide([streamTimes, telemetry]),
     offering<EdgeServices>()
@@ -270,7 +229,7 @@ export const edgeRoutes = (options: EdgeMount) =>
 /** The whole Edge: services, loopback server, discovery file. Provides `EdgeServer` with its address, and the services. */
 export const edgeLayer = Layer.mergeAll(discoveryLayer, Retention.hourly, prepareHolder).pipe(
   Layer.provideMerge(EdgeServer.layer),
-  Layer.provide(EventStreams.layer),
+  Layer.provide([EventStreams.layer, EdgeAgentHost.layer]),
   Layer.provideMerge(edgeServicesLayer),
   Layer.provide([streamTimes, telemetry]),
   offering<EdgeServer | EdgeServices>()

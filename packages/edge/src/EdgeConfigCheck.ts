@@ -44,6 +44,7 @@ const fields = {
   configFile: Schema.UndefinedOr(AbsolutePath).annotate({ expected: "an absolute path" }),
   deviceFile: Schema.UndefinedOr(AbsolutePath).annotate({ expected: "an absolute path" }),
   pricesFile: Schema.UndefinedOr(AbsolutePath).annotate({ expected: "an absolute path" }),
+  editorFolder: Schema.UndefinedOr(AbsolutePath).annotate({ expected: "an absolute path" }),
   host: oneOf(edgeHosts, `a loopback address (${edgeHosts.join(", ")})`),
   port: integer(0, 65_535, "a port from 0 to 65535"),
   workspaces: WorkspaceEntries.annotate({ expected: "ids and absolute paths, with different ids" }),

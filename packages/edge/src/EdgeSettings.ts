@@ -88,6 +88,12 @@ export const edgeSettings = {
     schema: FilePath,
     shownDefault: "the prices that come with Corral"
   }),
+  editorFolder: optionalSetting({
+    name: "CORRAL_EDGE_EDITOR_FOLDER",
+    doc: "Folder of the user data of Visual Studio Code, such as `~/.config/Code` with its whole path. The Edge publishes its [agent host](editors.md#visual-studio-code) in it, with a token that opens nothing else.",
+    schema: FilePath,
+    shownDefault: "none: the agent host is not published"
+  }),
   workspaces: setting({
     name: "CORRAL_EDGE_WORKSPACES",
     doc: 'Allowlisted folders, JSON: `[{"id": "api", "path": "/absolute/path", "grants": ["full_access"]}]`. `grants` is optional: `full_access`, `project_settings`, `confined`, and rules that [security](security.md#grants) describes. `isolation` is optional: `none`, `worktree`, `overlay` or `copy-unconfined` for runs that name none ([layers](edge.md#layers)).',

@@ -1,13 +1,18 @@
 /**
- * The local Edge token: 256 random bits in a file that only its owner can read. It protects the loopback Edge and nothing else.
+ * The local Edge token: 256 random bits in a file that only its owner can read. It protects the loopback Edge and nothing else. A second token for
+ * editors is derived from it, and opens the agent host only.
  */
 import { makeFolder } from "@corral/service/MakeFolder"
 import { Context, Data, Effect, Layer } from "effect"
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
+import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 
 export class TokenFileUnsafe extends Data.TaggedError("TokenFileUnsafe")<{ readonly message: string }> {}
+
+/** The token of editors. It changes with the token of the Edge only. */
+export const editorTokenOf = (token: string): string =>
+  `corral_ahp_${createHmac("sha256", token).update("agent host").digest("base64url")}`
 
 const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest()
 
@@ -16,6 +21,10 @@ export class LocalToken extends Context.Service<
   {
     /** Compares in constant time. */
     readonly matches: (candidate: string) => boolean
+    /** Token that opens the agent host and nothing else. */
+    readonly editorToken: string
+    /** Whether it opens the agent host: the token of the Edge, or that of editors. Compares in constant time. */
+    readonly matchesEditor: (candidate: string) => boolean
   }
 >()("corral/edge/LocalToken") {
   /** Reads the token of that file, or makes one. Refuses a file that others can read. */
@@ -23,8 +32,17 @@ export class LocalToken extends Context.Service<
     Layer.effect(
       LocalToken,
       Effect.gen(function* () {
-        const expected = sha256(yield* obtain(file))
-        return LocalToken.of({ matches: (candidate) => timingSafeEqual(sha256(candidate), expected) })
+        const token = yield* obtain(file)
+        const editorToken = editorTokenOf(token)
+        const matching = (expected: Buffer) => (candidate: string) =>
+          timingSafeEqual(sha256(candidate), expected)
+        const matches = matching(sha256(token))
+        const isOfEditors = matching(sha256(editorToken))
+        return LocalToken.of({
+          matches,
+          editorToken,
+          matchesEditor: (candidate) => isOfEditors(candidate) || matches(candidate)
+        })
       })
     )
 }

@@ -2,9 +2,13 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { LocalToken } from "../src/LocalToken.ts"
+import { editorTokenOf, LocalToken } from "../src/LocalToken.ts"
 import { temporaryFolder } from "./Folder.ts"
 
+const opensAgentHost = (file: string, candidates: (editorToken: string) => ReadonlyArray<string>) =>
+  Effect.map(LocalToken, ({ editorToken, matchesEditor }) => candidates(editorToken).map(matchesEditor)).pipe(
+    Effect.provide(LocalToken.layer(file))
+  )
 const matches = (file: string, ...candidates: ReadonlyArray<string>) =>
   Effect.map(LocalToken, (token) => candidates.map((each) => token.matches(each))).pipe(
     Effect.provide(LocalToken.layer(file))
@@ -45,6 +49,24 @@ describe("LocalToken", () => {
         false,
         false
       ])
+    })
+  )
+
+  it.effect("has another token that opens the agent host only", () =>
+    Effect.gen(function* () {
+      const file = yield* tokenFile
+      yield* matches(file)
+      const editorToken = editorTokenOf(held(file))
+      assert.match(editorToken, /^corral_ahp_[\w-]{43}$/)
+      assert.deepStrictEqual(yield* matches(file, editorToken), [false])
+      const opened = yield* opensAgentHost(file, (derived) => [
+        derived,
+        editorToken,
+        held(file),
+        `${derived}x`,
+        ""
+      ])
+      assert.deepStrictEqual(opened, [true, true, true, false, false])
     })
   )
 

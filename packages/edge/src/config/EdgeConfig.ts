@@ -136,6 +136,8 @@ export interface EdgeConfig {
   readonly deviceFile?: string | undefined
   /** Addresses of that Hub, tried in order; by default the address in the device file. As `hubUrlOf` returns them. */
   readonly hubAddresses?: ReadonlyArray<string> | undefined
+  /** Folder of an editor's user data, in which the Edge publishes its agent host. It publishes none without one. */
+  readonly editorFolder?: string | undefined
   /** Receiver of traces and metrics. They are not sent without one. */
   readonly telemetry?: TelemetryConfig | undefined
   /** The Edge's own environment. Child processes receive an allowlisted part of it. */

@@ -1,7 +1,6 @@
 /** `/v1/runs/{id}/changes`: change sets of runs, and decisions about them. */
 import { ORIGIN_HEADER } from "@corral/domain/approval/Approval"
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
-import type { DecidedChanges } from "@corral/domain/edge-api/ChangeSet"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { decodeCursor, encodeCursor } from "@corral/domain/http/Page"
 import { CurrentRequestId, withErrorObject } from "@corral/domain/http/RequestContext"
@@ -10,8 +9,8 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import type { Decide } from "../change/ChangeDecisions.ts"
 import { Changes } from "../change/Changes.ts"
-import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { LOCAL_PRINCIPAL } from "./EdgeRequestPolicy.ts"
+import { localDecisions } from "./LocalDecisions.ts"
 
 interface DecisionHeaders {
   readonly "idempotency-key"?: string
@@ -23,7 +22,7 @@ export const changes = HttpApiBuilder.group(
   "changes",
   Effect.fnUntraced(function* (handlers) {
     const service = yield* Changes
-    const idempotency = yield* EdgeIdempotency
+    const decisions = yield* localDecisions
 
     /** A page whose items come with more than themselves. */
     const paged = <A extends { readonly next: string | undefined }, E>(
@@ -50,14 +49,13 @@ export const changes = HttpApiBuilder.group(
       payload: Request,
       carryOut: Decide<Request>
     ) {
-      const { [ORIGIN_HEADER]: origin = "terminal" } = headers
-      const { body, replayed } = yield* idempotency.once(
-        {
-          scope: `${LOCAL_PRINCIPAL} POST /v1/runs/${runId}/changes/${kind}`,
-          key: headers["idempotency-key"],
-          request: payload
-        },
-        (keep: ResultRows<DecidedChanges>) => carryOut(runId, payload, { by: LOCAL_PRINCIPAL, origin }, keep)
+      const { [ORIGIN_HEADER]: origin = "terminal", "idempotency-key": key } = headers
+      const { body, replayed } = yield* decisions.decideChanges(
+        kind,
+        runId,
+        payload,
+        { key, origin },
+        carryOut
       )
       return yield* markReplayed(body, replayed)
     }, withErrorObject)

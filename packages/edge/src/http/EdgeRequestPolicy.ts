@@ -28,21 +28,39 @@ interface EdgePolicyOptions {
   readonly hosts: ReadonlyArray<string>
   readonly allowedOrigins: ReadonlyArray<string>
   readonly matchesToken: (candidate: string) => boolean
+  /** Whether an editor may use the agent host with this token. */
+  readonly matchesEditor: (candidate: string) => boolean
 }
 
 export const EDGE_STREAM_PATH = "/v1/events"
+export const AGENT_HOST_PATH = "/ahp"
+
+/** An upgrade to the agent host. Editors that read the address of a host from a file use no path, only the query. */
+export const isAgentHost = ({ isUpgrade, target }: Pick<RequestHead, "isUpgrade" | "target">): boolean => {
+  if (!isUpgrade) return false
+  const path = pathOfTarget(target)
+  return (
+    path === AGENT_HOST_PATH ||
+    path.startsWith(`${AGENT_HOST_PATH}/`) ||
+    (path === "/" && queryOf(target).has("tkn"))
+  )
+}
+
+const queryOf = (target: string): URLSearchParams =>
+  new URLSearchParams(target.includes("?") ? target.slice(target.indexOf("?") + 1) : "")
 
 const healthPaths = new Set(["/health", "/v1/health", "/health/live"])
 
 type TokenSource = Pick<RequestHead, "headers" | "isUpgrade" | "target">
 
-/** The bearer token, or the query's on the event stream's upgrade; "" for another form, `undefined` for none. */
+/** The bearer token, or the query's on the upgrade of the event stream or the agent host; "" for another form, `undefined` for none. */
 const tokenOf = ({ headers, isUpgrade, target }: TokenSource): string | undefined => {
   const { authorization } = headers
   if (authorization !== undefined)
     return /^Bearer +(\S+) *$/i.exec(headerOf({ headers }, "authorization") ?? "")?.[1] ?? ""
+  if (isAgentHost({ isUpgrade, target })) return queryOf(target).get("tkn") ?? undefined
   if (!isUpgrade || pathOfTarget(target) !== EDGE_STREAM_PATH) return undefined
-  return new URLSearchParams(target.slice(target.indexOf("?") + 1)).get("token") ?? undefined
+  return queryOf(target).get("token") ?? undefined
 }
 
 /** Whether a request that the policy admits carries the Edge's token. */
@@ -52,27 +70,32 @@ export const carriesEdgeToken = (source: TokenSource): boolean =>
 
 const refusalOfToken = (
   head: RequestHead,
-  matches: (candidate: string) => boolean
+  { matchesEditor, matchesToken }: Pick<EdgePolicyOptions, "matchesEditor" | "matchesToken">
 ): HttpRefusal | undefined => {
   // The metrics page has its own token, which gives access to nothing else. The Edge's token does not open it.
   if (isMetricsPage(head.target)) return undefined
   // A browser sends no credentials with it. Its Origin is a listed one: names are checked first.
   if (isPreflight(head)) return undefined
   const token = tokenOf(head)
+  // Editors expect this status, and try again after an upgrade that is accepted and closed.
+  if (isAgentHost(head))
+    return token !== undefined && matchesEditor(token) ? undefined : { code: "permission_denied" }
   const isAllowed =
-    token === undefined ? head.method === "GET" && healthPaths.has(pathOfTarget(head.target)) : matches(token)
+    token === undefined
+      ? head.method === "GET" && healthPaths.has(pathOfTarget(head.target))
+      : matchesToken(token)
   return isAllowed ? undefined : { code: "unauthorized" }
 }
 
 export const edgeRequestPolicy = ({
   allowedOrigins,
   hosts,
-  matchesToken
+  ...tokens
 }: EdgePolicyOptions): RequestPolicy => ({
   names: { hosts: new Set(hosts), origins: new Set(allowedOrigins) },
   // An allowed Origin is another site.
   allowsCrossSite: (head) => headerOf(head, "origin") !== undefined,
-  refusalOf: (head) => refusalOfToken(head, matchesToken)
+  refusalOf: (head) => refusalOfToken(head, tokens)
 })
 
 /** Verification of a request's token by the endpoints, as a contract declares it. */

@@ -3,25 +3,21 @@ import { ORIGIN_HEADER } from "@corral/domain/approval/Approval"
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import { NotFound } from "@corral/domain/errors/Failures"
 import { withErrorObject } from "@corral/domain/http/RequestContext"
-import type { InputRequest } from "@corral/domain/input/InputRequest"
 import { idPosition, pageOf } from "@corral/service/http/Paged"
 import { markReplayed } from "@corral/service/http/IdempotentRequest"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { findInput, pageOfInputs } from "../store/EdgeRequestRows.ts"
-import { withoutSecrets } from "../input/SecretAnswers.ts"
-import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
-import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
 import { LOCAL_PRINCIPAL } from "./EdgeRequestPolicy.ts"
+import { localDecisions } from "./LocalDecisions.ts"
 
 export const edgeInputs = HttpApiBuilder.group(
   EdgeApi,
   "inputs",
   Effect.fnUntraced(function* (handlers) {
     const store = yield* Store
-    const runs = yield* RunSupervisor
-    const idempotency = yield* EdgeIdempotency
+    const decisions = yield* localDecisions
 
     return handlers.handleAll({
       list: ({ query: { cursor, limit, runId, state } }) =>
@@ -36,17 +32,8 @@ export const edgeInputs = HttpApiBuilder.group(
       }, withErrorObject),
 
       answer: Effect.fnUntraced(function* ({ headers, payload }) {
-        const { inputId, runId, ...answer } = payload
-        const { [ORIGIN_HEADER]: origin = "terminal" } = headers
-        const request = {
-          scope: `${LOCAL_PRINCIPAL} POST /v1/inputs/answer`,
-          key: headers["idempotency-key"],
-          request: withoutSecrets(findInput(store, inputId), payload)
-        }
-        const by = { by: LOCAL_PRINCIPAL, origin }
-        const give = (keep: ResultRows<InputRequest>) =>
-          runs.answer(runId, inputId, { ...by, answer, allowsPlain: true, keep })
-        const { body, replayed: again } = yield* idempotency.once(request, give)
+        const { [ORIGIN_HEADER]: origin = "terminal", "idempotency-key": key } = headers
+        const { body, replayed: again } = yield* decisions.answer(payload, { key, origin })
         return yield* markReplayed(body, again)
       }, withErrorObject)
     })

@@ -1,11 +1,10 @@
 /** `/v1/permissions`: the durable approvals, and the local bridge for decisions. `/v1/grants`: what is remembered, to be seen and taken back. */
 import { Grants } from "../approval/Grants.ts"
-import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
-import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { findApproval, pageOfApprovals } from "../store/EdgeRequestRows.ts"
-import { Store, type Write } from "../store/Store.ts"
+import { Store } from "../store/Store.ts"
 import { LOCAL_PRINCIPAL } from "./EdgeRequestPolicy.ts"
-import { type Approval, ORIGIN_HEADER } from "@corral/domain/approval/Approval"
+import { localDecisions } from "./LocalDecisions.ts"
+import { ORIGIN_HEADER } from "@corral/domain/approval/Approval"
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import { NotFound } from "@corral/domain/errors/Failures"
 import { withErrorObject } from "@corral/domain/http/RequestContext"
@@ -14,17 +13,12 @@ import { markReplayed } from "@corral/service/http/IdempotentRequest"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 
-/** Without a key there is no result to keep, and no transaction: the runtime's next event may find the store idle. */
-const keepResult = (store: Store["Service"], rows: ReadonlyArray<Write>): Effect.Effect<void> =>
-  rows.length === 0 ? Effect.void : Effect.orDie(store.commit(rows))
-
 export const permissions = HttpApiBuilder.group(
   EdgeApi,
   "permissions",
   Effect.fnUntraced(function* (handlers) {
     const store = yield* Store
-    const runs = yield* RunSupervisor
-    const idempotency = yield* EdgeIdempotency
+    const decisions = yield* localDecisions
 
     return handlers.handleAll({
       list: ({ query: { cursor, limit, runId, state } }) =>
@@ -39,19 +33,8 @@ export const permissions = HttpApiBuilder.group(
       }, withErrorObject),
 
       decide: Effect.fnUntraced(function* ({ headers, payload }) {
-        const { runId, approvalId, decision, scope = "once", reason, updatedInput } = payload
-        const { [ORIGIN_HEADER]: origin = "terminal" } = headers
-        const answer = { decision, scope, reason, updatedInput }
-        const request = {
-          scope: `${LOCAL_PRINCIPAL} POST /v1/permissions/decide`,
-          key: headers["idempotency-key"],
-          request: payload
-        }
-        const decide = (keep: ResultRows<Approval>) =>
-          runs
-            .decide(runId, approvalId, answer, { by: LOCAL_PRINCIPAL, origin })
-            .pipe(Effect.tap((approval) => keepResult(store, keep(approval))))
-        const { body, replayed: again } = yield* idempotency.once(request, decide)
+        const { [ORIGIN_HEADER]: origin = "terminal", "idempotency-key": key } = headers
+        const { body, replayed: again } = yield* decisions.decide(payload, { key, origin })
         return yield* markReplayed(body, again)
       }, withErrorObject)
     })

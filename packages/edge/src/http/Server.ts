@@ -1,5 +1,5 @@
 /**
- * HTTP server of the Edge, on loopback. Requests and upgrades pass the guard and the rate limit, then reach the routes or the event stream.
+ * HTTP server of the Edge, on loopback. Requests and upgrades pass the guard and the rate limit, then reach the routes, the event stream or the agent host.
  *
  * Guarantees: a defect is answered as `internal` without its cause, a damaged store as `overloaded`.
  */
@@ -9,10 +9,17 @@ import { LocalToken } from "../LocalToken.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
 import { damageOptions, StoreDamaged } from "../store/StoreDamage.ts"
+import { EdgeAgentHost } from "./AgentHost.ts"
 import { agents, presets } from "./Agents.ts"
 import { changes } from "./Changes.ts"
 import { artifacts } from "./Artifacts.ts"
-import { authority, carriesEdgeToken, edgeRequestPolicy, RateLimit } from "./EdgeRequestPolicy.ts"
+import {
+  authority,
+  carriesEdgeToken,
+  edgeRequestPolicy,
+  isAgentHost,
+  RateLimit
+} from "./EdgeRequestPolicy.ts"
 import { EventStreams } from "./EventStreams.ts"
 import { edgeHealth } from "./Health.ts"
 import { edgeInputs } from "./Inputs.ts"
@@ -33,6 +40,7 @@ import { requestIds } from "@corral/service/http/RequestIdLayer"
 import { DOCUMENT_PATHS, serviceDocuments } from "@corral/service/http/ServiceDocuments"
 import { serviceServerLayer } from "@corral/service/http/ServiceServer"
 import { endpointPaths } from "@corral/service/http/Unanswered"
+import type { Upgrade } from "@corral/service/stream/Sockets"
 import { Cause, Clock, Context, Effect, FiberSet, Layer } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -120,9 +128,9 @@ const policyOf = Effect.fnUntraced(function* (
   origins: ReadonlyArray<string>
 ) {
   const { port } = yield* ServiceAddress
-  const { matches } = yield* LocalToken
+  const { matches, matchesEditor } = yield* LocalToken
   const hosts = [...loopbackHosts(port), ...origins.map((origin) => new URL(origin).host)]
-  return edgeRequestPolicy({ hosts, allowedOrigins, matchesToken: matches })
+  return edgeRequestPolicy({ hosts, allowedOrigins, matchesToken: matches, matchesEditor })
 })
 
 const connectionsOf = Effect.fnUntraced(function* ({ allowedOrigins, requestsPerSecond }: EdgeConfig) {
@@ -131,6 +139,7 @@ const connectionsOf = Effect.fnUntraced(function* ({ allowedOrigins, requestsPer
   const runs = yield* RunSupervisor
   const store = yield* Store
   const streams = yield* EventStreams
+  const agentHost = yield* EdgeAgentHost
   const run = yield* FiberSet.makeRuntime()
   const rate = new RateLimit(requestsPerSecond, () => clock.currentTimeMillisUnsafe())
 
@@ -140,6 +149,15 @@ const connectionsOf = Effect.fnUntraced(function* ({ allowedOrigins, requestsPer
     store.reportDamage(defect)
     return { code: "overloaded", ...damageOptions(defect) }
   }
+
+  /** What accepts an upgrade of this target. */
+  const admitted = (target: string): Effect.Effect<(upgrade: Upgrade) => void, HttpRefusal> =>
+    isAgentHost({ isUpgrade: true, target })
+      ? Effect.map(agentHost.admit(target), (backend) => (upgrade) => agentHost.accept(upgrade, backend))
+      : Effect.map(
+          streams.admit(target),
+          (subscription) => (upgrade) => streams.accept(upgrade, subscription)
+        )
 
   const handlers: ConnectionHandlers = {
     paths: [...endpointPaths(EdgeApi), ...DOCUMENT_PATHS],
@@ -153,10 +171,10 @@ const connectionsOf = Effect.fnUntraced(function* ({ allowedOrigins, requestsPer
     },
     onUpgrade: (request, socket, head, id) =>
       void run(
-        streams.admit(request.url ?? "").pipe(
+        admitted(request.url ?? "").pipe(
           Effect.match({
             onFailure: (refusal) => refuseUpgrade(socket, refusal, id),
-            onSuccess: (subscription) => streams.accept({ request, stream: socket, head }, subscription)
+            onSuccess: (accept) => accept({ request, stream: socket, head })
           }),
           Effect.catchCause((cause) => {
             const refusal = refusalOfDefect(Cause.squash(cause))
@@ -168,7 +186,10 @@ const connectionsOf = Effect.fnUntraced(function* ({ allowedOrigins, requestsPer
         )
       ),
     // Readers still see how their runs end.
-    closeUpgraded: Effect.andThen(runs.drain, streams.closeAll),
+    closeUpgraded: Effect.andThen(
+      runs.drain,
+      Effect.all([streams.closeAll, agentHost.closeAll], { concurrency: 2, discard: true })
+    ),
     refusalOfDefect
   }
   return handlers

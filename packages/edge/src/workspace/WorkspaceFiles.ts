@@ -43,7 +43,7 @@ const paths = listed(`
 const names = listed(`
   .boto .credentials.json .curlrc .databrickscfg .dev.vars .dockercfg .flaskenv .ftpconfig .git-credentials .hgrc .htpasswd .my.cnf
   .mylogin.cnf .netrc .npmrc .pg_service.conf .pgpass .pypirc .s3cfg .sentryclirc .terraformrc .vault-token .wgetrc .yarnrc .yarnrc.yml
-  _netrc application_default_credentials.json auth.json edge.token id_dsa id_ecdsa id_ecdsa_sk id_ed25519 id_ed25519_sk id_rsa kubeconfig
+  _netrc ahp.token application_default_credentials.json auth.json edge.token id_dsa id_ecdsa id_ecdsa_sk id_ed25519 id_ed25519_sk id_rsa kubeconfig
   oauth_creds.json pip.conf pip.ini rclone.conf sftp-config.json terraform.rc wallet.dat`)
 
 /** Maximum length of a name on common file systems. */

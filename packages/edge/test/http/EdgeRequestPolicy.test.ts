@@ -11,11 +11,13 @@ import { carriesEdgeToken, edgeRequestPolicy } from "../../src/http/EdgeRequestP
 
 const port = 4242
 const token = "corral_e_a-good-token"
+const editorToken = "corral_ahp_a-good-token"
 const desktop = "app://corral"
 const policy = edgeRequestPolicy({
   hosts: loopbackHosts(port),
   allowedOrigins: [desktop],
-  matchesToken: (candidate) => candidate === token
+  matchesToken: (candidate) => candidate === token,
+  matchesEditor: (candidate) => candidate === token || candidate === editorToken
 })
 
 interface Sent {
@@ -282,6 +284,44 @@ describe("edgeRequestPolicy, token", () => {
         "unauthorized"
       )
     }
+  })
+
+  it.each(["/ahp", "/ahp/api", "/ahp/api/more"])(
+    "takes it as `tkn` on the upgrade of the agent host: %s",
+    (path) => {
+      const upgrade = (target: string) => verdict({ target, upgrade: true, token: false })
+      for (const tkn of [token, editorToken]) assert.strictEqual(upgrade(`${path}?tkn=${tkn}`), "token")
+      const authorization = [["Authorization", `Bearer ${editorToken}`]] as const
+      assert.strictEqual(
+        verdict({ target: path, upgrade: true, token: false, headers: authorization }),
+        "token"
+      )
+      for (const query of ["", "?tkn=", "?tkn=x", `?tkn=${token}x`, `?token=${token}`])
+        assert.strictEqual(upgrade(path + query), "permission_denied", query)
+      const wrong = [["Authorization", "Bearer x"]] as const
+      assert.strictEqual(
+        verdict({ target: `${path}?tkn=${token}`, upgrade: true, token: false, headers: wrong }),
+        "permission_denied"
+      )
+      for (const origin of ["https://evil.example", "null", `http://127.0.0.1:${port}`])
+        assert.strictEqual(
+          verdict({ target: `${path}?tkn=${token}`, upgrade: true, headers: [["Origin", origin]] }),
+          "permission_denied"
+        )
+      // What is not an upgrade is an unknown route.
+      assert.strictEqual(verdict({ target: `${path}?tkn=${token}`, token: false }), "unauthorized")
+    }
+  )
+
+  it("takes the upgrade of an editor that uses no path, and the token of editors nowhere else", () => {
+    const upgrade = (target: string) => verdict({ target, upgrade: true, token: false })
+    assert.strictEqual(upgrade(`/?tkn=${editorToken}`), "token")
+    assert.strictEqual(upgrade("/?tkn=x"), "permission_denied")
+    assert.strictEqual(upgrade("/"), "unauthorized")
+    const headers = [["Authorization", `Bearer ${editorToken}`]] as const
+    assert.deepStrictEqual(everywhere({ token: false, headers }), all("unauthorized"))
+    for (const path of ["/v1/events", "/v1/runs", "/ahpx", "/AHP", "//ahp"])
+      assert.strictEqual(upgrade(`${path}?tkn=${token}`), "unauthorized", path)
   })
 
   it("does not fall back to the query when a header was sent", () => {
