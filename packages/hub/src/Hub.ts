@@ -14,6 +14,7 @@ import { HubAuthority } from "./authority/HubAuthority.ts"
 import { ChatBindings, ChatBindingUpdates } from "./chat/ChatBindings.ts"
 import { ChangeSets } from "./change/ChangeSets.ts"
 import { ChatLinks } from "./chat/ChatLinks.ts"
+import { AgentConversations } from "./conversation/AgentConversations.ts"
 import { ReadPositions } from "./conversation/ReadPositions.ts"
 import { SessionExport } from "./conversation/SessionExport.ts"
 import { SessionFork } from "./conversation/SessionFork.ts"
@@ -22,6 +23,7 @@ import { SentMessages } from "./conversation/SentMessages.ts"
 import { Deliveries } from "./conversation/Deliveries.ts"
 import { Inventory } from "./device/Inventory.ts"
 import { HubConfig } from "./config/HubConfig.ts"
+import { HubAgentHost } from "./http/AgentHost.ts"
 import { Callers, ClientAddress } from "./http/Callers.ts"
 import { Readiness } from "./http/Public.ts"
 import { type HubMount, HubServer, mountedHub } from "./http/Server.ts"
@@ -97,6 +99,7 @@ const coreServices = Layer.mergeAll(
   HubIdempotency.layer,
   Inputs.layer,
   SentMessages.layer,
+  AgentConversations.layer,
   AttachmentReads.layer,
   Uploads.layer,
   MessageStore.layer,
@@ -143,8 +146,9 @@ const signInLayer = Layer.mergeAll(DeviceCodes.layer, LoginAttempts.layer, Logou
   Layer.provideMerge(identityProviderLayer)
 )
 
-/** Event streams and change feeds. */
-const streams = Layer.merge(EventSockets.layer, ChangeFeed.layer).pipe(
+/** Event streams, change feeds and editors. */
+const streams = HubAgentHost.layer.pipe(
+  Layer.provideMerge(Layer.merge(EventSockets.layer, ChangeFeed.layer)),
   Layer.provideMerge(StreamAuthority.layer),
   Layer.provideMerge(RunFeeds.layer)
 )

@@ -6,7 +6,7 @@
  */
 import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/errors/Failures"
 import { fingerprintOf } from "@corral/service/http/IdempotentRequest"
-import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Option, Result, Schema } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { createHash } from "node:crypto"
 import { jsonColumn, storedDecoder, storedRows } from "./store/StoredRows.ts"
@@ -15,6 +15,9 @@ const idempotencyRows = storedRows(
   "idempotency",
   Schema.Struct({ fingerprint: Schema.String, body: Schema.String })
 )
+
+const keyRows = storedRows("idempotency", Schema.Struct({ key: Schema.String, body: Schema.String }))
+const decodeResource = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Struct({ id: Schema.String })))
 
 /** Whether the advisory lock of a key was free. */
 const keyLockRows = storedRows("pg_locks", Schema.Struct({ taken: Schema.Boolean }))
@@ -61,6 +64,8 @@ export class HubIdempotency extends Context.Service<
     readonly findAnswer: <A>(
       request: IdempotentRequest<A>
     ) => Effect.Effect<A | undefined, IdempotencyConflict | SqlError.SqlError>
+    /** The newest keys of a scope whose responses are stored, by the ids of the resources that the responses have. */
+    readonly keysOf: (scope: string) => Effect.Effect<ReadonlyMap<string, string>, SqlError.SqlError>
     /** Deletes responses that are older than 24 hours. */
     readonly deleteExpired: Effect.Effect<void, SqlError.SqlError>
   }
@@ -157,6 +162,17 @@ export class HubIdempotency extends Context.Service<
           const body = bound && (yield* findBody(bound))
           return body === undefined ? undefined : yield* decodeBody(request.response, body)
         }),
+        keysOf: Effect.fnUntraced(function* (scope) {
+          const rows = yield* keyRows.all(sql`
+            SELECT key, body FROM idempotency WHERE scope = ${scope} AND created_at > ${before(RETENTION_MS)}
+            ORDER BY created_at DESC LIMIT ${MAX_KEYS}`)
+          return new Map(
+            rows.flatMap(({ body, key }) => {
+              const resource = Option.getOrUndefined(decodeResource(body))
+              return resource === undefined ? [] : [[resource.id, key] as const]
+            })
+          )
+        }),
         deleteExpired: Effect.suspend(
           () => sql`DELETE FROM idempotency WHERE created_at <= ${before(RETENTION_MS)}`
         ).pipe(Effect.asVoid, Effect.withSpan("HubIdempotency.deleteExpired"))
@@ -179,6 +195,8 @@ const IN_PROGRESS = ""
 /** Time after which a remote write counts as abandoned. Longer than the wait for an Edge. */
 const ABANDONED_MS = 45_000
 const RETENTION_MS = 86_400_000
+/** Keys of one scope that are looked at. */
+const MAX_KEYS = 500
 /** First half of this project's advisory locks. */
 const LOCK_CLASS = 0x1de8
 

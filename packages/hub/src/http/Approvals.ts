@@ -17,7 +17,13 @@ import { HubAuthority } from "../authority/HubAuthority.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
 import { HubIdempotency } from "../HubIdempotency.ts"
-import { completingCommands, keyedWrite, requireRoute, withErrorObjects } from "./Handlers.ts"
+import {
+  completingCommands,
+  type HubRequest,
+  keyedWrite,
+  requireRoute,
+  withErrorObjects
+} from "./Handlers.ts"
 
 /** An API key neither decides nor answers. */
 const originOfKind: Readonly<Record<PrincipalKind, DecisionOrigin>> = {
@@ -43,13 +49,7 @@ export const approvalEndpoints = HttpApiBuilder.group(
   "approvals",
   Effect.fnUntraced(function* (handlers) {
     const approvals = yield* Approvals
-    const audit = yield* Audit
     const authority = yield* HubAuthority
-    const idempotency = yield* HubIdempotency
-    const writeOnce = yield* keyedWrite
-    const complete = yield* completingCommands
-    const router = yield* EdgeRouter
-    const targets = yield* Targets
 
     return handlers.handleAll({
       list: Effect.fnUntraced(function* ({ query: { cursor, limit, projectId, runId, state } }) {
@@ -74,50 +74,68 @@ export const approvalEndpoints = HttpApiBuilder.group(
         return approval
       }, withErrorObjects),
 
-      decide: Effect.fnUntraced(function* ({ headers, params: { id }, payload }) {
-        const { kind, userId } = yield* CurrentPrincipal
-        const approval = (yield* approvals.find(id)) ?? (yield* new PermissionDenied())
-        const { projectId, targetId } = approval
-        const requested = decisionDetailsOf(approval, payload, decisionOriginOf(kind, headers))
-        // At the same time: a person waits for both.
-        const route = Effect.exit(Effect.void.pipe(requireRoute(targets, approval)))
-        const [, mayRoute] = yield* Effect.all([authority.overApproval(id, requested), route], {
-          concurrency: 2
-        })
-        const scope = `${userId} POST /client/approvals/${id}/decide`
-        const response = HubApproval
-        const key = headers["idempotency-key"]
-        const stored = yield* idempotency.findAnswer({ scope, key, request: payload, response })
-        if (stored !== undefined) return yield* markReplayed(stored, true)
-        // No transaction is open while the Edge decides. A repeated decision gets the same answer from the Edge.
-        const decided =
-          approval.state === "pending"
-            ? Effect.andThen(
-                mayRoute,
-                Effect.map(
-                  router.decide(targetId, { ...payload, ...identityOf(requested), by: userId }),
-                  (decided): HubApproval => ({ ...decided, projectId, targetId })
-                )
-              )
-            : resolveAgain(approval, payload)
-        const auditedAction = {
-          action: "approval.decide" as const,
-          resource: id,
-          projectId,
-          details: requested
-        }
-        return yield* complete(
-          Effect.flatMap(Effect.exit(decided), (outcome) =>
-            writeOnce(
-              { scope, headers, payload, response },
-              audit.perform(auditedAction, outcome, (decided) => ({ details: decidedOf(requested, decided) }))
-            )
-          )
-        )
-      }, withErrorObjects)
+      decide: yield* approvalDecision
     })
   })
 )
+
+/** Handler of a decision. */
+export const approvalDecision = Effect.gen(function* () {
+  const approvals = yield* Approvals
+  const audit = yield* Audit
+  const authority = yield* HubAuthority
+  const idempotency = yield* HubIdempotency
+  const writeOnce = yield* keyedWrite
+  const complete = yield* completingCommands
+  const router = yield* EdgeRouter
+  const targets = yield* Targets
+
+  return Effect.fnUntraced(function* ({
+    headers,
+    params: { id },
+    payload
+  }: HubRequest<"approvals", "decide">) {
+    const { kind, userId } = yield* CurrentPrincipal
+    const approval = (yield* approvals.find(id)) ?? (yield* new PermissionDenied())
+    const { projectId, targetId } = approval
+    const requested = decisionDetailsOf(approval, payload, decisionOriginOf(kind, headers))
+    // At the same time: a person waits for both.
+    const route = Effect.exit(Effect.void.pipe(requireRoute(targets, approval)))
+    const [, mayRoute] = yield* Effect.all([authority.overApproval(id, requested), route], {
+      concurrency: 2
+    })
+    const scope = `${userId} POST /client/approvals/${id}/decide`
+    const response = HubApproval
+    const key = headers["idempotency-key"]
+    const stored = yield* idempotency.findAnswer({ scope, key, request: payload, response })
+    if (stored !== undefined) return yield* markReplayed(stored, true)
+    // No transaction is open while the Edge decides. A repeated decision gets the same answer from the Edge.
+    const decided =
+      approval.state === "pending"
+        ? Effect.andThen(
+            mayRoute,
+            Effect.map(
+              router.decide(targetId, { ...payload, ...identityOf(requested), by: userId }),
+              (decided): HubApproval => ({ ...decided, projectId, targetId })
+            )
+          )
+        : resolveAgain(approval, payload)
+    const auditedAction = {
+      action: "approval.decide" as const,
+      resource: id,
+      projectId,
+      details: requested
+    }
+    return yield* complete(
+      Effect.flatMap(Effect.exit(decided), (outcome) =>
+        writeOnce(
+          { scope, headers, payload, response },
+          audit.perform(auditedAction, outcome, (decided) => ({ details: decidedOf(requested, decided) }))
+        )
+      )
+    )
+  }, withErrorObjects)
+})
 
 /** Details of a requested decision, before the Edge confirms its scope. */
 const decisionDetailsOf = (

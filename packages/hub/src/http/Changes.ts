@@ -78,7 +78,7 @@ const relayedPage = Effect.fnUntraced(function* <A extends { readonly next: stri
 })
 
 /** Reads that the Edge answers. */
-const readHandlers = Effect.gen(function* () {
+export const changeReadHandlers = Effect.gen(function* () {
   const admitted = yield* runPlaces
   const router = yield* EdgeRouter
   const targets = yield* Targets
@@ -182,7 +182,8 @@ const makeDecide = Effect.gen(function* () {
   })
 })
 
-const decisionHandlers = Effect.gen(function* () {
+/** Decisions of people. */
+export const changeDecisionHandlers = Effect.gen(function* () {
   const decide = yield* makeDecide
   const sets = yield* ChangeSets
 
@@ -248,8 +249,8 @@ export const changesEndpoints = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     return handlers.handleAll({
       ...(yield* listHandlers),
-      ...(yield* readHandlers),
-      ...(yield* decisionHandlers)
+      ...(yield* changeReadHandlers),
+      ...(yield* changeDecisionHandlers)
     })
   })
 )

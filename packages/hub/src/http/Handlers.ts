@@ -82,7 +82,10 @@ type EndpointsOf<Group extends HubGroup["identifier"]> = HttpApiGroup.EndpointsW
 export type HubRequest<
   Group extends HubGroup["identifier"],
   Endpoint extends HttpApiEndpoint.Identifier<EndpointsOf<Group>>
-> = HttpApiEndpoint.Request<HttpApiEndpoint.WithIdentifier<EndpointsOf<Group>, Endpoint>>
+> = Omit<
+  HttpApiEndpoint.Request<HttpApiEndpoint.WithIdentifier<EndpointsOf<Group>, Endpoint>>,
+  "endpoint" | "group" | "request"
+>
 
 export const completingCommands = Effect.map(
   Effect.scope,

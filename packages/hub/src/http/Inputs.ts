@@ -55,14 +55,15 @@ export const inputEndpoints = HttpApiBuilder.group(
         return input
       }, withErrorObjects),
 
-      answer: yield* answerHandler
+      answer: yield* inputAnswer
     })
   })
 )
 
 type AnswerHeaders = HubRequest<"inputs", "answer">["headers"]
 
-const answerHandler = Effect.gen(function* () {
+/** Handler of an answer. */
+export const inputAnswer = Effect.gen(function* () {
   const audit = yield* Audit
   const authority = yield* HubAuthority
   const idempotency = yield* HubIdempotency

@@ -183,7 +183,7 @@ export const performCommand = Effect.gen(function* () {
 })
 
 /** Commands that end a run. */
-const endHandlers = Effect.gen(function* () {
+export const runEndHandlers = Effect.gen(function* () {
   const admitted = yield* runPlaces
   const perform = yield* performCommand
   const router = yield* EdgeRouter
@@ -293,7 +293,7 @@ export const runEndpoints = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     return handlers.handleAll({
       ...(yield* mirrorHandlers),
-      ...(yield* endHandlers),
+      ...(yield* runEndHandlers),
       ...(yield* commandHandlers),
       ...(yield* runContentHandlers)
     })

@@ -26,16 +26,21 @@ import {
   namesOfOrigins,
   pathOfTarget
 } from "@corral/service/http/RequestGuard"
+import type { RequestId } from "@corral/domain/identity/Ids"
+import type { Upgrade } from "@corral/service/stream/Sockets"
 import { requestIds } from "@corral/service/http/RequestIdLayer"
 import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
 import { serviceServerLayer } from "@corral/service/http/ServiceServer"
 import { Clock, Context, Effect, FiberSet, Layer } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
+import type { SqlError } from "effect/sql"
 import { HttpApiBuilder } from "effect/http-api"
 import { HubConfig } from "../config/HubConfig.ts"
+import type { Credential } from "../signin/HubCredentials.ts"
 import { LinkServer } from "../link/LinkServer.ts"
 import { EventSockets } from "../live/EventSockets.ts"
 import { HUB_STREAM_PATH, StreamAuthority } from "../live/StreamAuthority.ts"
+import { AGENT_HOST_PATH, HubAgentHost } from "./AgentHost.ts"
 import { apiKeyEndpoints, authEndpoints } from "./Auth.ts"
 import { approvalEndpoints } from "./Approvals.ts"
 import { auditEndpoints } from "./AuditTrail.ts"
@@ -141,6 +146,7 @@ const paths = [
   `${LINK_PAGE}/:code`,
   LINK_PATH,
   HUB_STREAM_PATH,
+  AGENT_HOST_PATH,
   ...publicPaths
 ]
 
@@ -218,8 +224,9 @@ const hubApiRoutes = HttpApiBuilder.layer(HubApi).pipe(
   Layer.provide(HttpServer.layerServices)
 )
 
-/** Upgrades of the Hub: the links of Edges and the event streams of clients. */
+/** Upgrades of the Hub: the links of Edges, the event streams of clients, and editors. */
 const upgradeHandlers = Effect.fnUntraced(function* (logRefusal: LogRefusal) {
+  const agentHost = yield* HubAgentHost
   const links = yield* LinkServer
   const publicUrl = yield* PublicUrl
   const sockets = yield* EventSockets
@@ -232,30 +239,46 @@ const upgradeHandlers = Effect.fnUntraced(function* (logRefusal: LogRefusal) {
       ? links.accept(request, socket, head, publicUrl)
       : refuseUpgrade(socket, { code: "permission_denied", message: "Browsers can't open a link." }, id)
 
-  const acceptStream: UpgradeHandler = (request, socket, head, id) =>
-    void run(
-      streams.admit(request.url ?? "", credentialOf(request.headers), id).pipe(
-        Effect.match({
-          onFailure: (error) => {
-            const refusal: HttpRefusal = "code" in error ? error : { code: "overloaded" }
-            logRefusal(request, errorTable[refusal.code].status)
-            refuseUpgrade(socket, refusal, id)
-          },
-          onSuccess: (subscription) => sockets.accept({ request, stream: socket, head }, subscription)
-        }),
-        Effect.catchCause((cause) =>
-          Effect.andThen(
-            Effect.logError("failed to upgrade a connection", cause),
-            Effect.sync(() => refuseUpgrade(socket, { code: "internal" }, id))
+  /** Accepts an upgrade that is admitted by its target and its credential. */
+  const acceptAdmitted =
+    <A>(
+      admit: (
+        target: string,
+        credential: Credential,
+        requestId: RequestId
+      ) => Effect.Effect<A, HttpRefusal | SqlError.SqlError>,
+      accept: (upgrade: Upgrade, admitted: A) => void
+    ): UpgradeHandler =>
+    (request, stream, head, id) =>
+      void run(
+        admit(request.url ?? "", credentialOf(request.headers), id).pipe(
+          Effect.match({
+            onFailure: (error) => {
+              const refusal: HttpRefusal = "code" in error ? error : { code: "overloaded" }
+              logRefusal(request, errorTable[refusal.code].status)
+              refuseUpgrade(stream, refusal, id)
+            },
+            onSuccess: (admitted) => accept({ request, stream, head }, admitted)
+          }),
+          Effect.catchCause((cause) =>
+            Effect.andThen(
+              Effect.logError("failed to upgrade a connection", cause),
+              Effect.sync(() => refuseUpgrade(stream, { code: "internal" }, id))
+            )
           )
         )
       )
-    )
+
+  const acceptors: Readonly<Record<string, UpgradeHandler>> = {
+    [LINK_PATH]: acceptLink,
+    [AGENT_HOST_PATH]: acceptAdmitted(agentHost.admit, agentHost.accept)
+  }
+  const acceptStream = acceptAdmitted(streams.admit, sockets.accept)
 
   const onUpgrade: UpgradeHandler = (...upgrade) =>
-    pathOfTarget(upgrade[0].url ?? "") === LINK_PATH ? acceptLink(...upgrade) : acceptStream(...upgrade)
+    (acceptors[pathOfTarget(upgrade[0].url ?? "")] ?? acceptStream)(...upgrade)
 
-  const closeUpgraded = Effect.all([links.closeAll, sockets.closeAll], {
+  const closeUpgraded = Effect.all([links.closeAll, sockets.closeAll, agentHost.closeAll], {
     concurrency: "unbounded",
     discard: true
   })

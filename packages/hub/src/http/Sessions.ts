@@ -79,7 +79,7 @@ export const conversationEndpoints = HttpApiBuilder.group(
   })
 )
 
-const sessionHandlers = Effect.gen(function* () {
+export const sessionHandlers = Effect.gen(function* () {
   const audit = yield* Audit
   const authority = yield* HubAuthority
   const writeOnce = yield* keyedWrite
@@ -126,7 +126,7 @@ const sessionHandlers = Effect.gen(function* () {
   }
 })
 
-const agentHandlers = Effect.gen(function* () {
+export const sessionAgentHandlers = Effect.gen(function* () {
   const agents = yield* SessionAgentStore
   const audit = yield* Audit
   const authority = yield* HubAuthority
@@ -213,13 +213,13 @@ export const sessionEndpoints = HttpApiBuilder.group(
       ...(yield* sessionHandlers),
       ...(yield* messageHandlers),
       ...(yield* messageChangeHandlers),
-      ...(yield* agentHandlers)
+      ...(yield* sessionAgentHandlers)
     })
   })
 )
 
 /** `/client/sessions/{id}/messages`: messages of a session, sent, changed, withdrawn and sent again, and held ones. */
-const messageHandlers = Effect.gen(function* () {
+export const messageHandlers = Effect.gen(function* () {
   const audit = yield* Audit
   const authority = yield* HubAuthority
   const writeOnce = yield* keyedWrite

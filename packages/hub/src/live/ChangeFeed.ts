@@ -83,12 +83,17 @@ export class ChangeReader {
   }
 
   /** Next part of the `text/event-stream`. Waits for a change, at most until the next comment is due. */
-  readonly next: Effect.Effect<string> = Effect.suspend(() => {
+  get next(): Effect.Effect<string> {
+    return Effect.map(this.changes, textOf)
+  }
+
+  /** Next changes, at most `MAX_PART`. Waits for one, at most until the next comment of a stream is due: then there are none. */
+  readonly changes: Effect.Effect<ReadonlyArray<ChangeHint>> = Effect.suspend(() => {
     this.busySince = undefined
-    if (this.waiting.size > 0) return Effect.succeed(this.takeText())
+    if (this.waiting.size > 0) return Effect.succeed(this.take())
     return this.more.woken.pipe(
       Effect.timeoutOption(this.times.pingEveryMs),
-      Effect.map(() => this.takeText())
+      Effect.map(() => this.take())
     )
   })
 
@@ -104,14 +109,16 @@ export class ChangeReader {
     this.onEnd()
   }
 
-  private takeText(): string {
+  private take(): ReadonlyArray<ChangeHint> {
     this.busySince = this.now()
     const changes = [...this.waiting.values()].slice(0, MAX_PART)
     for (const { id } of changes) this.waiting.delete(id)
-    if (changes.length === 0) return SSE_COMMENT
-    return changes.map((change) => `data: ${JSON.stringify(change)}\n\n`).join("")
+    return changes
   }
 }
+
+const textOf = (changes: ReadonlyArray<ChangeHint>): string =>
+  changes.length === 0 ? SSE_COMMENT : changes.map((change) => `data: ${JSON.stringify(change)}\n\n`).join("")
 
 /** A reader with more waiting changes is ended: it receives the present state when it reconnects. */
 const MAX_WAITING = 10_000

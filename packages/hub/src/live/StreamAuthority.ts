@@ -139,6 +139,9 @@ export interface HubSubscription {
 /** A stream that needs only a sign-in: it checks the permission for each thing it sends. */
 type SignedInStream = Pick<HubSubscription, "principal" | "requestId">
 
+/** A connection that needs a project. */
+type ProjectStream = Pick<HubSubscription, "principal" | "projectId" | "requestId">
+
 /** Reason why a stream must end. */
 export type LostAccess = "signInEnded" | "accessLost"
 
@@ -170,9 +173,9 @@ export class StreamAuthority extends Context.Service<
       /** Reason why the stream must end, if it must. */
       const lossOf = Effect.fnUntraced(function* (stream: Stream) {
         if (!(yield* credentials.isValid(stream.principal))) return "signInEnded"
-        if (!("subject" in stream)) return undefined
-        const { projectId, subject } = stream
-        const resource = "runId" in subject ? subject.runId : subject.sessionId
+        if (!("projectId" in stream)) return undefined
+        const { projectId } = stream
+        const resource = "subject" in stream ? idOf(stream.subject) : projectId
         return yield* requireRead(stream, projectId, resource).pipe(
           Effect.as(undefined),
           Effect.catchTag("PermissionDenied", () => Effect.succeed("accessLost" as const))
@@ -229,7 +232,10 @@ export class StreamAuthority extends Context.Service<
   )
 }
 
-type Stream = HubSubscription | SignedInStream
+type Stream = HubSubscription | ProjectStream | SignedInStream
+
+const idOf = (subject: RunSubject | SessionSubject): string =>
+  "runId" in subject ? subject.runId : subject.sessionId
 
 interface Watch {
   readonly stream: Stream

@@ -204,6 +204,7 @@ export interface HubRunFilter {
   readonly sessionId?: SessionId | undefined
   readonly targetId?: DeviceId | undefined
   readonly state?: HubRunStatus | undefined
+  readonly ids?: ReadonlyArray<RunId> | undefined
   /** Whether runs are listed that another run replaces. */
   readonly replaced?: boolean | undefined
 }
@@ -261,8 +262,9 @@ export class Runs extends Context.Service<
         }),
 
         list: Effect.fnUntraced(function* (reader, filter, before, limit) {
-          const { projectId, replaced, sessionId, state, targetId } = filter
+          const { ids, projectId, replaced, sessionId, state, targetId } = filter
           const conditions = [
+            ...(ids === undefined ? [] : [sql`id = ANY(${ids}::text[])`]),
             ...(replaced === true ? [] : [sql`replaced_for IS NULL`]),
             ...(sessionId === undefined ? [] : [sql`session_id = ${sessionId}`]),
             ...(targetId === undefined ? [] : [sql`target_id = ${targetId}`]),

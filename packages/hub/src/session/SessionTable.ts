@@ -164,23 +164,38 @@ export interface NewSession {
   readonly title?: string | undefined
 }
 
+const newSessionRow = (id: SessionId, { createdBy, projectId, title }: NewSession, at: Date) => ({
+  id,
+  project_id: projectId,
+  title: title ?? UNTITLED,
+  state: "active" as const,
+  created_by: createdBy,
+  created_at: at,
+  updated_at: at,
+  default_agent: null
+})
+
+/** Inserts the session under an id that its creator has chosen. `false`: there is one with this id. Call it with the project locked. */
+export const insertChosenSession = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  id: SessionId,
+  session: NewSession,
+  at: Date
+) {
+  const row = { ...newSessionRow(id, session, at), titled: session.title !== undefined }
+  const inserted = yield* sql`
+    INSERT INTO sessions ${sql.insert(row)} ON CONFLICT (id) DO NOTHING RETURNING id`
+  return inserted.length > 0
+})
+
 /** Call it with the project locked. */
 export const insertSession = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  { createdBy, projectId, title }: NewSession,
+  session: NewSession,
   at: Date
 ) {
-  const row: SessionRow = {
-    id: mint<SessionId>("ses", at.getTime()),
-    project_id: projectId,
-    title: title ?? UNTITLED,
-    state: "active",
-    created_by: createdBy,
-    created_at: at,
-    updated_at: at,
-    default_agent: null
-  }
-  yield* sql`INSERT INTO sessions ${sql.insert({ ...row, titled: title !== undefined })}`
+  const row: SessionRow = newSessionRow(mint<SessionId>("ses", at.getTime()), session, at)
+  yield* sql`INSERT INTO sessions ${sql.insert({ ...row, titled: session.title !== undefined })}`
   return row
 })
 

@@ -24,6 +24,7 @@ import {
   SESSION_COLUMNS,
   SESSION_ITEM_COLUMNS,
   activeRunsOf,
+  insertChosenSession,
   insertSession,
   openChangeSets,
   readOnlyConflict,
@@ -51,6 +52,11 @@ export class Sessions extends Context.Service<
       proof: Proof<"session.write">,
       session: Omit<CreateSession, "projectId">
     ) => Effect.Effect<Session, PermissionDenied | SqlError.SqlError>
+    /** Creates the session under an id that its creator has chosen, unless the creator has done so before. */
+    readonly begin: (
+      proof: Proof<"session.write">,
+      id: SessionId
+    ) => Effect.Effect<void, PermissionDenied | SqlError.SqlError>
     readonly get: (
       proof: Proof<"project.read" | "session.write">,
       id: SessionId
@@ -92,6 +98,16 @@ export class Sessions extends Context.Service<
           // The subject of a session's proof is its project.
           const place = { projectId: subject as ProjectId, createdBy: principal as UserId }
           return sessionOf(yield* insertSession(sql, { ...place, title }, now()), [], [])
+        }, sql.withTransaction),
+
+        begin: Effect.fn("Sessions.begin")(function* ({ principal, subject }, id) {
+          yield* lockProject(sql, subject)
+          const place = { projectId: subject as ProjectId, createdBy: principal as UserId }
+          if (yield* insertChosenSession(sql, id, place, now())) return
+          const [created] = yield* sql`
+            SELECT 1 FROM sessions WHERE id = ${id} AND project_id = ${subject} AND created_by = ${principal}`
+          // Of another user, or in another project: as one that is missing.
+          if (created === undefined) return yield* new PermissionDenied()
         }, sql.withTransaction),
 
         update: Effect.fn("Sessions.update")(function* (proof, id, change) {
