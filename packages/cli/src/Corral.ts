@@ -1,6 +1,7 @@
 /** Command tree of `corral`. */
 import { Command, Completions } from "effect/cli"
 import { acpCommand } from "./commands/acp.ts"
+import { ahpCommand } from "./commands/ahp.ts"
 import { adaptersCommand } from "./commands/adapters.ts"
 import { agentsCommand } from "./commands/agents.ts"
 import { answerCommand, questionsCommand } from "./commands/questions.ts"
@@ -42,6 +43,7 @@ export const corral = Command.make("corral").pipe(
     upCommand,
     chatCommand,
     acpCommand,
+    ahpCommand,
     runCommand,
     runsCommand,
     attachCommand,

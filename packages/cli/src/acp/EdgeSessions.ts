@@ -30,7 +30,8 @@ const locating = (open: Effect.Effect<RunServer, CommandFailed>) =>
     answer: (id, answer) => Effect.flatMap(open, (current) => current.answer(id, answer))
   }))
 
-const placeOf = Effect.fnUntraced(function* (
+/** The workspace of the folder that is open in the editor. */
+export const placeInEdge = Effect.fnUntraced(function* (
   calls: EdgeApiClient,
   cwd: string,
   wanted: Option.Option<string>
@@ -52,7 +53,7 @@ export const edgeSessions = Effect.fn("EdgeSessions.make")(function* (choice: Ed
   ) {
     const last = runs.at(-1)
     const wanted = last === undefined ? flags.workspace : Option.some<string>(last.workspace)
-    const { folder, workspace } = yield* placeOf(calls, cwd, wanted)
+    const { folder, workspace } = yield* placeInEdge(calls, cwd, wanted)
     const { items } = yield* calls.agents.list()
     const agent = yield* agentFor(items, last === undefined ? flags.agent : Option.some<string>(last.agentId))
     const thread = new EdgeThread({
@@ -101,7 +102,7 @@ export const edgeSessions = Effect.fn("EdgeSessions.make")(function* (choice: Ed
     list: (cwd) =>
       Effect.gen(function* () {
         const calls = yield* connect
-        const { workspace } = yield* placeOf(calls, cwd, flags.workspace)
+        const { workspace } = yield* placeInEdge(calls, cwd, flags.workspace)
         const sessions = (yield* localSessions(calls)).filter(
           ({ runs }) => runs.at(-1)?.workspace === workspace.id
         )

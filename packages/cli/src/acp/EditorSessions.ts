@@ -123,7 +123,7 @@ export const workspaceOf = <A extends { readonly id: string; readonly name: stri
     found === undefined
       ? `No workspace is named like ${escapeLine(cwd)}`
       : "More than one workspace has this name"
-  return Effect.fail(refused(`${problem}. Choose one with \`corral acp --workspace\`. Available: ${ids}.`))
+  return Effect.fail(refused(`${problem}. Choose one with \`--workspace\`. Available: ${ids}.`))
 }
 
 const modeTexts: Readonly<Record<RunMode, readonly [name: string, description: string]>> = {

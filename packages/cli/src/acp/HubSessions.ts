@@ -101,8 +101,8 @@ export const hubSessions = Effect.fn("HubSessions.make")(function* (
   } satisfies EditorSessions
 })
 
-/** Place of a new session: what is named, what fits the open folder, and otherwise what has one choice. */
-const placeFor = Effect.fnUntraced(function* (calls: HubApiClient, flags: PlaceFlags, cwd: string) {
+/** The linked workspace of the open folder: what is named, what fits the folder, and otherwise what has one choice. */
+export const linkedPlace = Effect.fnUntraced(function* (calls: HubApiClient, flags: PlaceFlags, cwd: string) {
   const project = yield* findProject(calls, flags.project)
   const targets = yield* targetsOf(calls, project.id)
   const links = yield* readAllPages((query) =>
@@ -122,10 +122,15 @@ const placeFor = Effect.fnUntraced(function* (calls: HubApiClient, flags: PlaceF
     onSome: (wanted) => linked.filter(({ target }) => target.id === wanted || target.name === wanted)
   })
   const { folder, workspace } = yield* workspaceOf(named, cwd, flags.workspace, true)
-  const { target } = workspace
+  return { folder, projectId: project.id, target: workspace.target, workspace }
+})
+
+/** Place of a new session. */
+const placeFor = Effect.fnUntraced(function* (calls: HubApiClient, flags: PlaceFlags, cwd: string) {
+  const { folder, projectId, target, workspace } = yield* linkedPlace(calls, flags, cwd)
   const { id: agentId } = yield* agentFor(target.agents, flags.agent)
   const place: AgentPlace = {
-    projectId: project.id,
+    projectId,
     targetId: target.id,
     targetName: target.name,
     isOffline: target.state !== "online",

@@ -9,20 +9,13 @@ import { endsWithPlan } from "@corral/domain/approval/RunMode"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { InputRequest } from "@corral/domain/input/InputRequest"
+import { planMessage } from "@corral/domain/input/PlanMessage"
 import { cannotContinue } from "@corral/domain/run/Continuation"
 import { limitsOfTurn } from "@corral/domain/run/Budget"
 import type { Run } from "@corral/domain/run/Run"
 import { Effect, Schedule } from "effect"
 import type { CommandFailed } from "../CommandFailed.ts"
 import { type RunServer, type StartRun, hasEnded } from "./RunServer.ts"
-
-/** Message that carries an approved plan out in the next run. A runtime that does not remember the plan receives it as a text. */
-export const planMessage = (comment: string | undefined, plan?: string): string =>
-  [
-    "The plan was approved. Carry it out.",
-    ...(comment === undefined ? [] : [comment]),
-    ...(plan === undefined ? [] : ["The plan:", plan])
-  ].join("\n\n")
 
 const LOOK_EVERY = "100 millis"
 

@@ -1,0 +1,224 @@
+/**
+ * Listener of `corral ahp`: takes an editor's connections on this machine, and opens one connection of the Agent Host Protocol to an Edge or a Hub for
+ * each.
+ *
+ * Guarantees: it listens on loopback only. A connection needs the listener's token, is refused before the upgrade without it, and is refused from web
+ * pages with it. An editor's connection is accepted only when that of the service is open: a refusal of the service is the refusal of the upgrade.
+ * Does not: decide anything. The service authorizes each message by the sign-in of this terminal.
+ */
+import { MAX_MESSAGE_BYTES } from "@corral/agent-host/protocol/Messages"
+import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
+import type { RequestId } from "@corral/domain/identity/Ids"
+import { mint } from "@corral/service/Identifiers"
+import { handshakeProblem } from "@corral/service/http/Connections"
+import { type HttpRefusal, refuseUpgrade } from "@corral/service/http/Refusal"
+import { loopbackHosts } from "@corral/service/http/RequestGuard"
+import { isSameSecret } from "@corral/service/SecretComparison"
+import { Clock, Effect, FiberSet } from "effect"
+import { createServer, type IncomingMessage, type Server } from "node:http"
+import type { AddressInfo } from "node:net"
+import type { Duplex } from "node:stream"
+import { WebSocket, WebSocketServer } from "ws"
+import { CommandFailed, exitCodes } from "../CommandFailed.ts"
+import { EditorBridge } from "./EditorBridge.ts"
+
+/** Where one connection of an editor goes. */
+export interface EditorService {
+  /** `ws:` or `wss:`. */
+  readonly url: string
+  /** Value of the header `Authorization`. */
+  readonly authorization: string
+}
+
+export interface EditorListenerOptions {
+  /** 0 takes any free port. */
+  readonly port: number
+  readonly token: string
+  /** Finds the service again for each connection: a restarted Edge has another address, a renewed sign-in another token. */
+  readonly service: Effect.Effect<EditorService, CommandFailed>
+  /** Called with a line for the user of the terminal. */
+  readonly report: (line: string) => void
+}
+
+const HOST = "127.0.0.1"
+/** Connections at a time. A window of an editor has one. */
+const MAX_CONNECTIONS = 32
+/** Largest message of a service. That of an editor is the host's. */
+const MAX_SERVICE_BYTES = 64 * 1_048_576
+const CONNECT_WITHIN_MS = 15_000
+/** RFC 6455: the program ends. */
+const GOING_AWAY = 1001
+
+const denied = (message: string): HttpRefusal => ({ code: "permission_denied", message })
+
+/** Why an editor's request for a connection is refused, if it is. */
+const refusalOf = (
+  { headers, url = "" }: IncomingMessage,
+  hosts: ReadonlySet<string>,
+  token: string
+): HttpRefusal | undefined => {
+  // Another name for this address could be a page's.
+  if (!hosts.has(headers.host ?? "")) return denied("The listener of this machine has another name.")
+  const { origin } = headers
+  if (origin !== undefined && /^(?:https?:|null$)/iu.test(origin))
+    return denied("Web pages can't connect to the listener.")
+  const target = URL.parse(url, `http://${HOST}`)
+  if (target?.pathname !== "/") return { code: "not_found" }
+  return isSameSecret(target.searchParams.get("tkn") ?? "", token)
+    ? undefined
+    : denied("The token is missing or wrong. `corral ahp` prints it.")
+}
+
+const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
+  401: "unauthorized",
+  403: "permission_denied",
+  404: "not_found",
+  422: "schema_validation_failed",
+  429: "rate_limited"
+}
+
+/** What the service has refused, as the editor and the terminal receive it. */
+interface Refused {
+  readonly refusal: HttpRefusal
+  readonly line: string
+}
+
+const refusedBy = (status: number): Refused => {
+  const code = codeOfStatus[status] ?? "overloaded"
+  return {
+    refusal: { code },
+    line:
+      code === "unauthorized"
+        ? "The service does not accept the sign-in of this terminal. Sign in again with `corral login`."
+        : `The service has refused the editor's connection with status ${status}.`
+  }
+}
+
+const unreachable: Refused = {
+  refusal: { code: "overloaded" },
+  line: "Can't reach the service. Check that it is running. The editor tries again."
+}
+
+/** Connects to the service. The socket is paused until the editor's is open. */
+const connectTo = ({ authorization, url }: EditorService): Effect.Effect<WebSocket, Refused> =>
+  Effect.callback((resume) => {
+    const socket = new WebSocket(url, {
+      headers: { authorization },
+      maxPayload: MAX_SERVICE_BYTES,
+      perMessageDeflate: false,
+      handshakeTimeout: CONNECT_WITHIN_MS
+    })
+    socket.once("open", () => {
+      socket.pause()
+      resume(Effect.succeed(socket))
+    })
+    socket.once("unexpected-response", (request, response) => {
+      resume(Effect.fail(refusedBy(response.statusCode ?? 0)))
+      request.destroy()
+    })
+    socket.on("error", () => resume(Effect.fail(unreachable)))
+    return Effect.sync(() => socket.terminate())
+  })
+
+const listening = (server: Server, port: number): Effect.Effect<number, CommandFailed> =>
+  Effect.callback((resume) => {
+    server.once("error", (error: NodeJS.ErrnoException) =>
+      resume(
+        Effect.fail(
+          new CommandFailed({
+            message:
+              error.code === "EADDRINUSE"
+                ? `Port ${port} is in use. Choose another one with --port; 0 takes any free port.`
+                : `Can't listen on ${HOST}: ${error.code ?? "unknown error"}.`,
+            exitCode: exitCodes.failed
+          })
+        )
+      )
+    )
+    server.listen({ host: HOST, port }, () =>
+      // Listening on a TCP port, a server has this kind of address.
+      resume(Effect.succeed((server.address() as AddressInfo).port))
+    )
+  })
+
+/** Ends every connection, by force after a second. */
+const endAll = (bridges: ReadonlySet<EditorBridge>): Effect.Effect<void> =>
+  Effect.forEach([...bridges], (bridge) => bridge.end(GOING_AWAY, "corral ahp has ended"), {
+    concurrency: "unbounded",
+    discard: true
+  }).pipe(
+    Effect.timeoutOption("1 second"),
+    Effect.andThen(Effect.sync(() => bridges.forEach((bridge) => bridge.terminate())))
+  )
+
+/** Serves editors until the scope closes. Returns the port. */
+export const serveEditors = Effect.fn("EditorListener.serve")(function* (options: EditorListenerOptions) {
+  const { port, report, service, token } = options
+  const clock = yield* Clock.Clock
+  const run = yield* FiberSet.makeRuntime()
+  const bridges = new Set<EditorBridge>()
+  const handshakes = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    maxPayload: MAX_MESSAGE_BYTES
+  })
+  const newRequestId = () => mint<RequestId>("req", clock.currentTimeMillisUnsafe())
+  let connecting = 0
+
+  const join = (request: IncomingMessage, stream: Duplex, head: Buffer, socket: WebSocket): void => {
+    if (stream.destroyed) return socket.terminate()
+    handshakes.handleUpgrade(request, stream, head, (editor) => {
+      const bridge = new EditorBridge(editor, socket)
+      bridges.add(bridge)
+      editor.once("close", () => bridges.delete(bridge))
+      socket.resume()
+    })
+  }
+
+  const accept = (
+    request: IncomingMessage,
+    stream: Duplex,
+    head: Buffer,
+    hosts: ReadonlySet<string>
+  ): void => {
+    stream.on("error", () => undefined)
+    const full: HttpRefusal | undefined =
+      bridges.size + connecting < MAX_CONNECTIONS ? undefined : { code: "overloaded" }
+    const refusal = refusalOf(request, hosts, token) ?? handshakeProblem(request) ?? full
+    if (refusal !== undefined) return refuseUpgrade(stream, refusal, newRequestId())
+    connecting++
+    const connected = service.pipe(
+      Effect.mapError(({ message }): Refused => ({
+        refusal: { code: "overloaded", message },
+        line: message
+      })),
+      Effect.flatMap(connectTo),
+      Effect.match({
+        onSuccess: (socket) => join(request, stream, head, socket),
+        onFailure: ({ line, refusal }) => {
+          report(line)
+          refuseUpgrade(stream, refusal, newRequestId())
+        }
+      }),
+      Effect.ensuring(Effect.sync(() => connecting--))
+    )
+    run(connected)
+  }
+
+  const server = createServer((_, response) => void response.writeHead(426, { Upgrade: "websocket" }).end())
+  yield* Effect.addFinalizer(() =>
+    Effect.andThen(
+      Effect.sync(() => server.close()),
+      endAll(bridges)
+    )
+  )
+  const bound = yield* listening(server, port)
+  const hosts = new Set(loopbackHosts(bound))
+  server.on("upgrade", (request, stream, head) => accept(request, stream, head, hosts))
+  yield* Effect.sync(() => bridges.forEach((bridge) => bridge.check())).pipe(
+    Effect.delay("20 seconds"),
+    Effect.forever,
+    Effect.forkScoped
+  )
+  return bound
+})

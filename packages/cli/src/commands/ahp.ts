@@ -1,0 +1,96 @@
+/** `corral ahp`: an agent host for editors on this machine that speak the Agent Host Protocol, until Ctrl-C. */
+import { Effect, Option, Schema } from "effect"
+import { Command, Flag } from "effect/cli"
+import { refused } from "../CommandFailed.ts"
+import { edgeFlags, jsonObject, optionalText, toggle } from "../Flags.ts"
+import { Host } from "../terminal/Host.ts"
+
+/** Default port, so that the settings of editors stay valid. */
+const DEFAULT_PORT = 7_430
+
+const flags = {
+  ...edgeFlags,
+  hub: Flag.String("hub").pipe(
+    Flag.withDescription("Use the agents of a device at the Hub that you are signed in to"),
+    Flag.optional
+  ),
+  edge: toggle(
+    "edge",
+    "Use the agents of this machine's Edge. Default without --hub, --project and --target"
+  ),
+  project: optionalText("project", "Project at the Hub, by id or name. Default: the only one").pipe(
+    Flag.withAlias("p")
+  ),
+  target: optionalText("target", "With a Hub: device id or name. Default: the one with the workspace"),
+  workspace: optionalText(
+    "workspace",
+    "Id of the workspace. Default: the one with the name of this folder"
+  ).pipe(Flag.withAlias("w")),
+  port: Flag.Int("port").pipe(
+    Flag.withDescription(`Port on this machine. Default: ${DEFAULT_PORT}; 0 takes any free port`),
+    Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65_535 }))),
+    Flag.withDefault(DEFAULT_PORT)
+  ),
+  json: jsonObject
+}
+
+interface Listening {
+  readonly name: string
+  readonly port: number
+  readonly token: string
+}
+
+/** What a user copies into an editor. */
+const guidance = ({ name, port, token }: Listening): string =>
+  [
+    `Editors on this machine can use ${name}. Ctrl-C stops.`,
+    "",
+    "Settings of Visual Studio Code:",
+    `  "chat.remoteAgentHostsEnabled": true,`,
+    `  "chat.remoteAgentHosts": [{ "name": "Corral", "address": "127.0.0.1:${port}", "connectionToken": "${token}" }]`,
+    "",
+    "Options of code-server:",
+    `  --agent-host-bridge-host 127.0.0.1 --agent-host-bridge-port ${port} --agent-host-bridge-connection-token ${token}`,
+    ""
+  ].join("\n")
+
+const report = Effect.fnUntraced(function* (listening: Listening, json: boolean) {
+  const { terminal, write } = yield* Host
+  write(terminal && !json ? guidance(listening) : `${JSON.stringify({ ready: true, ...listening })}\n`)
+})
+
+export const ahpCommand = Command.make(
+  "ahp",
+  flags,
+  Effect.fn(function* ({ edge, json, port, ...choice }) {
+    const { hub, project, target, url } = choice
+    const usesHub = [hub, project, target].some(Option.isSome)
+    if (usesHub && (edge || Option.isSome(url)))
+      return yield* refused(
+        "--edge and --url select an Edge, --hub, --project and --target select a Hub. Use one or the other."
+      )
+    const place = { ...choice, agent: Option.none<string>(), mode: Option.none() }
+    const { warn } = yield* Host
+    // Loaded on demand: other commands start faster without the listener.
+    const { edgeService, hubService } = yield* Effect.promise(() => import("../ahp/EditorServices.ts"))
+    const { serveEditors } = yield* Effect.promise(() => import("../ahp/EditorListener.ts"))
+    const { listenerToken } = yield* Effect.promise(() => import("../ahp/ListenerToken.ts"))
+    const folder = process.cwd()
+    const { connection: service, name } = usesHub
+      ? yield* hubService(choice, place, folder)
+      : yield* edgeService(choice, place, folder)
+    const token = yield* listenerToken
+    const bound = yield* serveEditors({ port, token, service, report: (line) => warn(`${line}\n`) })
+    yield* report({ name, port: bound, token }, json)
+    return yield* Effect.never
+  }, Effect.scoped)
+).pipe(
+  Command.withDescription("Serve editors on this machine that speak the Agent Host Protocol, until Ctrl-C"),
+  Command.withExamples([
+    { command: "corral ahp --workspace sample", description: "Agents of this machine, in one workspace" },
+    {
+      command: "corral ahp --hub https://corral.example --project web",
+      description: "Agents of a project's workspace at a Hub"
+    }
+  ])
+)

@@ -1,0 +1,139 @@
+/** `corral ahp` as a process, between a client of the protocol and a real Edge or a real Hub with a device elsewhere. */
+import type { HubApproval } from "@corral/domain/hub-api/HubRun"
+import { AgentHostClient } from "@corral/testing/editor/AgentHostClient"
+import { AgentHostSession } from "@corral/testing/editor/AgentHostSession"
+import { Joined } from "@corral/testing/stack/Joined"
+import { until } from "@corral/testing/time/Until"
+import { within } from "@corral/testing/time/Within"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Corral } from "./Corral.ts"
+import { signIn } from "./SignIn.ts"
+
+interface Listening {
+  readonly ready: boolean
+  readonly name: string
+  readonly port: number
+  readonly token: string
+}
+
+const listen = async (corral: Corral, ...args: ReadonlyArray<string>) => {
+  const program = corral.start("ahp", "--port", "0", ...args)
+  const [text] = await program.line(/^\{.*\}$/)
+  const listening = JSON.parse(text) as Listening
+  return { program, ...listening, url: `http://127.0.0.1:${listening.port}/?tkn=${listening.token}` }
+}
+
+const refusal = async (url: string) => {
+  const answer = await AgentHostClient.connect(url)
+  return answer instanceof AgentHostClient ? "accepted" : [answer.status, JSON.parse(answer.body).code]
+}
+
+describe("corral ahp at an Edge", { timeout: 60_000 }, () => {
+  const corral = new Corral({ hasLastingRuns: true })
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-ahp-"))
+  const up = async () => (await corral.up("--workspace", `site=${folder}`)).edge
+  let edge: Awaited<ReturnType<typeof up>>
+  beforeAll(async () => {
+    edge = await up()
+  }, 60_000)
+  afterAll(async () => {
+    await corral.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  it("prints where it listens, stores its token for the user alone, and keeps it", async () => {
+    const first = await listen(corral, "--workspace", "site")
+    assert.deepInclude(first, { ready: true, name: "workspace site of this machine" })
+    const file = join(corral.home, "ahp.token")
+    assert.strictEqual(statSync(file).mode & 0o777, 0o600)
+    assert.strictEqual(readFileSync(file, "utf8").trim(), first.token)
+    assert.deepStrictEqual(await refusal(`http://127.0.0.1:${first.port}/?tkn=wrong`), [
+      403,
+      "permission_denied"
+    ])
+    first.program.child.kill("SIGINT")
+    assert.strictEqual(await first.program.ended, 130)
+    const second = await listen(corral, "--workspace", "site")
+    assert.strictEqual(second.token, first.token)
+  })
+
+  it("carries a session with an approval, and finds an Edge that was killed and started again", async () => {
+    const { url } = await listen(corral, "--workspace", "site")
+    const client = await AgentHostClient.open(url)
+    const session = await AgentHostSession.create(client, "scripted", folder)
+    const turn = await session.prompt("/say before\n/write ahp.txt hello\n/say after")
+    const call = await session.confirmation(turn)
+    const approvals = await corral.run("approvals", "--json")
+    assert.lengthOf(approvals.out, 1)
+    edge.child.kill("SIGKILL")
+    await within(client.closed, 10_000, "the end of the connection")
+    assert.deepStrictEqual(await refusal(url), [503, "overloaded"])
+    edge = await up()
+    const next = await AgentHostClient.open(url)
+    const again = await AgentHostSession.open(next, session.resource)
+    await again.confirm({ ...call, turnId: String(Object(again.chatState["activeTurn"]).id) }, "approve")
+    await until(async () => {
+      const { out } = await corral.run("runs", "--json")
+      return JSON.parse(out[0] ?? "{}").state === "completed" || undefined
+    }, "the completed run")
+    assert.strictEqual(readFileSync(join(folder, "ahp.txt"), "utf8").trim(), "hello")
+    next.drop()
+  })
+
+  it("says what is wrong before it listens", async () => {
+    const both = await corral.run("ahp", "--edge", "--hub", "http://127.0.0.1:1")
+    assert.strictEqual(both.exit, 2)
+    assert.match(both.stderr, /Use one or the other\./)
+    const unnamed = await corral.run("ahp", "--workspace", "nowhere")
+    assert.strictEqual(unnamed.exit, 2)
+    assert.match(unnamed.stderr, /Choose one with `--workspace`\. Available: site/)
+    const { port } = await listen(corral, "--workspace", "site")
+    const taken = await corral.run("ahp", "--workspace", "site", "--port", String(port))
+    assert.strictEqual(taken.exit, 1)
+    assert.match(taken.stderr, new RegExp(`^Port ${port} is in use`))
+  })
+})
+
+describe("corral ahp at a Hub", { timeout: 90_000 }, () => {
+  const corral = new Corral()
+  let joined: Joined
+  beforeAll(async () => {
+    joined = await Joined.open()
+    await signIn(corral, joined)
+  }, 90_000)
+  afterAll(async () => {
+    await corral.close()
+    await joined.remove()
+  })
+
+  it("carries the sign-in of the terminal, decides as an editor on another device, and ends with the sign-in", async () => {
+    const { name, program, url } = await listen(corral, "--hub", joined.front.url, "--workspace", "ws")
+    assert.match(name, /^workspace ws on laptop$/)
+    const client = await AgentHostClient.open(url)
+    const session = await AgentHostSession.create(client, "scripted", process.cwd())
+    const turn = await session.prompt("/write from-editor.txt hello\n/say written")
+    await session.confirm(await session.confirmation(turn), "approve")
+    assert.strictEqual(await session.ended(turn), "chat/turnComplete")
+    assert.isTrue(existsSync(join(joined.edge.workspace, "from-editor.txt")))
+    const { body } = await joined.owner.ask<{ readonly items: ReadonlyArray<HubApproval> }>(
+      "GET",
+      `/client/approvals?projectId=${joined.projectId}`
+    )
+    const [approval] = body.items
+    assert.deepStrictEqual(
+      [approval?.state, approval?.origin, approval?.decidedBy],
+      ["approved", "editor", joined.owner.userId]
+    )
+    const { exit } = await corral.run("logout")
+    assert.strictEqual(exit, 0)
+    const { code } = await within(client.closed, 10_000, "the end of the connection")
+    assert.strictEqual(code, 4403)
+    assert.deepStrictEqual(await refusal(url), [503, "overloaded"])
+    await program.warned(/You are not signed in to/)
+    await signIn(corral, joined)
+    assert.strictEqual(await refusal(url), "accepted")
+  })
+})
