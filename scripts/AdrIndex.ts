@@ -18,7 +18,7 @@ export const subjects: Readonly<Record<string, ReadonlyArray<number>>> = {
   "Workspaces and their changes": [8, 101, 14, 102, 106, 130, 142, 131, 132, 140, 141],
   "Turns and questions": [95, 96, 52, 54, 109, 99, 123, 126, 138],
   Confinement: [60, 61, 62, 63, 64, 103, 104, 65, 66, 67, 70, 77, 116],
-  "Approvals, policy and secrets": [9, 26, 27, 100, 28, 30, 120, 107, 122],
+  "Approvals, policy and secrets": [9, 26, 27, 100, 28, 30, 120, 143, 107, 122],
   "Agents and adapters": [13, 127, 15, 35, 31, 32, 47, 58, 97, 98, 129, 135],
   "Streams, previews and telemetry": [7, 10, 24, 23],
   "Services and packages": [17, 37, 110, 46, 25, 39, 125, 44, 45, 42, 43],

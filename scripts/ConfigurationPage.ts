@@ -25,6 +25,7 @@ All files are in \`CORRAL_HOME\`, which Corral creates with mode 0700.
 | \`held/\` | socket, key and problems (\`holder.log\`) of the process that holds live runs, and what their programs have printed. Deleted at the end of each run. With a long path of the home, the socket is in \`/tmp/corral-held-…\` | 0700 |
 | \`control-groups.json\` | folders in which the Edge made control groups, to find what a killed Edge left. The Edge searches everywhere without it | 0600 |
 | \`edge.token\` | the local token; \`CORRAL_EDGE_TOKEN_FILE\` sets another path. To replace the token, delete the file and restart the Edge | 0600 |
+| \`ahp.token\` | the token of [\`corral ahp\`](editors.md#visual-studio-code). To replace it, delete the file and start the command again | 0600 |
 | \`edge.config.json\` | your profiles and runners; \`CORRAL_EDGE_CONFIG_FILE\` sets another path. The Edge refuses a file that others can write | |
 | \`presets.json\` | profiles and runners that are [managed over the API](agents.md#manage-presets). The Edge does not start if others can write the file, or if it is damaged | 0600 |
 | \`edge.json\` | address, process id, instance id and version of the running Edge, and the path of its token file. Exists while the Edge is running | 0600 |

@@ -74,6 +74,7 @@ const edge: Readonly<Record<string, Example>> = {
   CORRAL_EDGE_HUB_URL: { accepted: "https://hub.example", rejected: "hub.example" },
   CORRAL_EDGE_CONFIG_FILE: { accepted: "/srv/config.json" },
   CORRAL_EDGE_PRICES_FILE: { accepted: "/srv/prices.json" },
+  CORRAL_EDGE_EDITOR_FOLDER: { accepted: "/home/ada/.config/Code" },
   CORRAL_EDGE_WORKSPACES: {
     accepted: '[{"id":"api","path":"/api"}]',
     rejected: '[{"id":"api","path":"api"}]'

@@ -3,6 +3,8 @@ import { relative } from "node:path"
 
 /** By file, what its skipped tests lack. `scripts/skipped.test.ts` finds files that are missing here. */
 export const reasons: Readonly<Record<string, string>> = {
+  "packages/agent-host/test/reducers/Fixtures.test.ts":
+    "`CORRAL_TEST_AHP_FIXTURES` names no folder with test cases of the protocol",
   "packages/cli/test/failover/Cluster.failover.test.ts":
     "Patroni, etcd, HAProxy or curl is not installed, or this user cannot make namespaces of the network",
   "packages/cli/test/failover/EmptyMachines.failover.test.ts":
@@ -32,6 +34,8 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/contract/Review.test.ts": "bubblewrap is not installed, or does not work here",
   "packages/edge/test/layer/GroupBases.test.ts":
     "bubblewrap is not installed, or does not work here, or this user cannot mount a folder in memory",
+  "packages/edge/test/runtimes/AgentHost.runtimes.test.ts":
+    "the program is not in the registry, or no Chromium for this system",
   "packages/edge/test/runtimes/Candidates.runtimes.test.ts": "the program is not in the registry",
   "packages/edge/test/runtimes/Usage.runtimes.test.ts":
     "the program is not in the registry, or does not continue conversations",

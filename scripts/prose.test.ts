@@ -42,7 +42,7 @@ const occurrences = (pattern: RegExp) =>
   pages.flatMap(([page, text]) => [...text.matchAll(pattern)].map((found) => ({ page, found })))
 
 /** WebSockets, and what a collector of telemetry serves: no endpoints of OpenAPI. */
-const streams = ["/v1/events", "/client/events", "/v1/traces", "/v1/metrics", "/v1/logs"]
+const streams = ["/v1/events", "/client/events", "/client/ahp", "/v1/traces", "/v1/metrics", "/v1/logs"]
 
 describe("pages", () => {
   it("have no conflict markers and no heading directly after another line", () => {

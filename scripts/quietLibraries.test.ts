@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
-const services = ["service", "edge", "hub", "gateway", "cli"]
+const services = ["service", "agent-host", "edge", "hub", "gateway", "cli"]
 
 const dependenciesOf = (name: string): ReadonlyArray<string> => {
   const { dependencies = {} }: { readonly dependencies?: Readonly<Record<string, string>> } = JSON.parse(

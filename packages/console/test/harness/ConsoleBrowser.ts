@@ -8,13 +8,13 @@ import { csrfOf } from "@corral/hub/signin/SessionToken"
 import { createRequire } from "node:module"
 import { existsSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core"
+import type { Browser, BrowserContextOptions, Page } from "playwright-core"
 import { build } from "vite"
-import { chromiumHere } from "./Chromium.ts"
+import { launchChromium } from "@corral/testing/process/Chromium"
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url))
 
-export { hasChromium } from "./Chromium.ts"
+export { hasChromium } from "@corral/testing/process/Chromium"
 
 export interface Finding {
   readonly id: string
@@ -31,21 +31,7 @@ export class ConsoleBrowser {
   static async open(): Promise<ConsoleBrowser> {
     if (!existsSync(`${root}dist/hub/console/index.html`))
       await build({ configFile: `${root}packages/console/vite.config.ts` })
-    const args = [
-      "--headless",
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-sync",
-      "--disable-features=SpareRendererForSitePerProcess"
-    ]
-    const { env, path } = await chromiumHere()
-    return new ConsoleBrowser(
-      await chromium.launch({ executablePath: path, args, env: { ...process.env, ...env } })
-    )
+    return new ConsoleBrowser(await launchChromium())
   }
 
   private constructor(browser: Browser) {
