@@ -110,6 +110,12 @@ const expected: Readonly<Record<string, Expected>> = {
     good: [["/etc/corral/prices.json", "/etc/corral/prices.json"]],
     bad: []
   },
+  CORRAL_EDGE_EDITOR_FOLDER: {
+    of: (config) => config.editorFolder ?? "none: the agent host is not published",
+    fallback: "none: the agent host is not published",
+    good: [["/home/user/.config/Code", "/home/user/.config/Code"]],
+    bad: []
+  },
   CORRAL_EDGE_WORKSPACES: {
     of: (config) => config.workspaces,
     fallback: [],

@@ -8,9 +8,9 @@ import { errorSentence } from "../../src/ui/errorSentence.ts"
 
 const packages = fileURLToPath(new URL("../../../", import.meta.url))
 
-/** Parts of Hub and Edge whose sentences reach no page of the console: links of devices, operators, programs, and the sign-in's own pages. */
+/** Parts of Hub and Edge whose sentences reach no page of the console: links of devices, operators, programs, editors, and the sign-in's own pages. */
 const elsewhere =
-  /\/(store|inspection|holder|signin|chat|live)\/|\/(EmbeddedEdge|openEdge|Health|Public|SignIn|HubRequestPolicy|ChatBindings|DeviceRegistration|Auth|HubLink|KeyRotation|LeaseTakeover|EncodedOffer|Proofs|Leases|LinkConnection|EventStreams)\.ts$/
+  /\/(store|inspection|holder|signin|chat|live)\/|\/(EmbeddedEdge|openEdge|Health|Public|SignIn|HubRequestPolicy|ChatBindings|DeviceRegistration|Auth|HubLink|KeyRotation|LeaseTakeover|EncodedOffer|Proofs|Leases|LinkConnection|EventStreams|AgentHost|AgentHostBackend|AgentHostMessages)\.ts$/
 
 const sources = ["edge/src", "hub/src"].flatMap((folder) =>
   readdirSync(join(packages, folder), { recursive: true, encoding: "utf8" })
