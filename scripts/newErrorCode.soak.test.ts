@@ -76,12 +76,12 @@ const endpoint: FileEdit = {
 }
 const handler: ReadonlyArray<FileEdit> = [
   {
-    path: "packages/edge/src/http/Permissions.ts",
+    path: "packages/edge/src/http/Decisions.ts",
     before: "withErrorObject(stored.remove(params.id))",
     after: "withErrorObject(Effect.andThen(Effect.fail(new BudgetExhausted()), stored.remove(params.id)))"
   },
   {
-    path: "packages/edge/src/http/Permissions.ts",
+    path: "packages/edge/src/http/Decisions.ts",
     before: "import { Effect }",
     after: 'import { BudgetExhausted } from "@corral/domain/errors/Failures"\nimport { Effect }'
   }

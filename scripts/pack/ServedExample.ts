@@ -1,7 +1,6 @@
 /** Examples outside the repository, on packed packages: the folder of their copies, and those that serve. */
 import { freePort } from "@corral/testing/postgres/PostgresServer"
-import { until } from "@corral/testing/time/Until"
-import { UncontendedTime } from "@corral/testing/time/UncontendedTime"
+import { until, UncontendedTime } from "@corral/testing/time/Until"
 import { onTestFinished } from "@effect/vitest"
 import { spawn } from "node:child_process"
 import { once } from "node:events"

@@ -1,5 +1,5 @@
 import { RunningProgram } from "@corral/testing/process/RunningProgram"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { transformSync } from "esbuild"
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"

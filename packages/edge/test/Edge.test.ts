@@ -1,6 +1,6 @@
 /** The Edge as a part of another program: its errors, several Edges in one process, and what it leaves when its scope closes. */
 import { survivors } from "@corral/testing/edge/Survivors"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Scope, Stream } from "effect"
 import { spawn } from "node:child_process"

@@ -4,7 +4,7 @@ import { once } from "node:events"
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { bundledProgram } from "@corral/testing/process/BundledProgram"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 
 const program = bundledProgram(fileURLToPath(new URL("harness/served.ts", import.meta.url)))
 const script = "/usr/bin/script"

@@ -14,7 +14,7 @@ import { ROOT, sessionAddress, providerOf } from "../protocol/Addresses.ts"
 import { remember } from "../fold/CallFold.ts"
 import { actionMessage, type Dispatch, notification } from "../protocol/Messages.ts"
 import type { RootState } from "../protocol/State.ts"
-import { rootReducer } from "../reducers/RootReducer.ts"
+import { rootReducer } from "../reducers/ChannelReducers.ts"
 import type { HostAgent, HostBackend, HostHint, HostSession, HostWorkspace } from "./HostBackend.ts"
 import { ReplayLog } from "./ReplayLog.ts"
 

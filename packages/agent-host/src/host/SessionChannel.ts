@@ -8,7 +8,7 @@ import type { SessionId } from "@corral/domain/identity/Ids"
 import { changesetsOf, chosenMode, type PlacedSession, sessionState } from "./SessionViews.ts"
 import type { SessionAction, StateAction } from "../protocol/Actions.ts"
 import type { ChatState, InputNeeded, ResponsePart, SessionState } from "../protocol/State.ts"
-import { sessionReducer } from "../reducers/SessionReducer.ts"
+import { sessionReducer } from "../reducers/ChannelReducers.ts"
 import type { HostSession } from "./HostBackend.ts"
 import type { Channel, HostClient } from "./HostClient.ts"
 

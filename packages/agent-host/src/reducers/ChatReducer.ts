@@ -11,7 +11,7 @@ import {
   type ToolCall,
   type TurnState
 } from "../protocol/State.ts"
-import { withFlag, withItem } from "./SessionReducer.ts"
+import { withFlag, withItem } from "./ChannelReducers.ts"
 import { baseOf, toolCallReducer, type ToolCallAction } from "./ToolCallReducer.ts"
 
 type ActionOf<Type extends ChatAction["type"]> = Extract<ChatAction, { readonly type: Type }>

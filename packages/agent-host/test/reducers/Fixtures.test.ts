@@ -7,10 +7,8 @@ import { existsSync, globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import type { ChangesetAction, ChatAction, RootAction, SessionAction } from "../../src/protocol/Actions.ts"
 import type { ChangesetState, ChatState, RootState, SessionState } from "../../src/protocol/State.ts"
-import { changesetReducer } from "../../src/reducers/ChangesetReducer.ts"
+import { changesetReducer, rootReducer, sessionReducer } from "../../src/reducers/ChannelReducers.ts"
 import { chatReducer } from "../../src/reducers/ChatReducer.ts"
-import { rootReducer } from "../../src/reducers/RootReducer.ts"
-import { sessionReducer } from "../../src/reducers/SessionReducer.ts"
 
 interface Fixture {
   readonly description: string

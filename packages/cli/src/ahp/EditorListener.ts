@@ -4,23 +4,133 @@
  *
  * Guarantees: it listens on loopback only. A connection needs the listener's token, is refused before the upgrade without it, and is refused from web
  * pages with it. An editor's connection is accepted only when that of the service is open: a refusal of the service is the refusal of the upgrade.
+ * Its token is in `ahp.token` of the Corral home, the same for each start, because editors store it in their settings: a file that others can read is refused.
  * Does not: decide anything. The service authorizes each message by the sign-in of this terminal.
  */
 import { MAX_MESSAGE_BYTES } from "@corral/agent-host/protocol/Messages"
 import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
 import type { RequestId } from "@corral/domain/identity/Ids"
+import { fileReason } from "@corral/edge/store/FileReason"
 import { mint } from "@corral/service/Identifiers"
+import { makeFolder } from "@corral/service/MakeFolder"
+import { isSameSecret } from "@corral/service/SecretComparison"
 import { handshakeProblem } from "@corral/service/http/Connections"
 import { type HttpRefusal, refuseUpgrade } from "@corral/service/http/Refusal"
 import { loopbackHosts } from "@corral/service/http/RequestGuard"
-import { isSameSecret } from "@corral/service/SecretComparison"
 import { Clock, Effect, FiberSet } from "effect"
+import { randomBytes } from "node:crypto"
+import { readFileSync, statSync, writeFileSync } from "node:fs"
 import { createServer, type IncomingMessage, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
+import { join } from "node:path"
 import type { Duplex } from "node:stream"
 import { WebSocket, WebSocketServer } from "ws"
-import { CommandFailed, exitCodes } from "../CommandFailed.ts"
-import { EditorBridge } from "./EditorBridge.ts"
+import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
+import { corralHome } from "../edge/EdgeLocation.ts"
+
+// Token of the listener.
+
+const TOKEN_FILE = "ahp.token"
+
+const isToken = (text: string): boolean => /^[A-Za-z0-9_-]{43}$/.test(text)
+
+/** Reads the token. The first start of a home writes it. */
+export const listenerToken: Effect.Effect<string, CommandFailed> = Effect.flatMap(corralHome, (home) => {
+  const path = join(home, TOKEN_FILE)
+  const stored = Effect.try({
+    try: () => {
+      const stat = statSync(path, { throwIfNoEntry: false })
+      if (stat !== undefined) return { mode: stat.mode, text: readFileSync(path, "utf8").trim() }
+      makeFolder(home)
+      const text = randomBytes(32).toString("base64url")
+      writeFileSync(path, `${text}\n`, { mode: 0o600, flag: "wx" })
+      return { mode: 0o600, text }
+    },
+    catch: (cause) => refused(`Can't use ${path}: ${fileReason(cause)}.`)
+  })
+  return Effect.flatMap(stored, ({ mode, text }) => {
+    if ((mode & 0o077) !== 0)
+      return Effect.fail(
+        refused(`Other users can read ${path}. Delete it: the next start writes another one.`)
+      )
+    return isToken(text)
+      ? Effect.succeed(text)
+      : Effect.fail(refused(`${path} is damaged. Delete it: the next start writes another one.`))
+  })
+})
+
+// Two WebSockets joined as one: what an editor sends goes to the service, and the other way around, message by message. Memory is bounded, because a
+// side is not read while the other one is full. When one side ends, the other one ends with the same code. A service that is silent for two checks
+// ends both.
+
+/** Bytes that wait for a side. Beyond the first, the other side is not read until there are fewer than the second. */
+const FULL_BYTES = 4 * 1_048_576
+const ROOM_BYTES = 1_048_576
+
+/** No answer from the other side: a code that only programs see, never the wire. */
+const NO_CODE = 1005
+const ABNORMAL = 1006
+
+/** RFC 6455: codes that an endpoint may send. */
+const isSendable = (code: number): boolean =>
+  (code >= 1000 && code <= 1014 && code !== 1004 && code !== NO_CODE && code !== ABNORMAL) ||
+  (code >= 3000 && code <= 4999)
+
+const closeLike = (socket: WebSocket, code: number, reason: Buffer): void => {
+  if (code === ABNORMAL) socket.terminate()
+  else if (isSendable(code)) socket.close(code, reason)
+  else socket.close()
+}
+
+const forward = (from: WebSocket, to: WebSocket): void => {
+  const resume = () => {
+    if (from.isPaused && to.bufferedAmount <= ROOM_BYTES) from.resume()
+  }
+  // Either side reports its errors by its end.
+  from.on("error", () => undefined)
+  from.on("message", (data, isBinary) => {
+    to.send(data, { binary: isBinary }, resume)
+    if (to.bufferedAmount > FULL_BYTES) from.pause()
+  })
+  from.once("close", (code: number, reason: Buffer) => closeLike(to, code, reason))
+}
+
+export class EditorBridge {
+  private readonly editor: WebSocket
+  private readonly service: WebSocket
+  private isAlive = true
+
+  constructor(editor: WebSocket, service: WebSocket) {
+    this.editor = editor
+    this.service = service
+    forward(editor, service)
+    forward(service, editor)
+    service.on("pong", () => (this.isAlive = true))
+  }
+
+  /** Ends the connection of a service that has not answered since the last check. Called regularly. */
+  check(): void {
+    if (!this.isAlive) return this.service.terminate()
+    this.isAlive = false
+    // A paused socket reads no answer either.
+    if (this.service.isPaused) this.isAlive = true
+    else this.service.ping()
+  }
+
+  /** Ends both sides. Succeeds when the editor has answered. */
+  end(code: number, reason: string): Effect.Effect<void> {
+    return Effect.callback((resume) => {
+      this.editor.once("close", () => resume(Effect.void))
+      this.service.close(code)
+      this.editor.close(code, reason)
+    })
+  }
+
+  terminate(): void {
+    this.service.terminate()
+    this.editor.terminate()
+  }
+}
 
 /** Where one connection of an editor goes. */
 export interface EditorService {

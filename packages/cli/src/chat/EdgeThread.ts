@@ -5,8 +5,7 @@
  */
 import { endsWithPlan } from "@corral/domain/approval/RunMode"
 import { limitsOfTurn } from "@corral/domain/run/Budget"
-import type { InputRequest } from "@corral/domain/input/InputRequest"
-import { planMessage } from "@corral/domain/input/PlanMessage"
+import { type InputRequest, planMessage } from "@corral/domain/input/InputRequest"
 import type { RunMode } from "@corral/domain/run/Run"
 import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
 import { Effect, Result } from "effect"

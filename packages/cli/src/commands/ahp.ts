@@ -73,8 +73,7 @@ export const ahpCommand = Command.make(
     const { warn } = yield* Host
     // Loaded on demand: other commands start faster without the listener.
     const { edgeService, hubService } = yield* Effect.promise(() => import("../ahp/EditorServices.ts"))
-    const { serveEditors } = yield* Effect.promise(() => import("../ahp/EditorListener.ts"))
-    const { listenerToken } = yield* Effect.promise(() => import("../ahp/ListenerToken.ts"))
+    const { listenerToken, serveEditors } = yield* Effect.promise(() => import("../ahp/EditorListener.ts"))
     const folder = process.cwd()
     const { connection: service, name } = usesHub
       ? yield* hubService(choice, place, folder)

@@ -1,7 +1,6 @@
 /** The listener of `corral ahp` with real editors and a real service: what it refuses before the upgrade, and what it passes on. */
 import { afterEach, assert, describe, it } from "@effect/vitest"
-import { within } from "@corral/testing/time/Within"
-import { until } from "@corral/testing/time/Until"
+import { within, until } from "@corral/testing/time/Until"
 import { Effect, Exit, Scope } from "effect"
 import { once } from "node:events"
 import { createServer, type IncomingMessage } from "node:http"

@@ -8,8 +8,7 @@ import { afterAll, assert, describe, it } from "@effect/vitest"
 import { execFileSync } from "node:child_process"
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs"
 import { delimiter, dirname, join } from "node:path"
-import { until } from "@corral/testing/time/Until"
-import { within } from "@corral/testing/time/Within"
+import { until, within } from "@corral/testing/time/Until"
 import { Corral, type Machine, players } from "./Corral.ts"
 
 /** Lines that are for programs or for operators. */

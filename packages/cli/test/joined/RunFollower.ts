@@ -2,7 +2,7 @@
  * Client that follows one run at the Hub: it reconnects after every break, from the last event that it has, and counts what it received.
  */
 import { WebSocket } from "ws"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 
 const AGAIN_AFTER_MS = 50
 /** Where nothing comes for so long it looks whether its connection is still one. */

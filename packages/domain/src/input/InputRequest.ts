@@ -171,3 +171,11 @@ export const AnswerInput = Schema.Union(
   { mode: "oneOf" }
 ).annotate({ identifier: "AnswerInput" })
 export type AnswerInput = typeof AnswerInput.Type
+
+/** Message that carries an approved plan out in the next run of an Edge; a Hub sends its own. A runtime that does not remember the plan receives it as a text. */
+export const planMessage = (comment: string | undefined, plan?: string): string =>
+  [
+    "The plan was approved. Carry it out.",
+    ...(comment === undefined ? [] : [comment]),
+    ...(plan === undefined ? [] : ["The plan:", plan])
+  ].join("\n\n")

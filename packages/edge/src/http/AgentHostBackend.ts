@@ -49,7 +49,7 @@ import {
   startKeys
 } from "./AgentHostSessions.ts"
 import { LOCAL_PRINCIPAL } from "./EdgeRequestPolicy.ts"
-import { localDecisions } from "./LocalDecisions.ts"
+import { localDecisions } from "./Decisions.ts"
 
 const MAX_ENTRIES = 1_000
 const MAX_HUNKS = 200

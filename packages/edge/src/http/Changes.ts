@@ -10,7 +10,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import type { Decide } from "../change/ChangeDecisions.ts"
 import { Changes } from "../change/Changes.ts"
 import { LOCAL_PRINCIPAL } from "./EdgeRequestPolicy.ts"
-import { localDecisions } from "./LocalDecisions.ts"
+import { localDecisions } from "./Decisions.ts"
 
 interface DecisionHeaders {
   readonly "idempotency-key"?: string

@@ -4,7 +4,7 @@ import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { rmSync } from "node:fs"
 import { signalConfined, signalGroup } from "../../src/process/ProcessSweep.ts"
 import { Subprocess } from "../../src/process/Subprocess.ts"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 import { canConfine } from "./CanConfine.ts"
 import { ConfinedCase } from "./ConfinedCase.ts"
 

@@ -9,7 +9,7 @@ import { Artifacts, type NewArtifact } from "../../src/artifact/Artifacts.ts"
 import { Store } from "../../src/store/Store.ts"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
 import { type EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 import { at } from "../Samples.ts"
 
 /** Keeps artifacts in the home of an Edge that is not running. */

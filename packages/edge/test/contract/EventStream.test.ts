@@ -7,7 +7,7 @@ import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertDense, assertWhole } from "../harness/LogInvariants.ts"
 import { message, sendRaw } from "@corral/testing/http/RawRequest"
 import { Seeded } from "../harness/Seeded.ts"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 
 let edge: EdgeProcess
 let client: EdgeClient

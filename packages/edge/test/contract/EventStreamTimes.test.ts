@@ -8,7 +8,7 @@ import { WebSocket } from "ws"
 import { readEdgeConfig } from "../../src/EdgeSettings.ts"
 import { openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
 import { assertDense } from "../harness/LogInvariants.ts"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 
 const PING_MS = 1_000
 const STALL_MS = 1_000

@@ -12,7 +12,7 @@ import { type Answer, assertEdgeAnswer, codeOf } from "@corral/testing/edge/Edge
 import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
 import type { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { message, sendAndHold, sendRaw } from "@corral/testing/http/RawRequest"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 
 let edge: EdgeProcess
 /** A run that has ended: something to be read. */

@@ -4,7 +4,7 @@ import type { Envelope } from "@corral/domain/run/RunEvent"
 import { groupsHere } from "@corral/testing/edge/Survivors"
 import { type Answer, codeOf, type EdgeClient, type EventReader } from "@corral/testing/edge/EdgeClient"
 import { EdgeInProcess, openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
-import { UncontendedTime } from "@corral/testing/time/UncontendedTime"
+import { UncontendedTime } from "@corral/testing/time/Until"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { sampleRepository } from "../workspace/Repository.ts"
 

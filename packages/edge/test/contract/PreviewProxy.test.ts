@@ -7,7 +7,7 @@ import type { EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { EdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
 import { type EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { message, sendRaw } from "@corral/testing/http/RawRequest"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 import { echo, openUpstream } from "../preview/Upstream.ts"
 import { refusalOf, Visitor } from "../preview/Visitor.ts"
 

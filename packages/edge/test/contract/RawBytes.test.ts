@@ -3,7 +3,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { assertEdgeAnswer, codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { message, sendAndHold, sendRaw } from "@corral/testing/http/RawRequest"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 import { once } from "node:events"
 import { connect } from "node:net"
 

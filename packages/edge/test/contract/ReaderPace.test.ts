@@ -1,6 +1,6 @@
 /** A program that waits for the only reader of its run, over a real socket. The Edge's clock stands still: a full reader never becomes slow. */
 import { EdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { Clock, Context, Effect, Layer } from "effect"
 import { WebSocket } from "ws"

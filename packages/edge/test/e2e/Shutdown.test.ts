@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { type EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { FakeCollector } from "@corral/testing/http/FakeCollector"
-import { UncontendedTime } from "@corral/testing/time/UncontendedTime"
+import { UncontendedTime } from "@corral/testing/time/Until"
 
 const grace = { CORRAL_EDGE_CANCEL_GRACE_MS: "500" }
 const scripts = [

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { writeProgram } from "../Folder.ts"
 import { type EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 import { findProgram } from "../../src/process/ChildEnvironment.ts"
 import { commitAll, git, knownWorkspace, sampleRepository } from "../workspace/Repository.ts"
 

@@ -14,7 +14,7 @@ import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { type WebSocket, WebSocketServer } from "ws"
 import { newPrivateKey, writeDevice } from "../../src/link/DeviceKey.ts"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 import type { Seeded } from "../harness/Seeded.ts"
 import type { HostileHubFrames } from "./HostileHubFrames.ts"
 

@@ -4,7 +4,7 @@
 import { assert } from "@effect/vitest"
 import { type IncomingHttpHeaders, request, type IncomingMessage } from "node:http"
 import { WebSocket } from "ws"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 
 export interface Seen {
   readonly status: number

@@ -16,7 +16,7 @@ import {
   type Survivors
 } from "../../src/process/MarkSearch.ts"
 import { signalGroup, sweepMarked } from "../../src/process/ProcessSweep.ts"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 import { temporaryFolder } from "../Folder.ts"
 
 let started: Array<ChildProcess> = []

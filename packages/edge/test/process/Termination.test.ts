@@ -1,4 +1,4 @@
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
 import { TestClock } from "effect/testing"

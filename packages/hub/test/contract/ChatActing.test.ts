@@ -10,7 +10,7 @@ import { HttpApi } from "effect/http-api"
 import { SqlClient } from "effect/sql"
 import { WebSocket } from "ws"
 import type { Answer } from "@corral/testing/http/Contract"
-import { within } from "@corral/testing/time/Within"
+import { within, UncontendedTime } from "@corral/testing/time/Until"
 import { chatEndpoints } from "../../src/signin/HubCredentials.ts"
 import {
   actingAs,
@@ -35,7 +35,6 @@ import {
 } from "@corral/testing/hub/Mirror"
 import { StreamReader } from "@corral/testing/hub/StreamReader"
 import { makeProject } from "@corral/testing/hub/People"
-import { UncontendedTime } from "@corral/testing/time/UncontendedTime"
 
 const detailsOf = ({ body }: Answer): unknown => (body as { readonly details?: unknown }).details
 

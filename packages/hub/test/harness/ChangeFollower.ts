@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
 import { Schema } from "effect"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 import type { HubClient } from "@corral/testing/hub/HubClient"
 
 const decode = Schema.decodeUnknownSync(Schema.fromJsonString(ChangeHint), { onExcessProperty: "error" })

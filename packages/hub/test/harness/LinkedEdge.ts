@@ -20,7 +20,7 @@ import { RpcClient, type RpcClientError, RpcSerialization } from "effect/rpc"
 import { Socket } from "effect/socket"
 import { generateKeyPairSync, type KeyObject, randomUUID, sign } from "node:crypto"
 import { WebSocket } from "ws"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 
 export interface KeyPair {
   /** As base64url. */

@@ -3,7 +3,7 @@ import { once } from "node:events"
 import type { IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
 import { WebSocket, WebSocketServer } from "ws"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 import { LinkSocket } from "../../src/link/LinkSocket.ts"
 
 /** A real socket as the server holds it from time 0 on, and its other end. */

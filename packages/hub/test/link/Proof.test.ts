@@ -3,7 +3,7 @@ import { challengeText, PROVE_WITHIN_SECONDS, rotationText } from "@corral/domai
 import type { DeviceId } from "@corral/domain/identity/Ids"
 import { Effect, Result } from "effect"
 import { WebSocket } from "ws"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { newChallenge, Proofs } from "../../src/link/Proofs.ts"
 import { LinkedEdge, newKeyPair, offer, signed } from "../harness/LinkedEdge.ts"

@@ -1,6 +1,6 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Result, Scope, Exit } from "effect"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 import * as Hub from "../../src/Hub.ts"
 import { HubConfig, hubDefaults } from "../../src/config/HubConfig.ts"
 import { HubServer } from "../../src/http/Server.ts"

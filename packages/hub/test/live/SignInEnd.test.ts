@@ -11,7 +11,7 @@ import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { CLIENT_ID, Issuer } from "../harness/Issuer.ts"
 import { createdRun, Mirror, runStarted } from "@corral/testing/hub/Mirror"
 import { refusedUpgrade, StreamReader } from "@corral/testing/hub/StreamReader"
-import { UncontendedTime } from "@corral/testing/time/UncontendedTime"
+import { UncontendedTime } from "@corral/testing/time/Until"
 
 describe("live sockets of what has ended", { timeout: 60_000 }, () => {
   let issuer: Issuer

@@ -1,6 +1,6 @@
 /** Connections that send something, or nothing, and then wait. */
 import { connect, type Socket } from "node:net"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 
 export interface ReceivedBytes {
   readonly text: string

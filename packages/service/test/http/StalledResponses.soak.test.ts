@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { connect } from "node:net"
 import { once } from "node:events"
 import type { Duplex } from "node:stream"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 import { receiveAll } from "./Idle.ts"
 import { served } from "./Served.ts"
 

@@ -10,7 +10,7 @@ import { WebSocket, WebSocketServer } from "ws"
 import { EventSocket, LogReads } from "../../src/stream/EventSocket.ts"
 import { type LogBatch, type LogSource, withoutGap } from "../../src/stream/LogSource.ts"
 import { defaultStreamTimes } from "../../src/stream/StreamTimes.ts"
-import { within } from "@corral/testing/time/Within"
+import { within } from "@corral/testing/time/Until"
 
 interface Connected {
   readonly client: WebSocket

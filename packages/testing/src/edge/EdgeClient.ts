@@ -10,7 +10,7 @@ import { Grant } from "@corral/domain/approval/Grant"
 import { InputRequest } from "@corral/domain/input/InputRequest"
 import { Run, type RunMode } from "@corral/domain/run/Run"
 import { Schema } from "effect"
-import { within } from "../time/Within.ts"
+import { within } from "../time/Until.ts"
 import { type Answer, contractOf } from "../http/Contract.ts"
 
 interface EventQuery {

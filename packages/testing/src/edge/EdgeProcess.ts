@@ -24,7 +24,7 @@ import { fileURLToPath } from "node:url"
 import { EdgeClient } from "./EdgeClient.ts"
 import { endAll, endGroups, endHolder, type Survivor, survivors } from "./Survivors.ts"
 import { residentMemory } from "../process/ProcessCosts.ts"
-import { within } from "../time/Within.ts"
+import { within } from "../time/Until.ts"
 
 export const giveTo = (user: number, path: string): void => {
   lchownSync(path, user, user)

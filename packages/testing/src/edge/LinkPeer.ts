@@ -2,8 +2,8 @@
  * Fake Hub at the other end of a link: implements the Hub's side of the protocol (proofs of devices, commands, pushes and attachments), stores
  * pushed events, and misbehaves on request. It has no other part of a Hub.
  */
-import { within } from "../time/Within.ts"
-import type { AttachmentId, DeviceId, RunId } from "@corral/domain/identity/Ids"
+import { within } from "../time/Until.ts"
+import type { AttachmentId, DeviceId, RunId, ChangeSetId } from "@corral/domain/identity/Ids"
 import {
   type CommandName,
   type CommandOutcome,
@@ -24,7 +24,6 @@ import {
   rotationText
 } from "@corral/domain/link/EdgeLink"
 import type { ChangeSet } from "@corral/domain/edge-api/ChangeSet"
-import type { ChangeSetId } from "@corral/domain/identity/Ids"
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import { newPrivateKey, publicKeyOf, writeDevice } from "@corral/edge/link/DeviceKey"
 import { mint } from "@corral/service/Identifiers"

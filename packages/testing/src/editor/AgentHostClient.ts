@@ -5,7 +5,7 @@
  */
 import { assert } from "@effect/vitest"
 import { WebSocket } from "ws"
-import { within } from "../time/Within.ts"
+import { within } from "../time/Until.ts"
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -13,8 +13,7 @@ import type { Browser, Locator, Page } from "playwright-core"
 import { freePort } from "../postgres/PostgresServer.ts"
 import { hasChromium, launchChromium } from "../process/Chromium.ts"
 import { noNetwork, programFolder, reasonOf, registryOptions } from "../process/RegistryProgram.ts"
-import { until } from "../time/Until.ts"
-import { within } from "../time/Within.ts"
+import { until, within } from "../time/Until.ts"
 
 const VERSION = "4.139.1"
 const call = promisify(execFile)

@@ -18,7 +18,7 @@
  */
 import { createServer, type Server } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
-import { within } from "../time/Within.ts"
+import { within } from "../time/Until.ts"
 import { type Api, type ApiCall, FakeApi } from "./FakeApi.ts"
 import {
   type FakeMessage,

@@ -3,7 +3,7 @@
  */
 import { connect, type Socket } from "node:net"
 import type { Answer } from "./Contract.ts"
-import { within } from "../time/Within.ts"
+import { within } from "../time/Until.ts"
 
 /** Head lines (the request line first) and a body, as one message. */
 export const message = (lines: ReadonlyArray<string>, body = ""): string => [...lines, "", body].join("\r\n")

@@ -1,7 +1,7 @@
 /** A subscriber of `/client/events` over a real socket: collects every frame and lets a test wait for one. */
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import { WebSocket } from "ws"
-import { within } from "../time/Within.ts"
+import { within } from "../time/Until.ts"
 import type { HubClient } from "./HubClient.ts"
 
 export interface Closed {

@@ -9,7 +9,7 @@ import { createServer, type AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Client } from "pg"
-import { within } from "../time/Within.ts"
+import { within } from "../time/Until.ts"
 import { findPostgres } from "@corral/hub/store/PostgresProgram"
 
 export interface PostgresServer {

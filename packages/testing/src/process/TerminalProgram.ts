@@ -7,7 +7,7 @@ import xterm from "@xterm/headless"
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, readFileSync } from "node:fs"
-import { within } from "../time/Within.ts"
+import { within } from "../time/Until.ts"
 
 export const scriptProgram = "/usr/bin/script"
 

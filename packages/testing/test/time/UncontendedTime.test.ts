@@ -1,7 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { UncontendedTime } from "../../src/time/UncontendedTime.ts"
-import { until } from "../../src/time/Until.ts"
-import { within } from "../../src/time/Within.ts"
+import { UncontendedTime, until, within } from "../../src/time/Until.ts"
 
 /** Works until that much time has passed. */
 const pass = (millis: number): void => {

@@ -1,11 +1,45 @@
 /**
- * State of a session after an action. Pure, as the protocol defines it. An action of an unknown type changes nothing.
+ * State of the root, of a session and of a changeset after an action. Pure, as the protocol defines it. An action of an unknown type changes nothing.
  *
  * Does not: customizations and MCP servers. The host offers none.
  */
-import type { SessionAction } from "../protocol/Actions.ts"
-import { ACTIVITY_BITS, type InputNeeded, type SessionState, statusBits } from "../protocol/State.ts"
-import { changedConfig } from "./RootReducer.ts"
+import type { SessionAction, RootAction, ChangesetAction } from "../protocol/Actions.ts"
+import {
+  ACTIVITY_BITS,
+  type InputNeeded,
+  type SessionState,
+  statusBits,
+  type ConfigState,
+  type RootState,
+  type ChangesetState,
+  type ErrorInfo
+} from "../protocol/State.ts"
+
+// Root.
+
+/** The configuration after a change: merged, or replaced. */
+export const changedConfig = (
+  config: ConfigState,
+  values: Readonly<Record<string, unknown>>,
+  replaces: boolean | undefined
+): ConfigState => ({ ...config, values: replaces === true ? { ...values } : { ...config.values, ...values } })
+
+export const rootReducer = (state: RootState, action: RootAction): RootState => {
+  switch (action.type) {
+    case "root/agentsChanged":
+      return { ...state, agents: action.agents }
+    case "root/activeSessionsChanged":
+      return { ...state, activeSessions: action.activeSessions }
+    case "root/terminalsChanged":
+      return { ...state, terminals: action.terminals }
+    case "root/configChanged":
+      return state.config === undefined
+        ? state
+        : { ...state, config: changedConfig(state.config, action.config, action.replace) }
+    default:
+      return state
+  }
+}
 
 /** The list with an item in the place of the one that it replaces, or at the end. */
 export const withItem = <Item>(
@@ -156,6 +190,60 @@ export const sessionReducer = (state: SessionState, action: SessionAction): Sess
       return withInput(state, action.request)
     case "session/inputNeededRemoved":
       return withoutInput(state, action.id)
+    default:
+      return state
+  }
+}
+
+// Changesets.
+
+/** The thing with another status; an error only belongs to the status `error`. */
+const withStatus = <Thing extends { readonly status: string; readonly error?: ErrorInfo | undefined }>(
+  thing: Thing,
+  status: Thing["status"],
+  error: ErrorInfo | undefined
+): Thing => {
+  const { error: _, ...rest } = thing
+  const next = { ...rest, status, ...(status === "error" ? { error } : {}) }
+  return next as unknown as Thing // the same fields, with the status and error of the thing's type
+}
+
+const withReview = (state: ChangesetState, files: ReadonlySet<string>, reviewed: boolean): ChangesetState =>
+  state.files.some((file) => files.has(file.id) && file.reviewed !== reviewed)
+    ? { ...state, files: state.files.map((file) => (files.has(file.id) ? { ...file, reviewed } : file)) }
+    : state
+
+export const changesetReducer = (state: ChangesetState, action: ChangesetAction): ChangesetState => {
+  switch (action.type) {
+    case "changeset/statusChanged":
+      return withStatus(state, action.status, action.error)
+    case "changeset/fileSet":
+      return { ...state, files: withItem(state.files, action.file, ({ id }) => id === action.file.id) }
+    case "changeset/fileRemoved": {
+      const files = withoutItem(state.files, ({ id }) => id === action.fileId)
+      return files === state.files ? state : { ...state, files }
+    }
+    case "changeset/filesReviewChanged":
+      return withReview(state, new Set(action.files), action.reviewed)
+    case "changeset/contentChanged":
+      return action.operations === undefined
+        ? { ...state, files: action.files }
+        : { ...state, files: action.files, operations: action.operations }
+    case "changeset/operationsChanged":
+      return withOptional(state, "operations", action.operations)
+    case "changeset/operationStatusChanged":
+      return state.operations?.some(({ id }) => id === action.operationId) === true
+        ? {
+            ...state,
+            operations: state.operations.map((operation) =>
+              operation.id === action.operationId
+                ? withStatus(operation, action.status, action.error)
+                : operation
+            )
+          }
+        : state
+    case "changeset/cleared":
+      return state.files.length === 0 ? state : { ...state, files: [] }
     default:
       return state
   }
