@@ -91,6 +91,12 @@ const checkedRules: ReadonlyArray<CheckedRule> = [
     finding: "has its extension"
   },
   {
+    rule: "Relative imports stay in their package",
+    check: "ImportForms",
+    planted: importing(planted("outside"), "../../../service/src/Other.ts", "outside"),
+    finding: "stays in its package"
+  },
+  {
     rule: "No module only exports others",
     check: "ImportForms",
     planted: { [planted("barrel")]: `${doc}export * from "./Other.ts"\nexport { a } from "./Another.ts"\n` },

@@ -1,7 +1,19 @@
-/** How modules name each other: a module of a package by its path, relative ones with their extension, and none through a module that only exports others. */
+/**
+ * How modules name each other: a module of another package by its path, relative ones in the same package and with their extension, and none through a
+ * module that only exports others.
+ */
 import { parseSync } from "oxc-parser"
+import { posix } from "node:path"
 
 const EXTENSION = /\.(?:tsx?|[cm]?js|json|css|svg)(?:\?.*)?$/
+
+const packageFolder = /^packages\/[^/]+\//
+
+/** Whether a relative import leads out of the package. Packed packages cannot follow it. */
+const leavesPackage = (path: string, specifier: string): boolean => {
+  const [folder] = packageFolder.exec(path) ?? []
+  return folder !== undefined && !posix.join(posix.dirname(path), specifier).startsWith(folder)
+}
 
 /** `what it is: specifier` */
 export const refusedImportsIn = (path: string, text: string): ReadonlyArray<string> => {
@@ -27,6 +39,9 @@ export const refusedImportsIn = (path: string, text: string): ReadonlyArray<stri
     ...specifiers
       .filter((each) => each.startsWith(".") && !EXTENSION.test(each))
       .map((each) => `a relative import has its extension: ${each}`),
+    ...specifiers
+      .filter((each) => each.startsWith(".") && leavesPackage(path, each))
+      .map((each) => `a relative import stays in its package: ${each}`),
     ...(isBarrel ? ["a module that only exports others: import them where they are"] : [])
   ]
 }

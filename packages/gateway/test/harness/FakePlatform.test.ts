@@ -6,7 +6,7 @@ import { feishu } from "../../src/feishu/Feishu.ts"
 import { headerMillis } from "../../src/feishu/Verification.ts"
 import { type Verification, sameInAllLanguages } from "../../src/platform/ChatPlatform.ts"
 import { configOf, openBot } from "../feishu/Bot.ts"
-import { KEY } from "../../../testing/src/gateway/FakeFeishu.ts"
+import { KEY } from "@corral/testing/gateway/FakeFeishu"
 
 const card = (title: string) => ({
   title: sameInAllLanguages(title),

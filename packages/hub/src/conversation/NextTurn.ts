@@ -43,7 +43,7 @@ import {
 } from "../session/MessageStore.ts"
 import { findSessionAgent, type SessionAgentRow, sharedPlaceOf } from "../session/SessionAgentStore.ts"
 import { limitsIn } from "../session/SessionTable.ts"
-import { derivedId } from "../../../service/src/Identifiers.ts"
+import { derivedId } from "@corral/service/Identifiers"
 import { openTaskStates } from "../store/StateLists.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import { limitLockWait } from "../store/Sweep.ts"

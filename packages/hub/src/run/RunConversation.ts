@@ -26,7 +26,7 @@ import {
   userMessageRows
 } from "../session/MessageStore.ts"
 import { limitColumnsOf, touchSession } from "../session/SessionTable.ts"
-import { derivedId } from "../../../service/src/Identifiers.ts"
+import { derivedId } from "@corral/service/Identifiers"
 import { announced } from "../store/Notices.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
 import { jsonColumn, storableText, storedRows } from "../store/StoredRows.ts"
