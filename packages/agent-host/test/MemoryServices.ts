@@ -41,7 +41,7 @@ import type {
 
 export const workspace = "sample" as WorkspaceId // an id of any text
 export const agentId = "claude-code" as AgentId // the same
-export const folder = "/work/sample"
+export const folder = "/home/user/sample"
 
 let ids = 0
 const id = <Id extends string>(prefix: string): Id =>
