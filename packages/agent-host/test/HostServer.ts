@@ -5,7 +5,9 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { HostBackend } from "../src/host/HostBackend.ts"
+import { chatAddress, sessionAddress } from "../src/protocol/Addresses.ts"
 import { type AgentHostOptions as HostOptions, makeAgentHost } from "../src/host/AgentHost.ts"
+import { agentId, MemoryServices } from "./MemoryServices.ts"
 
 export const serveHost = Effect.fnUntraced(function* (
   backendFor: (path: string) => HostBackend,
@@ -52,4 +54,14 @@ export const serveHost = Effect.fnUntraced(function* (
         return keep(client)
       })
   }
+})
+
+/** A host with one session. */
+export const servedSession = Effect.gen(function* () {
+  const services = new MemoryServices()
+  const { backend } = services.connect()
+  const server = yield* serveHost(() => backend)
+  const id = services.newSession()
+  const session = sessionAddress(agentId, id)
+  return { services, server, id, session, chat: chatAddress(session) }
 })

@@ -3,9 +3,7 @@ import { ROOT } from "@corral/testing/editor/AgentHostClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fc from "fast-check"
-import { chatAddress, sessionAddress } from "../src/protocol/Addresses.ts"
-import { serveHost } from "./HostServer.ts"
-import { agentId, MemoryServices } from "./MemoryServices.ts"
+import { servedSession } from "./HostServer.ts"
 
 const RECONNECTS = 1_000
 const SEED = Number(process.env["CORRAL_SEED"] ?? 47)
@@ -18,12 +16,7 @@ interface Received {
 describe("the agent host", { timeout: 600_000 }, () => {
   it.live("1,000 reconnects at random positions lose nothing and repeat nothing", () =>
     Effect.gen(function* () {
-      const services = new MemoryServices()
-      const { backend } = services.connect()
-      const server = yield* serveHost(() => backend)
-      const id = services.newSession()
-      const session = sessionAddress(agentId, id)
-      const chat = chatAddress(session)
+      const { chat, id, server, services } = yield* servedSession
       const run = services.newRun(id, "count")
       const clientId = "soak"
       const first = yield* server.open("/", { clientId })

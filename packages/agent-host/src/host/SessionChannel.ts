@@ -7,7 +7,13 @@ import type { RunMode } from "@corral/domain/approval/RunMode"
 import type { SessionId } from "@corral/domain/identity/Ids"
 import { changesetsOf, chosenMode, type PlacedSession, sessionState } from "./SessionViews.ts"
 import type { SessionAction, StateAction } from "../protocol/Actions.ts"
-import type { ChatState, InputNeeded, ResponsePart, SessionState } from "../protocol/State.ts"
+import {
+  type ChatState,
+  type InputNeeded,
+  type ResponsePart,
+  type SessionState,
+  statusBits
+} from "../protocol/State.ts"
 import { sessionReducer } from "../reducers/ChannelReducers.ts"
 import type { HostSession } from "./HostBackend.ts"
 import type { Channel, HostClient } from "./HostClient.ts"
@@ -28,12 +34,17 @@ const differences = (before: SessionState, after: SessionState): ReadonlyArray<S
   ...(before.defaultChat === after.defaultChat || after.defaultChat === undefined
     ? []
     : [{ type: "session/defaultChatChanged" as const, defaultChat: after.defaultChat }]),
-  ...(((before.status ^ after.status) & 64) === 0
+  ...(((before.status ^ after.status) & statusBits.isArchived) === 0
     ? []
-    : [{ type: "session/isArchivedChanged" as const, isArchived: (after.status & 64) !== 0 }]),
-  ...(((before.status ^ after.status) & 32) === 0
+    : [
+        {
+          type: "session/isArchivedChanged" as const,
+          isArchived: (after.status & statusBits.isArchived) !== 0
+        }
+      ]),
+  ...(((before.status ^ after.status) & statusBits.isRead) === 0
     ? []
-    : [{ type: "session/isReadChanged" as const, isRead: (after.status & 32) !== 0 }]),
+    : [{ type: "session/isReadChanged" as const, isRead: (after.status & statusBits.isRead) !== 0 }]),
   ...(isEqual(before.changesets, after.changesets)
     ? []
     : [{ type: "session/changesetsChanged" as const, changesets: after.changesets ?? [] }])

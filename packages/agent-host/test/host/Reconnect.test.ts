@@ -7,18 +7,12 @@ import { Effect } from "effect"
 import { chatAddress, sessionAddress } from "../../src/protocol/Addresses.ts"
 import type { ActionEnvelope } from "../../src/protocol/Actions.ts"
 import { MAX_ENTRIES, ReplayLog } from "../../src/host/ReplayLog.ts"
-import { serveHost } from "../HostServer.ts"
+import { serveHost, servedSession } from "../HostServer.ts"
 import { agentId, MemoryServices, person } from "../MemoryServices.ts"
 
 const setUp = Effect.gen(function* () {
-  const services = new MemoryServices()
-  const { backend } = services.connect()
-  const server = yield* serveHost(() => backend)
-  const id = services.newSession()
-  const session = sessionAddress(agentId, id)
-  const chat = chatAddress(session)
-  const run = services.newRun(id, "count")
-  return { services, server, session, chat, run }
+  const served = yield* servedSession
+  return { ...served, run: served.services.newRun(served.id, "count") }
 })
 
 const subscribed = Effect.fnUntraced(function* (
@@ -51,26 +45,28 @@ const lost = (client: AgentHostClient) =>
     await client.closed
   })
 
+/** A client whose connection was lost after a first text, and its next connection. */
+const reconnected = Effect.fnUntraced(function* (context: Effect.Success<typeof setUp>) {
+  const client = yield* subscribed(context)
+  emitText(context.services, context.run, "1 ")
+  yield* Effect.promise(() => client.action("chat/responsePart"))
+  const { clientId, lastSeq } = client
+  yield* lost(client)
+  const again = yield* context.server.connect("/", { clientId })
+  const reconnect = (subscriptions: ReadonlyArray<string>) =>
+    Effect.promise(() => again.call("reconnect", { clientId, lastSeenServerSeq: lastSeq, subscriptions }))
+  return { again, client, lastSeq, reconnect }
+})
+
 describe("a lost connection", () => {
   it.live("is answered with a replay of what came meanwhile, once and in order", () =>
     Effect.gen(function* () {
       const context = yield* setUp
-      const { chat, run, server, services, session } = context
-      const client = yield* subscribed(context)
-      emitText(services, run, "1 ")
-      yield* Effect.promise(() => client.action("chat/responsePart"))
-      const { clientId, lastSeq } = client
-      yield* lost(client)
+      const { chat, run, services, session } = context
+      const { again, client, lastSeq, reconnect } = yield* reconnected(context)
       emitText(services, run, "2 ")
       emitText(services, run, "3 ")
-      const again = yield* server.connect("/", { clientId })
-      const result = (yield* Effect.promise(() =>
-        again.call("reconnect", {
-          clientId,
-          lastSeenServerSeq: lastSeq,
-          subscriptions: [ROOT, session, chat]
-        })
-      )) as unknown as {
+      const result = (yield* reconnect([ROOT, session, chat])) as unknown as {
         readonly type: string
         readonly actions: ReadonlyArray<ReceivedAction>
         readonly missing: unknown
@@ -88,21 +84,9 @@ describe("a lost connection", () => {
   it.live("a subscription that cannot continue is missing", () =>
     Effect.gen(function* () {
       const context = yield* setUp
-      const { chat, run, server, services, session } = context
-      const client = yield* subscribed(context)
-      emitText(services, run, "1 ")
-      yield* Effect.promise(() => client.action("chat/responsePart"))
-      const { clientId, lastSeq } = client
-      yield* lost(client)
+      const { reconnect } = yield* reconnected(context)
       const unknownSession = "claude-code:/00000000-0000-4000-8000-000000000000"
-      const again = yield* server.connect("/", { clientId })
-      const { missing } = yield* Effect.promise(() =>
-        again.call("reconnect", {
-          clientId,
-          lastSeenServerSeq: lastSeq,
-          subscriptions: [session, chat, unknownSession]
-        })
-      )
+      const { missing } = yield* reconnect([context.session, context.chat, unknownSession])
       assert.deepStrictEqual(missing, [unknownSession])
     })
   )

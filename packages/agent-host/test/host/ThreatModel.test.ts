@@ -6,23 +6,17 @@ import type { ApprovalId } from "@corral/domain/identity/Ids"
 import { type AgentHostClient, ROOT } from "@corral/testing/editor/AgentHostClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { chatAddress, sessionAddress } from "../../src/protocol/Addresses.ts"
 import { MAX_MESSAGE_BYTES } from "../../src/protocol/Messages.ts"
-import { serveHost } from "../HostServer.ts"
-import { agentId, folder, MemoryServices } from "../MemoryServices.ts"
+import { servedSession } from "../HostServer.ts"
+import { folder } from "../MemoryServices.ts"
 
 const setUp = Effect.gen(function* () {
-  const services = new MemoryServices()
-  const { backend } = services.connect()
-  const server = yield* serveHost(() => backend)
-  const client = yield* server.open()
-  const id = services.newSession()
-  const session = sessionAddress(agentId, id)
-  const chat = chatAddress(session)
-  const run = services.newRun(id, "hello")
-  yield* Effect.promise(() => client.subscribe(session))
-  yield* Effect.promise(() => client.subscribe(chat))
-  return { services, server, client, session, chat, run }
+  const served = yield* servedSession
+  const client = yield* served.server.open()
+  const run = served.services.newRun(served.id, "hello")
+  yield* Effect.promise(() => client.subscribe(served.session))
+  yield* Effect.promise(() => client.subscribe(served.chat))
+  return { ...served, client, run }
 })
 
 const reasonFor = (client: AgentHostClient, channel: string, action: { readonly type: string }) =>

@@ -2,20 +2,15 @@
 import { ROOT } from "@corral/testing/editor/AgentHostClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { chatAddress, sessionAddress } from "../../src/protocol/Addresses.ts"
-import { serveHost } from "../HostServer.ts"
-import { agentId, folder, MemoryServices } from "../MemoryServices.ts"
+import { chatAddress } from "../../src/protocol/Addresses.ts"
+import { servedSession } from "../HostServer.ts"
+import { agentId, folder } from "../MemoryServices.ts"
 
 type Fields = Readonly<Record<string, unknown>>
 
 const setUp = Effect.gen(function* () {
-  const services = new MemoryServices()
-  const { backend } = services.connect()
-  const server = yield* serveHost(() => backend)
-  const client = yield* server.open()
-  const id = services.newSession()
-  const session = sessionAddress(agentId, id)
-  return { services, server, client, id, session, chat: chatAddress(session) }
+  const served = yield* servedSession
+  return { ...served, client: yield* served.server.open() }
 })
 
 describe("the workbench needs", () => {

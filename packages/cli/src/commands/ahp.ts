@@ -1,31 +1,14 @@
 /** `corral ahp`: an agent host for editors on this machine that speak the Agent Host Protocol, until Ctrl-C. */
 import { Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import { refused } from "../CommandFailed.ts"
-import { edgeFlags, jsonObject, optionalText, toggle } from "../Flags.ts"
+import { editorFlags, jsonObject, selectsHub } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
 
 /** Default port, so that the settings of editors stay valid. */
 const DEFAULT_PORT = 7_430
 
 const flags = {
-  ...edgeFlags,
-  hub: Flag.String("hub").pipe(
-    Flag.withDescription("Use the agents of a device at the Hub that you are signed in to"),
-    Flag.optional
-  ),
-  edge: toggle(
-    "edge",
-    "Use the agents of this machine's Edge. Default without --hub, --project and --target"
-  ),
-  project: optionalText("project", "Project at the Hub, by id or name. Default: the only one").pipe(
-    Flag.withAlias("p")
-  ),
-  target: optionalText("target", "With a Hub: device id or name. Default: the one with the workspace"),
-  workspace: optionalText(
-    "workspace",
-    "Id of the workspace. Default: the one with the name of this folder"
-  ).pipe(Flag.withAlias("w")),
+  ...editorFlags,
   port: Flag.Int("port").pipe(
     Flag.withDescription(`Port on this machine. Default: ${DEFAULT_PORT}; 0 takes any free port`),
     Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65_535 }))),
@@ -63,12 +46,7 @@ export const ahpCommand = Command.make(
   "ahp",
   flags,
   Effect.fn(function* ({ edge, json, port, ...choice }) {
-    const { hub, project, target, url } = choice
-    const usesHub = [hub, project, target].some(Option.isSome)
-    if (usesHub && (edge || Option.isSome(url)))
-      return yield* refused(
-        "--edge and --url select an Edge, --hub, --project and --target select a Hub. Use one or the other."
-      )
+    const usesHub = yield* selectsHub({ edge, ...choice })
     const place = { ...choice, agent: Option.none<string>(), mode: Option.none() }
     const { warn } = yield* Host
     // Loaded on demand: other commands start faster without the listener.
