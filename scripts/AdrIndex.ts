@@ -19,11 +19,11 @@ export const subjects: Readonly<Record<string, ReadonlyArray<number>>> = {
   "Turns and questions": [95, 96, 52, 54, 109, 99, 123, 126, 138],
   Confinement: [60, 61, 62, 63, 64, 103, 104, 65, 66, 67, 70, 77, 116],
   "Approvals, policy and secrets": [9, 26, 27, 100, 28, 30, 120, 143, 107, 122],
-  "Agents and adapters": [13, 127, 15, 35, 31, 32, 47, 58, 97, 98, 129, 135],
+  "Agents and adapters": [13, 127, 15, 35, 31, 32, 47, 58, 97, 98, 129, 135, 145],
   "Streams, previews and telemetry": [7, 10, 24, 23],
   "Services and packages": [17, 37, 110, 46, 25, 39, 125, 44, 45, 42, 43],
   "People and devices at the Hub": [18, 33, 20, 51, 55, 53, 83, 128, 136],
-  "Work and data of the Hub": [19, 75, 76, 38, 139, 112, 121, 80, 81, 86, 113, 114, 108, 91, 92, 90, 93],
+  "Work and data of the Hub": [19, 75, 76, 38, 139, 112, 121, 80, 81, 86, 144, 113, 114, 108, 91, 92, 90, 93],
   Chat: [21, 22, 34, 57, 56]
 }
 

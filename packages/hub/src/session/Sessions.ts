@@ -15,8 +15,9 @@ import type {
   UpdateSession
 } from "@corral/domain/session/Session"
 import { Clock, Context, Effect, Layer } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { lockProject } from "../project/ProjectRow.ts"
+import { PlannedSql } from "../store/Database.ts"
 import { encodePosition, limitTo, type Position } from "../store/ListPage.ts"
 import { cancelWaitingMessages, withdrawUndelivered } from "./MessageStore.ts"
 import { agentsOf, isOpenAgentOf } from "./SessionAgentStore.ts"
@@ -72,6 +73,7 @@ export class Sessions extends Context.Service<
     Sessions,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const planned = yield* PlannedSql
       const clock = yield* Clock.Clock
       const now = () => new Date(clock.currentTimeMillisUnsafe())
 
@@ -91,7 +93,13 @@ export class Sessions extends Context.Service<
       return Sessions.of({
         get,
 
-        list: listOf(sql),
+        list: Effect.fnUntraced(function* (scope, state, after, limit) {
+          const page = { state, after, limit }
+          const rows = yield* sessionItemRows.all(
+            "subject" in scope ? pageOfProject(planned, scope, page) : pageOfReader(sql, scope.reader, page)
+          )
+          return rows.map(sessionItemOf)
+        }),
 
         create: Effect.fn("Sessions.create")(function* ({ principal, subject }, { title }) {
           yield* lockProject(sql, subject)
@@ -143,44 +151,71 @@ export class Sessions extends Context.Service<
   )
 }
 
-/** Lists sessions. Each project is read in the order of its index, at most one page. */
-const listOf = (sql: SqlClient.SqlClient) =>
-  Effect.fnUntraced(function* (
-    scope: SessionScope,
-    state: SessionState | undefined,
-    after: Position | undefined,
-    limit: number
-  ) {
-    const columns = sql.literal(SESSION_ITEM_COLUMNS)
-    const page = sql`
-      ${state === undefined ? sql`` : sql`AND state = ${state}`}
-      ${after === undefined ? sql`` : sql`AND (updated_at, id) < (${new Date(after.at)}, ${after.id})`}
-      ORDER BY updated_at DESC, id DESC ${limitTo(sql, limit)}`
-    const reader = "subject" in scope ? (scope.principal as UserId) : scope.reader
-    const sessions =
-      "subject" in scope
-        ? sql`SELECT ${columns} FROM sessions WHERE project_id = ${scope.subject} ${page}`
-        : sql`
-            SELECT s.* FROM (
-              SELECT project_id FROM project_members WHERE user_id = ${scope.reader}
-              UNION
-              SELECT id FROM projects WHERE visibility = 'internal'
-            ) readable
-            CROSS JOIN LATERAL (
-              SELECT ${columns} FROM sessions WHERE project_id = readable.project_id ${page}
-            ) s ORDER BY s.updated_at DESC, s.id DESC ${limitTo(sql, limit)}`
-    const open = openChangeSets(sql, "page.id")
-    // Few sessions have any, and those of a project are found in one step.
-    const openHere =
-      "subject" in scope
-        ? sql`CASE WHEN page.id = ANY(ARRAY(
-            SELECT session_id FROM change_sets WHERE project_id = ${scope.subject} AND waits)) THEN ${open} ELSE 0 END`
-        : open
-    const rows = yield* sessionItemRows.all(sql`
-      SELECT page.*, ${unreadMessages(sql, reader, "page.id")} AS unread, ${openHere} AS open_changes FROM (${sessions}) AS page
-      ORDER BY page.updated_at DESC, page.id DESC`)
-    return rows.map(sessionItemOf)
-  })
+interface SessionPage {
+  readonly state: SessionState | undefined
+  readonly after: Position | undefined
+  readonly limit: number
+}
+
+/** The page of each project, in the order of its index. `rowLimit`: the same page as `LIMIT`. */
+const ordered = (
+  sql: SqlClient.SqlClient,
+  { after, state }: SessionPage,
+  rowLimit: Statement.Fragment
+): Statement.Fragment => sql`
+  ${state === undefined ? sql`` : sql`AND state = ${state}`}
+  ${after === undefined ? sql`` : sql`AND (updated_at, id) < (${new Date(after.at)}, ${after.id})`}
+  ORDER BY updated_at DESC, id DESC ${rowLimit}`
+
+/** Sessions with what their reader has not read and can decide. */
+const counted = (
+  sql: SqlClient.SqlClient,
+  reader: UserId,
+  sessions: Statement.Fragment
+): Statement.Statement<object> => sql`
+  SELECT page.*, ${unreadMessages(sql, reader, "page.id")} AS unread, ${openChangeSets(sql, "page.id")} AS open_changes
+  FROM (${sessions}) AS page ORDER BY page.updated_at DESC, page.id DESC`
+
+/**
+ * A page of one project. Its limit is a value, so that pages of each length have one plan.
+ *
+ * @internal
+ */
+export const pageOfProject = (
+  sql: SqlClient.SqlClient,
+  { principal, subject }: Pick<Proof<"project.read">, "principal" | "subject">,
+  page: SessionPage
+): Statement.Statement<object> =>
+  counted(
+    sql,
+    principal as UserId,
+    sql`
+      SELECT ${sql.literal(SESSION_ITEM_COLUMNS)} FROM sessions
+      WHERE project_id = ${subject} ${ordered(sql, page, sql`LIMIT ${page.limit}`)}`
+  )
+
+/** A page of all projects that a user may read. */
+const pageOfReader = (
+  sql: SqlClient.SqlClient,
+  reader: UserId,
+  page: SessionPage
+): Statement.Statement<object> => {
+  const rowLimit = limitTo(sql, page.limit)
+  return counted(
+    sql,
+    reader,
+    sql`
+      SELECT s.* FROM (
+        SELECT project_id FROM project_members WHERE user_id = ${reader}
+        UNION
+        SELECT id FROM projects WHERE visibility = 'internal'
+      ) readable
+      CROSS JOIN LATERAL (
+        SELECT ${sql.literal(SESSION_ITEM_COLUMNS)} FROM sessions
+        WHERE project_id = readable.project_id ${ordered(sql, page, rowLimit)}
+      ) s ORDER BY s.updated_at DESC, s.id DESC ${rowLimit}`
+  )
+}
 
 /** Position of a session in its list. */
 export const sessionPosition = ({ id, updatedAt }: SessionItem): string => encodePosition(updatedAt, id)
