@@ -1,5 +1,5 @@
 /** The Edge as a part of another program: its errors, several Edges in one process, and what it leaves when its scope closes. */
-import { survivors } from "@corral/testing/edge/Survivors"
+import { endHolder, survivors } from "@corral/testing/edge/Survivors"
 import { within } from "@corral/testing/time/Until"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Scope, Stream } from "effect"
@@ -192,6 +192,19 @@ describe("Edge", { timeout: 120_000 }, () => {
       assert.deepStrictEqual(left(), [])
       const again = yield* startEdge(config, Layer.empty)
       assert.strictEqual(typesIn(yield* linesOf(again, run)).at(-1), "run.cancelled")
+    })
+  )
+
+  it.live("counts a run as one that outlives it until its last event", () =>
+    Effect.gen(function* () {
+      const config = { ...(yield* newConfig), orphanMs: 60_000 }
+      yield* Effect.addFinalizer(() => Effect.sync(() => endHolder(config.home, "SIGKILL")))
+      const services = yield* startEdge(config)
+      const { lastingRuns } = Context.get(services, RunSupervisor)
+      const run = yield* startRun(services, "/say Hello")
+      assert.strictEqual(lastingRuns(), 1)
+      yield* linesOf(services, run)
+      assert.strictEqual(lastingRuns(), 0)
     })
   )
 

@@ -143,7 +143,7 @@ export class RunSupervisor extends Context.Service<
     /** The run once it has ended, or as it is after `waitMs`. */
     readonly result: (id: RunId, waitMs: number) => Effect.Effect<Run, NotFound>
     readonly liveRuns: () => number
-    /** Live runs that outlive this Edge. */
+    /** Live runs that outlive this Edge. A run whose end is on disk does not count, also while its processes and folders are removed. */
     readonly lastingRuns: () => number
     /** Number of admitted runs that wait for a slot. */
     readonly queuedRuns: () => number
@@ -316,7 +316,8 @@ const queries = ({
       return actor === undefined ? find(id) : awaitEnd(actor, waitMs)
     }),
   liveRuns: () => live.running,
-  lastingRuns: () => [...live.actors.values()].filter(({ isHeld }) => isHeld).length,
+  lastingRuns: () =>
+    [...live.actors.values()].filter(({ isHeld, run }) => isHeld && !isTerminal(run.state)).length,
   queuedRuns: () => live.queue.waiting
 })
 
