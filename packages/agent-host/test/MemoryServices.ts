@@ -57,6 +57,8 @@ interface MemoryRun {
   state: HostRun["state"]
 }
 
+const lastTypeOf = ({ events }: MemoryRun): unknown => Object(events.at(-1)).type
+
 /** One caller of the services. Rights can be taken away. */
 export interface MemoryCaller {
   readonly caller: HostCaller
@@ -79,6 +81,10 @@ export class MemoryServices {
   readonly files = new Map<string, string>()
   /** Failure of the next message. */
   refusal: Failure | undefined
+  /** Whether a run between turns reads a message. */
+  isReading = true
+  /** What the answer to a message waits for, after the message has had its effect. */
+  answering: Promise<unknown> = Promise.resolve()
   changes: { readonly set: ChangeSet; readonly files: ReadonlyArray<ChangedFile> } | undefined
   private readonly hints = new Set<(hint: HostHint) => void>()
   private readonly keys = new Map<
@@ -268,7 +274,11 @@ export class MemoryServices {
         )
       ),
       send: (message) =>
-        readable(() => (state.rights.maySend ? this.send(message) : Effect.fail(new PermissionDenied()))),
+        readable(() =>
+          state.rights.maySend
+            ? Effect.tap(this.send(message), () => Effect.promise(() => this.answering))
+            : Effect.fail(new PermissionDenied())
+        ),
       cancel: (runId) =>
         readable(() =>
           Effect.sync(() => {
@@ -327,14 +337,19 @@ export class MemoryServices {
     const { sessionId } = message
     if (!this.sessions.has(sessionId)) this.newSession(sessionId)
     const chatId = `${sessionId}-1`
-    if (message.when === "now") {
-      const runId = this.lastRun()
+    const last = [...this.runs.values()].findLast((run) => run.sessionId === sessionId)
+    const isIdle = last?.state === "running" && lastTypeOf(last) === "run.turn.ended"
+    if (message.when === "now" && last?.state !== "running")
+      return Effect.fail(new Conflict({ message: "The run has ended." }))
+    if (last !== undefined && (message.when === "now" || isIdle)) {
+      const { id: runId } = last.run
       this.emit(runId, "run.message.completed", {
         messageId: message.key,
         role: "user",
         channel: "text",
         text: message.text
       })
+      if (isIdle && this.isReading) this.emit(runId, "run.turn.started", { turn: 2, by: "message" })
       return Effect.succeed({ sessionId, chatId, runId })
     }
     const sent = { sessionId, chatId, runId: this.newRun(sessionId, message.text, message.key) }

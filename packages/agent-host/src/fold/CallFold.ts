@@ -1,7 +1,9 @@
 /**
- * Tool calls of one run as actions on a chat, with sub-agents' calls marked, and the agent's steps as a call of each turn.
+ * Tool calls of one run as actions on a chat, and the agent's steps as a call of each turn. The calls of a sub-agent are in a chat that belongs to the
+ * call which started it; where that call has ended before, they are marked in the chat of the agent.
  *
- * Guarantees: a call is announced before it changes. Its content is bounded.
+ * Guarantees: a call is announced before it changes. Its content is bounded. The chat of a sub-agent has one turn, which ends with its call or with the turn of
+ * the agent.
  */
 import { inputText } from "@corral/domain/approval/InputEdit"
 import { refusalHint } from "@corral/domain/run/ConfinementText"
@@ -69,24 +71,118 @@ const stepsTitle = (steps: ReadonlyArray<Step>): string => {
 
 interface Call {
   readonly title: string
+  /** Turn of the agent in which it was announced. */
+  readonly turnId: string
+  /** Id of the call whose sub-agent's chat has it. */
+  readonly chatOf: string | undefined
   content: ReadonlyArray<ToolResultContent>
+  /** The chat of its sub-agent, and when that began. */
+  chat: { readonly content: ToolResultContent; readonly startedAt: string } | undefined
   isOver: boolean
 }
 
-/** What announces a call. `parent`: the call of the sub-agent that makes it. */
+/** What announces a call. `parent`: the call of the sub-agent that makes it. `at`: ISO 8601. */
 export interface CallStart {
   readonly tool: string
   readonly title: string
   readonly input?: unknown
   readonly parent: string | undefined
+  readonly at: string
 }
+
+interface CallEnd {
+  readonly texts: ReadonlyArray<string>
+  readonly error: { readonly message: string; readonly code: string } | undefined
+  readonly at: string
+}
+
+/** An action on the chat of a sub-agent. `callId`: of the call in a chat that has started it. */
+export interface SubagentAction {
+  readonly callId: string
+  readonly action: ChatAction
+}
+
+const millisBetween = (start: string, end: string): number => Math.max(0, Date.parse(end) - Date.parse(start))
+
+const contentOf = ({ chat, content }: Call): ReadonlyArray<ToolResultContent> =>
+  chat === undefined ? content : [chat.content, ...content]
 
 export class CallFold {
   private readonly runId: string
+  /** Address of the chat of a sub-agent. Absent where nobody reads such chats. */
+  private readonly addressOf: ((callId: string) => string) | undefined
   private readonly calls = new Map<string, Call>()
+  private ofSubagents: ReadonlyArray<SubagentAction> = []
 
-  constructor(runId: string) {
+  constructor(runId: string, addressOf?: (callId: string) => string) {
     this.runId = runId
+    this.addressOf = addressOf
+  }
+
+  /** Takes the actions on chats of sub-agents since the last time. */
+  takeOfSubagents(): ReadonlyArray<SubagentAction> {
+    const taken = this.ofSubagents
+    this.ofSubagents = []
+    return taken
+  }
+
+  /** Actions of a call, in the chat that has it. */
+  place(callId: string, turnId: string, actions: (turnId: string) => Actions): Actions {
+    const chatOf = this.calls.get(callId)?.chatOf
+    if (chatOf === undefined) return actions(turnId)
+    this.addOfSubagent(chatOf, actions(this.turnOfChat(chatOf)))
+    return []
+  }
+
+  private addOfSubagent(callId: string, actions: Actions): void {
+    const placed = actions.map((action) => ({ callId: this.idOf(callId), action }))
+    this.ofSubagents = [...this.ofSubagents, ...placed]
+  }
+
+  private turnOfChat(callId: string): string {
+    return `${this.idOf(callId)}.1`
+  }
+
+  /** The call whose chat has what this sub-agent does: one that runs in the turn. */
+  private chatFor(parent: string | undefined, turnId: string): string | undefined {
+    const call = parent === undefined ? undefined : this.calls.get(parent)
+    const isOpen = this.addressOf !== undefined && call?.isOver === false && call.turnId === turnId
+    return isOpen ? parent : undefined
+  }
+
+  /** Begins the chat of a call's sub-agent, if it has not begun. */
+  private openChat(callId: string, turnId: string, at: string): Actions {
+    const call = this.calls.get(callId)
+    const resource = this.addressOf?.(this.idOf(callId))
+    if (call === undefined || call.chat !== undefined || resource === undefined) return []
+    const title = plain(call.title)
+    call.chat = { content: { type: "subagent", resource, title }, startedAt: at }
+    const message = { text: call.title, origin: { kind: "agent" } }
+    const started = {
+      type: "chat/turnStarted",
+      turnId: this.turnOfChat(callId),
+      startedAt: at,
+      message
+    } as const
+    this.addOfSubagent(callId, [started])
+    return this.place(callId, turnId, (placedIn) => [this.contentChange(placedIn, callId, call)])
+  }
+
+  /** Ends the chats of sub-agents with the turn of the agent. */
+  endChats(turnId: string, at: string): void {
+    for (const [callId, call] of this.calls)
+      if (call.turnId === turnId && !call.isOver) this.endChat(callId, call, at)
+  }
+
+  private endChat(callId: string, { chat }: Call, at: string): void {
+    if (chat === undefined) return
+    const duration = millisBetween(chat.startedAt, at)
+    this.addOfSubagent(callId, [{ type: "chat/turnComplete", turnId: this.turnOfChat(callId), duration }])
+  }
+
+  private contentChange(turnId: string, callId: string, call: Call): ChatAction {
+    const content = contentOf(call)
+    return { type: "chat/toolCallContentChanged", turnId, toolCallId: this.idOf(callId), content }
   }
 
   /** Id of a call in the chat: programs number the calls of each run again. */
@@ -99,32 +195,37 @@ export class CallFold {
   }
 
   /** A call that is announced and runs. Nothing if it is announced already. */
-  announce(turnId: string, callId: string, { input, parent, title, tool }: CallStart): Actions {
+  announce(turnId: string, callId: string, { at, input, parent, title, tool }: CallStart): Actions {
     if (this.calls.has(callId)) return []
-    remember(this.calls, callId, { title, content: [], isOver: false })
+    const chatOf = this.chatFor(parent, turnId)
+    const opened = chatOf === undefined ? [] : this.openChat(chatOf, turnId, at)
+    remember(this.calls, callId, { title, turnId, chatOf, content: [], chat: undefined, isOver: false })
     const meta = {
       ...([...wordsOf(tool)].some((word) => searches.has(word)) ? { toolKind: "search" } : {}),
       ...(parent === undefined ? {} : { corral: { parentToolCallId: this.idOf(parent) } })
     }
     const toolInput = input === undefined ? undefined : (commandOf(input) ?? inputText(input))
-    const base = { turnId, toolCallId: this.idOf(callId) }
-    const mark = parent === undefined ? "" : "↳ "
-    return [
+    const toolCallId = this.idOf(callId)
+    const mark = parent === undefined || chatOf !== undefined ? "" : "↳ "
+    const announced = this.place(callId, turnId, (placedIn) => [
       {
         type: "chat/toolCallStart",
-        ...base,
+        turnId: placedIn,
+        toolCallId,
         toolName: tool,
         displayName: `${mark}${tool}`,
         ...(Object.keys(meta).length === 0 ? {} : { _meta: meta })
       },
       {
         type: "chat/toolCallReady",
-        ...base,
+        turnId: placedIn,
+        toolCallId,
         invocationMessage: { markdown: `${mark}${plain(title)}` },
         ...(toolInput === undefined ? {} : { toolInput: shownOutput(toolInput) }),
         confirmed: "not-needed"
       }
-    ]
+    ])
+    return [...opened, ...announced]
   }
 
   /** Adds text to a call that runs. */
@@ -133,11 +234,10 @@ export class CallFold {
     if (call === undefined) return []
     const added = { type: "text" as const, text: shownOutput(text) }
     call.content = [...call.content, added].slice(-MAX_CONTENT)
-    const { content } = call
-    return [{ type: "chat/toolCallContentChanged", turnId, toolCallId: this.idOf(callId), content }]
+    return this.place(callId, turnId, (placedIn) => [this.contentChange(placedIn, callId, call)])
   }
 
-  complete(turnId: string, result: PayloadOf<"run.tool.result">): Actions {
+  complete(turnId: string, result: PayloadOf<"run.tool.result">, at: string): Actions {
     const { callId, content = [], exitCode, kernelRefusal, output = "", parentCallId, status, tool } = result
     const texts = [
       ...(output === "" ? [] : [shownOutput(output)]),
@@ -145,41 +245,34 @@ export class CallFold {
       ...(exitCode === undefined || exitCode === 0 ? [] : [`exit code ${exitCode}`]),
       ...(kernelRefusal === undefined ? [] : [refusalHint(kernelRefusal)])
     ]
-    const announced = this.announce(turnId, callId, { tool, title: tool, parent: parentCallId })
-    return [
-      ...announced,
-      ...this.end(
-        turnId,
-        callId,
-        texts,
-        status === "completed" ? undefined : { message: `The call was ${status}.`, code: status }
-      )
-    ]
+    const announced = this.announce(turnId, callId, { tool, title: tool, parent: parentCallId, at })
+    const error = status === "completed" ? undefined : { message: `The call was ${status}.`, code: status }
+    return [...announced, ...this.end(turnId, callId, { texts, error, at })]
   }
 
-  private end(
-    turnId: string,
-    callId: string,
-    texts: ReadonlyArray<string>,
-    error: { readonly message: string; readonly code: string } | undefined
-  ): Actions {
+  private end(turnId: string, callId: string, { at, error, texts }: CallEnd): Actions {
     const call = this.calls.get(callId)
     if (call === undefined) return []
+    this.endChat(callId, call, at)
     call.isOver = true
     const parts = [...call.content, ...texts.map((text) => ({ type: "text" as const, text }))]
+    call.content = parts.slice(-MAX_CONTENT)
+    const content = contentOf(call)
     const result = {
       success: error === undefined,
       pastTenseMessage: { markdown: plain(call.title) },
-      ...(parts.length === 0 ? {} : { content: parts.slice(-MAX_CONTENT) }),
+      ...(content.length === 0 ? {} : { content }),
       ...(error === undefined ? {} : { error })
     }
-    return [{ type: "chat/toolCallComplete", turnId, toolCallId: this.idOf(callId), result }]
+    return this.place(callId, turnId, (placedIn) => [
+      { type: "chat/toolCallComplete", turnId: placedIn, toolCallId: this.idOf(callId), result }
+    ])
   }
 
   /** The steps of the turn, as one call of it: clients show its message, and a part of an ended turn does not change. */
-  setSteps(turnId: string, steps: ReadonlyArray<Step>): Actions {
+  setSteps(turnId: string, steps: ReadonlyArray<Step>, at: string): Actions {
     const callId = `steps.${turnId}`
-    const announced = this.announce(turnId, callId, { tool: "steps", title: "Steps", parent: undefined })
+    const announced = this.announce(turnId, callId, { tool: "steps", title: "Steps", parent: undefined, at })
     const call = this.calls.get(callId)
     if (call === undefined) return announced
     call.content = [{ type: "text", text: stepLines(steps) }]
@@ -192,8 +285,8 @@ export class CallFold {
     ]
   }
 
-  endSteps(turnId: string): Actions {
+  endSteps(turnId: string, at: string): Actions {
     const callId = `steps.${turnId}`
-    return this.isRunning(callId) ? this.end(turnId, callId, [], undefined) : []
+    return this.isRunning(callId) ? this.end(turnId, callId, { texts: [], error: undefined, at }) : []
   }
 }

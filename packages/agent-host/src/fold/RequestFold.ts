@@ -68,8 +68,17 @@ export class RequestFold {
     const { action, parentCallId: parent, title, tool = action } = request
     return this.writer.inTurn(event, (turnId) => {
       const { input } = request
-      const announced = this.calls.announce(turnId, callId, { tool, title, input, parent })
-      return [...announced, confirmation(turnId, toolCallId, approvalId, request)]
+      const announced = this.calls.announce(turnId, callId, {
+        tool,
+        title,
+        input,
+        parent,
+        at: event.createdAt
+      })
+      const asked = this.calls.place(callId, turnId, (placedIn) => [
+        confirmation(placedIn, toolCallId, approvalId, request)
+      ])
+      return [...announced, ...asked]
     })
   }
 
@@ -88,7 +97,7 @@ export class RequestFold {
       this.options.nameOf
     )
     const isOnlyApproval = request.callId === undefined
-    return this.writer.inTurn(event, (turnId) => {
+    const decided = (turnId: string): Actions => {
       const base = { type: "chat/toolCallConfirmed", turnId, toolCallId } as const
       const confirmed: ChatAction =
         state === "approved"
@@ -101,12 +110,12 @@ export class RequestFold {
             }
       const result = { success: true, pastTenseMessage: { markdown: plain(request.title) } }
       const complete = { type: "chat/toolCallComplete", turnId, toolCallId, result } as const
-      return [
-        confirmed,
-        ...(isOnlyApproval && state === "approved" ? [complete] : []),
-        ...(origin === "policy" ? [] : this.writer.line(event, line))
-      ]
-    })
+      return [confirmed, ...(isOnlyApproval && state === "approved" ? [complete] : [])]
+    }
+    return this.writer.inTurn(event, (turnId) => [
+      ...this.calls.place(callId, turnId, decided),
+      ...(origin === "policy" ? [] : this.writer.line(event, line))
+    ])
   }
 
   /** The question that a client answers, if it waits under this id. */

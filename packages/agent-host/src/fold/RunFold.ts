@@ -12,7 +12,7 @@ import type { EventOf, RunEvent } from "@corral/domain/run/RunEvent"
 import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
 import type { ChatAction } from "../protocol/Actions.ts"
 import type { UsageInfo } from "../protocol/State.ts"
-import { CallFold, remember, shownOutput, stepLines } from "./CallFold.ts"
+import { CallFold, remember, shownOutput, stepLines, type SubagentAction } from "./CallFold.ts"
 import {
   backgroundLine,
   codeBlock,
@@ -36,6 +36,8 @@ export interface RunFoldOptions {
   readonly turnKey?: string | undefined
   /** Id of a later turn that an editor began with this message, if one did. */
   readonly keyOfTurn?: ((text: string) => string | undefined) | undefined
+  /** Address of the chat of the sub-agent that a call has started. Absent where nobody reads such chats. */
+  readonly subagentAddress?: (toolCallId: string) => string
   readonly model?: string | undefined
   readonly nameOf: NameOf
   /** Modes in which an approved plan can be carried out. */
@@ -70,7 +72,7 @@ export class RunFold {
 
   constructor(options: RunFoldOptions) {
     this.options = options
-    this.calls = new CallFold(options.runId)
+    this.calls = new CallFold(options.runId, options.subagentAddress)
     this.writer = new TurnWriter(options.runId, options.model)
     this.requests = new RequestFold(this.writer, this.calls, {
       nameOf: options.nameOf,
@@ -87,6 +89,16 @@ export class RunFold {
         ? none
         : this.writer.line(event, `Events ${missing.from} to ${missing.to} are no longer available.`, "gap")
     return [...gap, ...handleEvent(RunFold.handlers, this, event)]
+  }
+
+  /** Takes the actions on chats of sub-agents since the last time. */
+  takeOfSubagents(): ReadonlyArray<SubagentAction> {
+    return this.calls.takeOfSubagents()
+  }
+
+  private endCalls({ createdAt }: RunEvent, turnId: string): Actions {
+    this.calls.endChats(turnId, createdAt)
+    return this.calls.endSteps(turnId, createdAt)
   }
 
   private activity(text: string | null): Actions {
@@ -145,12 +157,12 @@ export class RunFold {
     const { callId, input, label, parentCallId: parent, tool } = event.payload
     const title = label === "" ? tool : label
     return this.writer.inTurn(event, (turnId) =>
-      this.calls.announce(turnId, callId, { tool, title, input, parent })
+      this.calls.announce(turnId, callId, { tool, title, input, parent, at: event.createdAt })
     )
   }
 
   private result(event: EventOf<"run.tool.result">): Actions {
-    return this.writer.inTurn(event, (turnId) => this.calls.complete(turnId, event.payload))
+    return this.writer.inTurn(event, (turnId) => this.calls.complete(turnId, event.payload, event.createdAt))
   }
 
   /** Text of a call. That of a call which has ended, or is unknown, is text of the turn. */
@@ -178,7 +190,7 @@ export class RunFold {
   private steps(event: EventOf<"run.steps.updated">): Actions {
     const { parentCallId, steps } = event.payload
     return parentCallId === undefined
-      ? this.writer.inTurn(event, (turnId) => this.calls.setSteps(turnId, steps))
+      ? this.writer.inTurn(event, (turnId) => this.calls.setSteps(turnId, steps, event.createdAt))
       : this.addContent(event, parentCallId, stepLines(steps))
   }
 
@@ -219,7 +231,7 @@ export class RunFold {
       ...final,
       ...lines,
       ...this.usage(usage),
-      ...this.calls.endSteps(turnId),
+      ...this.endCalls(event, turnId),
       { type: "chat/turnComplete", turnId, duration: this.writer.duration(event) },
       ...(background === undefined ? none : this.activity(background))
     ]
@@ -229,11 +241,16 @@ export class RunFold {
 
   private nextTurn(event: EventOf<"run.turn.started">): Actions {
     if (this.writer.turnId !== undefined) return none
+    return this.turnOfMessage(event) ?? this.writer.begin(event, "", "systemNotification")
+  }
+
+  /** The turn of a message that no turn has yet. */
+  private turnOfMessage(event: RunEvent): Actions | undefined {
     const text = this.waitingText
     this.waitingText = undefined
-    if (event.payload.by === "program" || text === undefined)
-      return this.writer.begin(event, "", "systemNotification")
-    return this.writer.begin(event, text, "user", this.options.keyOfTurn?.(text))
+    return text === undefined
+      ? undefined
+      : this.writer.begin(event, text, "user", this.options.keyOfTurn?.(text))
   }
 
   private end(event: EventOf<"run.completed" | "run.failed" | "run.cancelled">): Actions {
@@ -243,8 +260,10 @@ export class RunFold {
     const wasIdle = this.writer.turnId === undefined
     const shown = wasIdle ? none : this.finalText(event, text)
     const lines = wasIdle ? none : this.endLine(event)
+    // A client that has begun a turn waits for its end.
+    const message = wasIdle ? this.turnOfMessage(event) : undefined
     const started =
-      isFailed && this.writer.turnId === undefined ? this.writer.begin(event, "", "systemNotification") : none
+      message ?? (isFailed && wasIdle ? this.writer.begin(event, "", "systemNotification") : none)
     const { turnId } = this.writer
     this.requests.clear()
     this.outstanding.clear()
@@ -254,7 +273,7 @@ export class RunFold {
       ...shown,
       ...lines,
       ...this.usage(event.payload.usage),
-      ...this.calls.endSteps(turnId)
+      ...this.endCalls(event, turnId)
     ]
     const duration = this.writer.duration(event)
     this.writer.turnId = undefined

@@ -2,7 +2,7 @@
  * Messages of one client to agents: a turn, further input, or what waits for the next turn.
  *
  * Guarantees: a message that is sent again is one message. A turn that the service refuses ends with the reason: a refusal alone would leave it open in the
- * client.
+ * client. A message that waits is answered before its turn begins: a client that hears of it afterwards shows it as waiting for good.
  */
 import { Effect } from "effect"
 import type { ChatAction } from "../protocol/Actions.ts"
@@ -24,6 +24,9 @@ const textOf = ({ attachments = [], text }: SentMessage): string => {
   })
   return lines.length === 0 ? text : `${text}\n\nAttached:\n${lines.join("\n")}`
 }
+
+/** Id of the turn of a message that waited. Clients name what they show of a turn by its id, and a message that waits by its own. */
+const turnOf = (messageId: string): string => `${messageId}.turn`
 
 export class AgentMessages {
   private readonly client: HostClient
@@ -104,8 +107,15 @@ export class AgentMessages {
     dispatch: Dispatch,
     { id, kind, message }: SentFields<"chat/pendingMessageSet">
   ): Effect.Effect<void> {
-    const body = this.hostMessage(chat, message, "next", id)
-    const turn = { turnId: id, text: body.text, origin: undefined, queuedMessageId: id }
+    const turnId = turnOf(id)
+    if (chat.hasTurn(turnId)) return this.answers.answer(dispatch, "The message has a turn already.")
+    let isAnswered = false
+    const accept = (): void => {
+      if (!isAnswered) this.answers.accept(dispatch)
+      isAnswered = true
+    }
+    const body = this.hostMessage(chat, message, "next", turnId)
+    const turn = { turnId, text: body.text, origin: undefined, queuedMessageId: id, onStart: accept }
     const asTurn = Effect.as(chat.beginTurn(turn, this.client.backend.send(body)), false)
     const asInput = Effect.as(this.client.backend.send({ ...body, when: "now", key: `${id}:now` }), true)
     // The run has ended meanwhile, or its agent takes no input during a turn.
@@ -120,13 +130,12 @@ export class AgentMessages {
     return Effect.matchEffect(delivered, {
       onFailure: (failure) => this.refusePending(chat, dispatch, { id, message }, failure.message),
       onSuccess: (isInput) =>
-        Effect.tap(this.answers.answer(dispatch, undefined), () =>
-          Effect.sync(() => {
-            // The agent has it: the stream shows it.
-            if (isInput) this.client.publish(chat, { type: "chat/pendingMessageRemoved", kind, id })
-            else chat.follow()
-          })
-        )
+        Effect.sync(() => {
+          accept()
+          // The agent has it: the stream shows it.
+          if (isInput) this.client.publish(chat, { type: "chat/pendingMessageRemoved", kind, id })
+          else chat.follow()
+        })
     })
   }
 
@@ -140,15 +149,11 @@ export class AgentMessages {
     if (chat.snapshot().activeTurn !== undefined) return this.answers.refuse(chat, dispatch, reason)
     return Effect.tap(this.answers.answer(dispatch, reason), () =>
       Effect.sync(() => {
-        const started = { type: "chat/turnStarted", turnId: id, startedAt: this.client.timeText(), message }
+        const turnId = turnOf(id)
+        const started = { type: "chat/turnStarted", turnId, startedAt: this.client.timeText(), message }
         this.client.publish(chat, { ...started, queuedMessageId: id } as unknown as ChatAction) // decoded as a message
         const error = { errorType: "refused", message: reason }
-        this.client.publish(chat, {
-          type: "chat/error",
-          turnId: id,
-          duration: 0,
-          part: { kind: "error", error }
-        })
+        this.client.publish(chat, { type: "chat/error", turnId, duration: 0, part: { kind: "error", error } })
       })
     )
   }

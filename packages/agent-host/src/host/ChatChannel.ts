@@ -9,15 +9,17 @@ import type { Failure } from "@corral/domain/errors/Failures"
 import type { RunId, SessionId } from "@corral/domain/identity/Ids"
 import { isTerminal } from "@corral/domain/run/RunEnd"
 import { Effect, type Fiber, Queue, Stream } from "effect"
-import { remember } from "../fold/CallFold.ts"
+import { remember, type SubagentAction } from "../fold/CallFold.ts"
 import { RunFold } from "../fold/RunFold.ts"
 import { addressOfChat, chatSummary, emptyChat, type PlacedSession } from "./SessionViews.ts"
 import type { ChatAction, StateAction } from "../protocol/Actions.ts"
+import { subagentAddress } from "../protocol/Addresses.ts"
 import { ACTIVITY_BITS, type ChatState, type Turn } from "../protocol/State.ts"
 import { chatReducer } from "../reducers/ChatReducer.ts"
 import type { HostChat, HostRun, HostSession, SentMessage } from "./HostBackend.ts"
 import type { Channel, HostClient, Origin } from "./HostClient.ts"
 import { SessionChannel } from "./SessionChannel.ts"
+import { SubagentChannel } from "./SubagentChannel.ts"
 
 /** Runs that are read at a time, in a snapshot and in each older page. */
 const PAGE = 5
@@ -27,6 +29,8 @@ const MAX_RUNS = 20
 const MAX_EVENTS = 20_000
 /** Runs that are read at a time to find those after the last one. */
 const NEW_RUNS = 50
+/** Chats of sub-agents that are remembered. */
+const MAX_SUBAGENTS = 1_000
 /** Turns that the client has begun and whose run is not known yet. */
 const MAX_KEYS = 1_000
 
@@ -37,6 +41,8 @@ export interface BegunTurn {
   readonly origin: Origin | undefined
   /** Id of the message that waited for the turn. */
   readonly queuedMessageId?: string
+  /** Called before the client hears of the turn: it can begin before the service has answered. */
+  readonly onStart?: () => void
 }
 
 /** Changes of what waits for a person. */
@@ -70,6 +76,8 @@ export class ChatChannel implements Channel {
   private beginnings: ReadonlyArray<BegunTurn> = []
   /** Calls of the service that begin a turn: a run that begins meanwhile waits until its turn is known. */
   private sending = 0
+  /** Chats of sub-agents, by their addresses. */
+  readonly subagents = new Map<string, SubagentChannel>()
   private follower: Fiber.Fiber<unknown, unknown> | undefined
   private olderCursor: string | null = null
 
@@ -88,10 +96,15 @@ export class ChatChannel implements Channel {
 
   reduce(action: StateAction): void {
     this.state = chatReducer(this.state, action as ChatAction) // actions of other channels change nothing
-    if (!needing.has((action as ChatAction).type)) return // the same
+    this.updateNeeded(action as ChatAction, this.state) // the same
+  }
+
+  /** Tells the session what waits for a person in the chat, or in the chat of a sub-agent. */
+  private updateNeeded({ type }: ChatAction, state: ChatState): void {
+    if (!needing.has(type)) return
     for (const channel of this.client.channels.values())
       if (channel instanceof SessionChannel && channel.sessionId === this.sessionId)
-        channel.updateNeeded(this.state)
+        channel.updateNeeded(state)
   }
 
   refresh(session: HostSession): void {
@@ -104,6 +117,7 @@ export class ChatChannel implements Channel {
 
   close(): void {
     this.follower?.interruptUnsafe()
+    for (const address of this.subagents.keys()) this.client.unsubscribe(address)
   }
 
   /** Reads the newest turns, and follows the chat from there. */
@@ -166,6 +180,7 @@ export class ChatChannel implements Channel {
       runId: run.id,
       turnKey: run.key ?? this.keys.get(run.id),
       keyOfTurn: (text) => this.beginnings.find((turn) => turn.text === text)?.turnId,
+      subagentAddress: (toolCallId) => subagentAddress(this.placed.address, toolCallId),
       model: run.model,
       modes: this.client.agents.find(({ id }) => id === run.agentId)?.modes ?? [],
       nameOf: (user) => people.get(user) ?? this.placed.session.people.get(user) ?? user
@@ -198,6 +213,7 @@ export class ChatChannel implements Channel {
     return this.client.backend.events(run, fold.lastSeq).pipe(
       Stream.map((event) => {
         for (const action of fold.apply(event)) onAction(action)
+        for (const ofSubagent of fold.takeOfSubagents()) this.takeOfSubagent(ofSubagent)
         return fold.hasEnded || isEnough()
       }),
       Stream.takeUntil((isDone) => isDone),
@@ -243,9 +259,22 @@ export class ChatChannel implements Channel {
     const beginning = this.beginnings.find(({ turnId }) => turnId === action.turnId)
     this.beginnings = this.beginnings.filter((turn) => turn !== beginning)
     if (this.hasTurn(action.turnId)) return
+    beginning?.onStart?.()
     const { queuedMessageId } = beginning ?? {}
     const started = queuedMessageId === undefined ? action : { ...action, queuedMessageId }
     this.client.publish(this, started, beginning?.origin)
+  }
+
+  /** An action on the chat of a sub-agent. The client receives it if it has subscribed to the chat. */
+  private takeOfSubagent({ action, callId }: SubagentAction): void {
+    const address = subagentAddress(this.placed.address, callId)
+    if (action.type === "chat/turnStarted" && !this.subagents.has(address))
+      remember(this.subagents, address, new SubagentChannel(this, address, action), MAX_SUBAGENTS)
+    const channel = this.subagents.get(address)
+    if (channel === undefined) return
+    if (this.client.channels.get(address) === channel) this.client.publish(channel, action)
+    else channel.reduce(action)
+    if (this.client.channels.get(this.address) === this) this.updateNeeded(action, channel.snapshot())
   }
 
   hasTurn(turnId: string): boolean {
@@ -259,7 +288,8 @@ export class ChatChannel implements Channel {
 
   /** Runs a call of the service that begins a turn of the client. */
   beginTurn<E>(turn: BegunTurn, call: Effect.Effect<SentMessage, E>): Effect.Effect<void, E> {
-    this.beginnings = [...this.beginnings, turn].slice(-MAX_KEYS)
+    const others = this.beginnings.filter(({ turnId }) => turnId !== turn.turnId)
+    this.beginnings = [...others, turn].slice(-MAX_KEYS)
     this.sending++
     return call.pipe(
       Effect.map(({ chatId, runId }) => {

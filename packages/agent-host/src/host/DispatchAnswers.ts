@@ -28,12 +28,17 @@ export class DispatchAnswers {
   /** Answers an action: as it was sent if there is no reason against it. */
   answer(dispatch: Dispatch, reason: Outcome): Effect.Effect<void> {
     return Effect.sync(() => {
-      const channel = this.client.channels.get(dispatch.channel)
-      if (reason !== undefined || channel === undefined)
-        return this.client.reject(dispatch, reason ?? "The channel is not subscribed.")
-      // Its fields are decoded as far as the reducers of its type read them.
-      this.client.publish(channel, dispatch.action as unknown as StateAction, this.originOf(dispatch))
+      if (reason === undefined) this.accept(dispatch)
+      else this.client.reject(dispatch, reason)
     })
+  }
+
+  /** Answers an action as it was sent. */
+  accept(dispatch: Dispatch): void {
+    const channel = this.client.channels.get(dispatch.channel)
+    if (channel === undefined) return this.client.reject(dispatch, "The channel is not subscribed.")
+    // Its fields are decoded as far as the reducers of its type read them.
+    this.client.publish(channel, dispatch.action as unknown as StateAction, this.originOf(dispatch))
   }
 
   outcomeOf(call: Effect.Effect<unknown, Failure>): Effect.Effect<Outcome> {

@@ -18,6 +18,7 @@ import { ChatChannel } from "./ChatChannel.ts"
 import { DispatchAnswers, type Outcome } from "./DispatchAnswers.ts"
 import type { HostClient } from "./HostClient.ts"
 import { SessionChannel } from "./SessionChannel.ts"
+import { SubagentChannel } from "./SubagentChannel.ts"
 
 const MAX_DECISIONS = 10_000
 /** Longest draft of a message that is kept for the client, in characters. */
@@ -76,6 +77,7 @@ export class Dispatches {
     if (channel === undefined) return this.answers.answer(dispatch, "The channel is not subscribed.")
     if (channel instanceof ChatChannel) return this.chat(channel, dispatch)
     if (channel instanceof SessionChannel) return this.session(channel, dispatch)
+    if (channel instanceof SubagentChannel) return this.subagent(channel, dispatch)
     return channel === this.client
       ? this.root(dispatch)
       : this.answers.answer(dispatch, "It cannot be changed.")
@@ -169,6 +171,12 @@ export class Dispatches {
       if (reason !== undefined) chat?.addLine(plain(reason))
       return this.answers.answer(dispatch, reason)
     })
+  }
+
+  private subagent({ chat }: SubagentChannel, dispatch: Dispatch): Effect.Effect<void> {
+    return dispatch.action.type === "chat/toolCallConfirmed"
+      ? this.decoded(dispatch, "chat/toolCallConfirmed", (fields) => this.confirm(chat, dispatch, fields))
+      : this.answers.answer(dispatch, "Only the agent speaks to its sub-agents.")
   }
 
   private chat(chat: ChatChannel, dispatch: Dispatch): Effect.Effect<void> {

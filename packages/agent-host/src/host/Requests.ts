@@ -12,6 +12,7 @@ import {
   parseChat,
   parseFile,
   parseSession,
+  parseSubagent,
   providerOf,
   ROOT
 } from "../protocol/Addresses.ts"
@@ -75,6 +76,17 @@ const openChat = Effect.fnUntraced(function* (
   return channel
 })
 
+/** The chat of a sub-agent exists with the chat of its agent, which the client has subscribed to before. */
+const findSubagent = (client: HostClient, address: string, session: string) => {
+  const id = parseSession(session)?.id
+  for (const channel of client.channels.values()) {
+    const found =
+      channel instanceof ChatChannel && channel.sessionId === id ? channel.subagents.get(address) : undefined
+    if (found !== undefined) return Effect.succeed(found)
+  }
+  return Effect.fail(protocolError("notFound", "There is no such chat."))
+}
+
 /** Opens the channel of an address. */
 export const openChannel = Effect.fnUntraced(function* (client: HostClient, address: string) {
   const existing = client.channels.get(address)
@@ -91,6 +103,8 @@ const makeChannel = Effect.fnUntraced(function* (client: HostClient, address: st
   const chat = parseChat(address)
   if (chat !== undefined)
     return yield* openChat(client, yield* findSession(client, chat.session), chat.chatId)
+  const ofSubagent = parseSubagent(address)
+  if (ofSubagent !== undefined) return yield* findSubagent(client, address, ofSubagent)
   const ofChangeset = parseChangeset(address)
   if (ofChangeset !== undefined) {
     const channel = new ChangesetChannel(client, address, yield* findSession(client, ofChangeset))

@@ -57,9 +57,13 @@ const statusOf = (session: HostSession, activity: HostActivity): number =>
 export const addressOfChat = ({ address, session }: PlacedSession, chat: HostChat): string =>
   chatAddress(address, chat.id === session.chats[0].id ? undefined : chat.id)
 
+/** VS Code names a window after its chat: the only chat of a session has the session's title. */
+const titleOfChat = ({ session }: PlacedSession, chat: HostChat): string =>
+  session.chats.length === 1 ? session.title : chat.title
+
 export const chatSummary = (placed: PlacedSession, chat: HostChat): ChatSummary => ({
   resource: addressOfChat(placed, chat),
-  title: chat.title,
+  title: titleOfChat(placed, chat),
   status: statusOf(placed.session, chat.activity),
   modifiedAt: chat.updatedAt,
   interactivity: chat.readOnly === true || !placed.session.rights.maySend ? "read-only" : "full",

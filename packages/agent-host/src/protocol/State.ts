@@ -175,6 +175,8 @@ export type ToolResultContent =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "embeddedResource"; readonly data: string; readonly contentType: string }
   | { readonly type: "fileEdit"; readonly [field: string]: unknown }
+  /** The chat of a sub-agent that the call has started. */
+  | { readonly type: "subagent"; readonly resource: string; readonly title: string }
 
 export interface ToolCallResult {
   readonly success: boolean

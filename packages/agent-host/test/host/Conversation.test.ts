@@ -48,6 +48,33 @@ const prompt = (turnId: string, text: string): ReceivedAction["action"] => ({
   message: { text, origin: { kind: "user" } }
 })
 
+const pending = (
+  id: string,
+  text: string,
+  kind: "queued" | "steering" = "steering"
+): ReceivedAction["action"] => ({
+  type: "chat/pendingMessageSet",
+  kind,
+  id,
+  message: { text, origin: { kind: "user" } }
+})
+
+const startedBy =
+  (messageId: string) =>
+  ({ action }: ReceivedAction): boolean =>
+    action.type === "chat/turnStarted" && action["queuedMessageId"] === messageId
+
+const endOf =
+  (turnId: string) =>
+  ({ action }: ReceivedAction): boolean =>
+    ["chat/turnComplete", "chat/error"].includes(action.type) && action["turnId"] === turnId
+
+/** Nothing is in progress, and nothing waits. */
+const assertIdle = (state: Readonly<Record<string, unknown>>): void => {
+  for (const field of ["activeTurn", "queuedMessages", "steeringMessage"])
+    assert.isUndefined(state[field], field)
+}
+
 /** A client with a new session, as VS Code makes one. */
 const begin = Effect.fnUntraced(function* (client: AgentHostClient) {
   const uuid = crypto.randomUUID()
@@ -272,6 +299,56 @@ describe("a conversation", () => {
         kind: "error",
         error: { errorType: "refused", message: "The agent is busy." }
       })
+    })
+  )
+
+  it.live("a message to a run that has ended meanwhile has a turn, and waits no longer", () =>
+    Effect.gen(function* () {
+      const { chat, client, run, services } = yield* withPrompt
+      services.emit(run, "run.completed", { text: "done" })
+      yield* Effect.promise(() => client.action("chat/turnComplete"))
+      const echo = yield* Effect.promise(() => client.perform(chat, pending("m1", "more")))
+      assert.isUndefined(echo.rejectionReason)
+      const started = yield* Effect.promise(() => client.action(startedBy("m1")))
+      assert.isAbove(started.serverSeq, echo.serverSeq)
+      assert.notStrictEqual(started.action["turnId"], "m1", "the client names the message itself so")
+      const next = services.lastRun()
+      assert.notStrictEqual(next, run)
+      services.emit(next, "run.completed", { text: "done again" })
+      yield* Effect.promise(() => client.action(endOf(String(started.action["turnId"]))))
+      const repeated = yield* Effect.promise(() => client.perform(chat, pending("m1", "more")))
+      assert.isDefined(repeated.rejectionReason)
+      assertIdle(yield* stateOf(client, chat))
+      assert.strictEqual(services.lastRun(), next)
+    })
+  )
+
+  it.live("a message waits no longer when its turn begins before the service has answered", () =>
+    Effect.gen(function* () {
+      const { chat, client, run, services } = yield* withPrompt
+      services.emit(run, "run.turn.ended", { turn: 1, outstanding: 0 })
+      yield* Effect.promise(() => client.action("chat/turnComplete"))
+      const begun = client.action(startedBy("m1"))
+      services.answering = begun
+      const echo = yield* Effect.promise(() => client.perform(chat, pending("m1", "more", "queued")))
+      const started = yield* Effect.promise(() => begun)
+      assert.isAbove(started.serverSeq, echo.serverSeq)
+      services.emit(run, "run.completed", { text: "done again" })
+      yield* Effect.promise(() => client.action(endOf(String(started.action["turnId"]))))
+      assertIdle(yield* stateOf(client, chat))
+    })
+  )
+
+  it.live("a prompt to a run that ends without reading it ends with the run", () =>
+    Effect.gen(function* () {
+      const { chat, client, run, services } = yield* withPrompt
+      services.emit(run, "run.turn.ended", { turn: 1, outstanding: 0 })
+      yield* Effect.promise(() => client.action("chat/turnComplete"))
+      services.isReading = false
+      yield* Effect.promise(() => client.perform(chat, prompt("turn-2", "more")))
+      services.emit(run, "run.completed", {})
+      yield* Effect.promise(() => client.action(endOf("turn-2")))
+      assertIdle(yield* stateOf(client, chat))
     })
   )
 

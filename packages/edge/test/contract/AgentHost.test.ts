@@ -307,13 +307,13 @@ describe("A session of an editor", () => {
       id: "late-1",
       message: { text: "/say the late message", origin: { kind: "user" } }
     })
-    assert.strictEqual(await session.ended("late-1"), "chat/turnComplete")
-    assert.include(session.text("late-1"), "the late message")
     const started = await client.action(
-      ({ action }) => action.type === "chat/turnStarted" && action["turnId"] === "late-1",
+      ({ action }) => action.type === "chat/turnStarted" && action["queuedMessageId"] === "late-1",
       "the turn of the message"
     )
-    assert.strictEqual(started.action["queuedMessageId"], "late-1", "it waits no longer")
+    const late = String(started.action["turnId"])
+    assert.strictEqual(await session.ended(late), "chat/turnComplete")
+    assert.include(session.text(late), "the late message")
     client.drop()
   })
 
