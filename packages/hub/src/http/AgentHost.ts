@@ -12,7 +12,14 @@ import { issuesOf } from "@corral/domain/errors/ValidationIssues"
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
 import { CurrentPrincipal, type Principal } from "@corral/domain/hub-api/SessionAuthority"
-import { DeviceId, ProjectId, type RequestId, WorkspaceId, type RunId } from "@corral/domain/identity/Ids"
+import {
+  DeviceId,
+  ProjectId,
+  type RequestId,
+  type RunId,
+  type SessionId,
+  WorkspaceId
+} from "@corral/domain/identity/Ids"
 import { EventSequence, type SequencedEvent } from "@corral/domain/run/EventSequence"
 import { isTerminal } from "@corral/domain/run/RunEnd"
 import { decodeReceivedEvent } from "@corral/domain/run/RunEvent"
@@ -20,7 +27,7 @@ import type { HttpRefusal } from "@corral/service/http/Refusal"
 import { gapToConflict } from "@corral/service/stream/LogSource"
 import { logStream } from "@corral/service/stream/ServerSentEvents"
 import { StreamTimes } from "@corral/service/stream/StreamTimes"
-import { Context, Effect, Layer, Result, Schema, Clock, Deferred, Exit, Stream } from "effect"
+import { Context, Effect, Layer, Result, Schema, Clock, Deferred, Exit, Queue, Stream } from "effect"
 import type { SqlError } from "effect/sql"
 import { HubAuthority } from "../authority/HubAuthority.ts"
 import { AgentConversations } from "../conversation/AgentConversations.ts"
@@ -32,6 +39,7 @@ import { Runs } from "../run/Runs.ts"
 import { ApiKeyStore } from "../signin/ApiKeyStore.ts"
 import { type Credential, HubCredentials } from "../signin/HubCredentials.ts"
 import { Users } from "../signin/Users.ts"
+import { Notices } from "../store/Notices.ts"
 import { makeHostActions } from "./HostActions.ts"
 import { type HostConnection, makeHostCalls, type HostCalls } from "./HostCalls.ts"
 import { makeHostPlaces } from "./HostPlaces.ts"
@@ -91,8 +99,38 @@ const makeEvents = Effect.fnUntraced(function* ({ reading }: HostCalls) {
 /** Every change that may concern what the connection shows. */
 const EVERYTHING: ReadonlyArray<HostHint> = [{ kind: "agents" }, { kind: "sessions" }]
 
+/** Sessions that wait for one connection. */
+const MAX_SESSIONS = 10_000
+
+/** Sessions that people have renamed or archived, or given other agents: the change feed does not name them. Each is read with the rights of the connection. */
+const changedSessions = Effect.map(Notices, (notices) => {
+  const receivers = new Set<(id: SessionId) => void>()
+  notices.follow({
+    onNotice: (kind, payload) => {
+      // That channel carries only ids of sessions.
+      if (kind === "session") for (const receive of receivers) receive(payload as SessionId)
+    },
+    // The change feed ends then, and everything is read again.
+    onMissed: () => undefined
+  })
+  return Stream.callback<HostHint>(
+    (queue) =>
+      Effect.acquireRelease(
+        Effect.sync(() => {
+          const receive = (sessionId: SessionId) =>
+            void Queue.offerUnsafe(queue, { kind: "session", sessionId })
+          receivers.add(receive)
+          return receive
+        }),
+        (receive) => Effect.sync(() => receivers.delete(receive))
+      ),
+    { bufferSize: MAX_SESSIONS, strategy: "sliding" }
+  )
+})
+
 /** The feed sends what the user may see. The connection ends by `ended`, so its sign-in is not verified again with each hint. */
 const makeHints = Effect.gen(function* () {
+  const changed = yield* changedSessions
   const clock = yield* Clock.Clock
   const conversations = yield* AgentConversations
   const feed = yield* ChangeFeed
@@ -133,6 +171,7 @@ const makeHints = Effect.gen(function* () {
             hintsOf(connection, changes).pipe(Effect.orElseSucceed(() => EVERYTHING))
           ),
           Stream.flattenIterable,
+          Stream.merge(changed),
           Stream.interruptWhen(Deferred.await(over))
         )
       })

@@ -39,6 +39,7 @@ import { Inventory } from "../device/Inventory.ts"
 import { findBudgetRefusal, findOfferedAgent } from "../device/DeviceRow.ts"
 import { findRunDefaults } from "../project/ProjectRow.ts"
 import { limitTo } from "../store/ListPage.ts"
+import { notify } from "../store/Notices.ts"
 import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
 import { withdrawUndelivered } from "./MessageStore.ts"
 import { lockActiveSession, limitColumns, limitColumnsOf, limitsIn, storedBudget } from "./SessionTable.ts"
@@ -239,6 +240,7 @@ export class SessionAgentStore extends Context.Service<
               SELECT max(id) FROM session_agents WHERE session_id = ${sessionId} AND closed_at IS NULL
             )
             WHERE id = ${sessionId} AND default_agent = ${id}`
+          yield* notify(sql, "session", sessionId)
         }, sql.withTransaction)
       })
     })
@@ -285,6 +287,7 @@ export const insertSessionAgent = Effect.fnUntraced(function* (
 ) {
   yield* sql`INSERT INTO session_agents ${sql.insert({ ...row, budget: storedBudget(row.budget) })}`
   yield* sql`UPDATE sessions SET default_agent = ${row.id} WHERE id = ${row.session_id}`
+  yield* notify(sql, "session", row.session_id)
 })
 
 /** A label that a target reported, so not yet fit for a table. */

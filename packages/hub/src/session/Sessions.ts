@@ -19,6 +19,7 @@ import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { lockProject } from "../project/ProjectRow.ts"
 import { PlannedSql } from "../store/Database.ts"
 import { encodePosition, limitTo, type Position } from "../store/ListPage.ts"
+import { notify } from "../store/Notices.ts"
 import { cancelWaitingMessages, withdrawUndelivered } from "./MessageStore.ts"
 import { agentsOf, isOpenAgentOf } from "./SessionAgentStore.ts"
 import {
@@ -138,12 +139,14 @@ export class Sessions extends Context.Service<
           if (agent !== undefined && !(yield* isOpenAgentOf(sql, id, agent)))
             return yield* new Conflict({ message: "The session has no such agent, or it is closed." })
           if (isLeaving) yield* withdrawUndelivered(sql, id)
-          if (isEdit || next !== current.state)
+          if (isEdit || next !== current.state) {
             yield* sql`
               UPDATE sessions SET title = COALESCE(${title ?? null}, title), titled = titled OR ${title !== undefined},
                 default_agent = COALESCE(${agent ?? null}, default_agent), state = ${next},
                 updated_at = GREATEST(updated_at + interval '1 millisecond', ${now()})
               WHERE id = ${id}`
+            yield* notify(sql, "session", id)
+          }
           return yield* get(proof, id)
         }, sql.withTransaction)
       })

@@ -104,6 +104,8 @@ export const shareOutbox = (first: SqlClient.SqlClient, second: SqlClient.SqlCli
 export const channels = {
   /** A message was added or changed: `<session id> <message id>`. */
   message: "corral_message",
+  /** A session was renamed, archived or opened again, or has other agents: its id. */
+  session: "corral_session",
   /** A run's log has grown: `<run id>`, or `<run id> <session id>`. */
   run: "corral_run",
   /** A sign-in, an API key or a chat binding was ended: its id. Expiry by time sends no notice. */

@@ -182,6 +182,35 @@ describe("The agent host of a Hub", { timeout: 120_000 }, () => {
     client.drop()
   })
 
+  it("tells editors that a session is renamed, and has another agent", async () => {
+    const team = await open()
+    const { client: owner, deviceId } = team.world
+    const client = await connect(team)
+    const { session } = await beginRun(team, client, "Say hello")
+    const { items } = await client.call("listSessions")
+    assert.lengthOf(items as ReadonlyArray<unknown>, 1)
+    const [{ id } = { id: "" }] = (
+      await owner.ask<{ readonly items: ReadonlyArray<{ readonly id: string }> }>("GET", "/client/sessions")
+    ).body.items
+    const renamed = await owner.ask("PATCH", `/client/sessions/${id}`, { body: { title: "A greeting" } })
+    assert.strictEqual(renamed.status, 200, renamed.text)
+    await client.action(
+      ({ action, channel }) =>
+        channel === session.resource &&
+        action.type === "session/titleChanged" &&
+        action["title"] === "A greeting"
+    )
+    await client.notification(
+      "root/sessionSummaryChanged",
+      ({ changes }) => Object(changes).title === "A greeting"
+    )
+    const agent = { agentId: "scripted", targetId: deviceId, workspace: "demo", mode: "ask" }
+    const added = await owner.ask("POST", `/client/sessions/${id}/agents`, { body: agent })
+    assert.strictEqual(added.status, 201, added.text)
+    await client.action("session/chatAdded")
+    client.drop()
+  })
+
   it("decides with the host's options and answers a question, as an editor and on the record", async () => {
     const team = await open()
     const client = await connect(team)
