@@ -1,6 +1,6 @@
 /** Editors of users of a Hub, each with a home that has the user's sign-in. */
-import type { HubClient } from "@corral/testing/hub/HubClient"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { type HubClient, storeSignIn } from "@corral/testing/hub/HubClient"
+import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { TestEditor } from "../acp/TestEditor.ts"
@@ -12,8 +12,7 @@ export class EditorHomes {
   signedIn(client: HubClient, token = client.token): string {
     const home = mkdtempSync(join(tmpdir(), "corral-editor-"))
     this.folders.push(home)
-    const signIn = { hub: client.url, userId: client.userId, name: "Person", token }
-    writeFileSync(join(home, "hub.json"), JSON.stringify(signIn), { mode: 0o600 })
+    storeSignIn(home, client, token)
     return home
   }
 

@@ -1,29 +1,35 @@
 /**
- * The unmodified workbench of Visual Studio Code at an Edge, with the scripted agent and with the real Claude Code: sessions, prompts, decisions,
- * questions, changes, stops and reloads, two windows, and a decision of another client at the same time.
+ * The unmodified workbench of Visual Studio Code, with the scripted agent at an Edge, and with the real Claude Code at an Edge and on another device: sessions,
+ * prompts, decisions, questions, changes, stops and reloads, two windows, and a decision of another client at the same time.
  */
 import { openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { installWorkbench, Workbench, type WorkbenchWindow } from "@corral/testing/editor/Workbench"
+import { openJoined } from "@corral/testing/stack/Joined"
 import { until } from "@corral/testing/time/Until"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
-import { existsSync, mkdirSync } from "node:fs"
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync
+} from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { RIGHT_KEY } from "./FakeModels.ts"
-import { install } from "./Installation.ts"
+import { type EditorHost, hostAtEdge, hostAtHub } from "./EditorHost.ts"
+import { FakeModels, RIGHT_KEY } from "./FakeModels.ts"
+import { environmentOf, install } from "./Installation.ts"
 import { programs } from "./Programs.ts"
 import { COLOURS, NEW, OLD, promptFor } from "./Script.ts"
-import { Stage } from "./Stage.ts"
+import { README } from "./Stage.ts"
 
 const place = await installWorkbench()
 if (place.missing !== undefined) console.log(`the workbench is skipped: ${place.missing}`)
 const claude = await install(
   programs.find(({ command }) => command === "claude") ?? assert.fail("Claude Code is a program of the tests")
 )
-
-interface Served {
-  readonly port: number
-  readonly token: string
-}
 
 /** Pictures of windows, if a folder for them is named. */
 const pictures = process.env["CORRAL_TEST_PICTURES"]
@@ -33,13 +39,13 @@ const picture = async (window: WorkbenchWindow, name: string): Promise<void> => 
   await window.picture(join(pictures, `${name}.png`))
 }
 
-const openWorkbench = async ({ port, token }: Served): Promise<Workbench> => {
-  const workbench = await Workbench.open(place, { port, token })
+const openWorkbench = async ({ address }: EditorHost): Promise<Workbench> => {
+  const workbench = await Workbench.open(place, address)
   onTestFinished(() => workbench.close())
   return workbench
 }
 
-const openWindow = async (workbench: Workbench, folder: string): Promise<WorkbenchWindow> => {
+const openWindow = async (workbench: Workbench, { folder }: EditorHost): Promise<WorkbenchWindow> => {
   const window = await workbench.window(folder)
   // Before the workbench is closed.
   onTestFinished(async ({ task }) => {
@@ -57,13 +63,131 @@ const hasSession = (window: WorkbenchWindow, text: string) =>
     60_000
   )
 
+const openSession = async (window: WorkbenchWindow, text: string): Promise<void> => {
+  await hasSession(window, text)
+  await window.open(text)
+}
+
+/** Two windows and another client decide at the same time: one of them wins, and both windows name it. `prompt`: makes the agent write the file. */
+const raceDecisions = async (
+  host: EditorHost,
+  windows: readonly [WorkbenchWindow, WorkbenchWindow],
+  prompt: (file: string) => { readonly text: string; readonly end: string }
+): Promise<void> => {
+  for (const round of [1, 2, 3]) {
+    const file = `raced-${round}.txt`
+    const { end, text } = prompt(file)
+    const [first, second] = windows
+    await first.prompt(text)
+    const [allow, refuse] = await Promise.all([first.armed("Allow once"), second.armed("Deny")])
+    const approval = await host.approval()
+    await Promise.all([allow(), refuse(), approval.deny()])
+    const { origin, state } = await approval.decided()
+    const how = state === "approved" ? "Allowed once" : "Denied"
+    const where = origin === "editor" ? "an editor" : host.otherPlace
+    for (const window of windows) {
+      await window.says(end)
+      await window.shows(new RegExp(`${how} by ${host.person} in ${where}: .*${file}`))
+      assert.strictEqual(await window.openRequests(), 0, "no request is left open")
+    }
+    assert.strictEqual(existsSync(join(host.workspace, file)), state === "approved")
+  }
+}
+
+/** The real Claude Code, and what its model was asked. */
+interface ServedClaude {
+  readonly host: EditorHost
+  readonly requests: ReadonlyArray<string>
+}
+
+/** Claude Code with a model of the tests. `open`: starts an Edge with this environment. */
+const serveClaude = async (
+  open: (env: Readonly<Record<string, string>>) => Promise<EditorHost>
+): Promise<ServedClaude> => {
+  const models = new FakeModels()
+  await models.start()
+  const home = mkdtempSync(join(realpathSync(tmpdir()), "corral-home-"))
+  onTestFinished(() => {
+    models.stop()
+    rmSync(home, { recursive: true, force: true })
+  })
+  const host = await open(environmentOf(claude, { home, models: models.url, key: RIGHT_KEY }))
+  models.workspace = host.workspace
+  writeFileSync(join(host.workspace, "README.md"), README)
+  return { host, requests: models.requests }
+}
+
+const places = [
+  {
+    where: "at an Edge",
+    serve: async (env: Readonly<Record<string, string>>) => hostAtEdge(await openEdgeProcess({ env }))
+  },
+  {
+    where: "on another device",
+    serve: async (env: Readonly<Record<string, string>>) => hostAtHub(await openJoined({ edge: { env } }))
+  }
+]
+
+/** A prompt, a confirmation with a reload in the middle, and a refusal. */
+const decideWithClaude = async ({ workspace }: EditorHost, window: WorkbenchWindow): Promise<void> => {
+  await window.prompt(promptFor("say", "Hello from Claude"))
+  await window.says("Hello from Claude")
+
+  await window.prompt(promptFor("run", "touch allowed.txt && echo allowed"))
+  await window.waits("Allow once")
+  await picture(window, "claude-confirmation")
+  await window.reload()
+  await openSession(window, "Hello from Claude")
+  await window.waits("Allow once")
+  await window.decide("Allow once")
+  await window.shows("That was all: run touch allowed.txt")
+  assert.isTrue(existsSync(join(workspace, "allowed.txt")))
+
+  await window.prompt(promptFor("run", "touch denied.txt && echo denied"))
+  await window.waits("Deny")
+  await window.decide("Deny")
+  await window.shows("That was all: run touch denied.txt")
+  assert.isFalse(existsSync(join(workspace, "denied.txt")))
+}
+
+/** A question, a change set and a stop. */
+const finishWithClaude = async ({ host, requests }: ServedClaude, window: WorkbenchWindow): Promise<void> => {
+  await window.prompt(promptFor("ask", "Which colour do you want?"))
+  await window.asks("Which colour do you want?")
+  await picture(window, "claude-question")
+  await window.choose(COLOURS[1])
+  await window.shows("That was all: ask Which colour")
+  assert.include(requests.at(-1), COLOURS[1])
+
+  await window.prompt(promptFor("edit", "README.md"))
+  await window.waits("Allow once")
+  await window.decide("Allow once")
+  await window.shows("That was all: edit README.md")
+  assert.include(readFileSync(join(host.workspace, "README.md"), "utf8"), NEW)
+  await window.changes("README.md", OLD, NEW)
+  await picture(window, "claude-changes")
+  await window.reload()
+  await openSession(window, "Hello from Claude")
+
+  await window.prompt(promptFor("run", "touch begun.txt && sleep 300"))
+  await window.waits("Allow once")
+  await window.decide("Allow once")
+  const begun = async () => existsSync(join(host.workspace, "begun.txt")) || undefined
+  await until(begun, "the command", 60_000)
+  await window.stop()
+  await window.idle()
+  await host.lastRunIs("cancelled")
+  await window.prompt(promptFor("say", "Here again"))
+  await window.says("Here again")
+}
+
 describe.skipIf(place.missing !== undefined)("The workbench", { timeout: 400_000 }, () => {
   it("drives the scripted agent: sessions, decisions, questions, changes, a stop and reloads", async () => {
     const edge = await openEdgeProcess()
+    const host = hostAtEdge(edge)
     const earlier = await edge.client.create("/say from a terminal")
     await edge.client.result(earlier.id, 20_000)
-    const workbench = await openWorkbench(edge)
-    const window = await openWindow(workbench, edge.workspace)
+    const window = await openWindow(await openWorkbench(host), host)
 
     // A run of the command line is a session of the list.
     await hasSession(window, "from a terminal")
@@ -75,11 +199,10 @@ describe.skipIf(place.missing !== undefined)("The workbench", { timeout: 400_000
 
     // A reload in the middle of the confirmation.
     await window.reload()
-    await hasSession(window, "Hello")
-    await window.open("Hello")
+    await openSession(window, "Hello")
     await window.waits("Allow once")
     await window.decide("Allow once")
-    await window.shows("approval done")
+    await window.says("approval done")
     await window.shows("Allowed once by local in an editor")
     assert.isTrue(existsSync(join(edge.workspace, "one.txt")))
 
@@ -87,13 +210,12 @@ describe.skipIf(place.missing !== undefined)("The workbench", { timeout: 400_000
     await window.changes("one.txt", "hello")
     await picture(window, "changes")
     await window.reload()
-    await hasSession(window, "Hello")
-    await window.open("Hello")
+    await openSession(window, "Hello")
 
     await window.prompt("/write two.txt hello\n/say without it")
     await window.waits("Deny")
     await window.decide("Deny")
-    await window.shows("without it")
+    await window.says("without it")
     assert.isFalse(existsSync(join(edge.workspace, "two.txt")))
 
     await window.prompt("/question Which colour? | Red | Blue\n/say after the answer")
@@ -105,131 +227,68 @@ describe.skipIf(place.missing !== undefined)("The workbench", { timeout: 400_000
     assert.isDefined(open, "the preselected option is no answer")
     await window.asks("Which colour?")
     await window.choose("Blue")
-    await window.shows("after the answer")
-    const answered = await edge.client.input(open.id)
-    assert.deepInclude(answered, { state: "answered", origin: "editor" })
+    await window.says("after the answer")
+    assert.deepInclude(await edge.client.input(open.id), { state: "answered", origin: "editor" })
 
     // A message during a turn is input of the run.
     await window.prompt("/say waiting\n/wait\n/say after the input")
-    await window.shows(/\nwaiting/)
+    await window.says("waiting")
     await window.send("input of a person")
-    await window.shows("after the input")
+    await window.says("after the input")
 
     await window.prompt("/say hanging\n/hang")
-    await window.shows(/\nhanging/)
+    await window.says("hanging")
     await window.stop()
     await window.idle()
-    const stopped = await until(async () => {
-      const { body } = await edge.client.ask("GET", "/v1/runs?limit=1")
-      const [run] = Object(body).items
-      return run?.state === "cancelled" ? run : undefined
-    }, "the stopped run")
-    assert.include(stopped.input.text, "hanging")
+    await host.lastRunIs("cancelled")
+    await window.prompt("/say after the stop")
+    await window.says("after the stop")
   })
 
   it("shows each decision in two windows, also when they and another client decide at the same time", async () => {
-    const edge = await openEdgeProcess()
-    const workbench = await openWorkbench(edge)
-    const first = await openWindow(workbench, edge.workspace)
+    const host = hostAtEdge(await openEdgeProcess())
+    const workbench = await openWorkbench(host)
+    const first = await openWindow(workbench, host)
     await first.begin("Scripted runtime")
     await first.prompt("/say Shared\n/write zero.txt hello\n/say ready")
     await first.waits("Allow once")
-    const second = await openWindow(workbench, edge.workspace)
-    await hasSession(second, "Shared")
-    await second.open("Shared")
+    const second = await openWindow(workbench, host)
+    await openSession(second, "Shared")
     await second.waits("Allow once")
     await second.decide("Allow once")
-    for (const window of [first, second]) await window.shows("ready")
-
-    for (const round of [1, 2, 3]) {
-      await first.prompt(`/write raced-${round}.txt hello\n/say round ${round} is over`)
-      for (const window of [first, second]) await window.waits("Allow once")
-      const [approval] = await edge.client.approvals("state=pending")
-      assert.isDefined(approval)
-      const body = { runId: approval.runId, approvalId: approval.id, decision: "deny" }
-      await Promise.allSettled([
-        first.decide("Allow once"),
-        second.decide("Deny"),
-        edge.client.ask("POST", "/v1/permissions/decide", { body })
-      ])
-      const line = `Write raced-${round}.txt`
-      for (const window of [first, second]) {
-        await window.shows(`round ${round} is over`)
-        await window.shows(new RegExp(`(Allowed once|Denied) by local in (an editor|a terminal): ${line}`))
-        assert.strictEqual(await window.openRequests(), 0, "no request is left open")
-      }
-      const decided = await edge.client.approval(approval.id)
-      assert.strictEqual(existsSync(join(edge.workspace, `raced-${round}.txt`)), decided.state === "approved")
-      const how = decided.state === "approved" ? "Allowed once" : "Denied"
-      const where = decided.origin === "editor" ? "an editor" : "a terminal"
-      for (const window of [first, second]) await window.shows(`${how} by local in ${where}: ${line}`)
-    }
+    for (const window of [first, second]) await window.says("ready")
+    await raceDecisions(host, [first, second], (file) => ({
+      text: `/write ${file} hello\n/say ${file} is over`,
+      end: `${file} is over`
+    }))
     await picture(second, "second-window")
   })
 
-  it.skipIf(claude.missing !== undefined)(
-    "drives the real Claude Code: a prompt, decisions, a question, changes, a stop and a reload",
-    async () => {
-      const stage = await Stage.open(claude, "claude-code", RIGHT_KEY)
-      onTestFinished(() => stage.close())
-      const { edge } = stage
-      const workbench = await openWorkbench(edge)
-      const window = await openWindow(workbench, edge.workspace)
-      await window.begin("Claude Code")
+  describe.skipIf(claude.missing !== undefined).each(places)(
+    "with the real Claude Code $where",
+    ({ serve }) => {
+      it("prompts, decides, reloads, answers, reads changes and stops", async () => {
+        const served = await serveClaude(serve)
+        const window = await openWindow(await openWorkbench(served.host), served.host)
+        await window.begin("Claude Code")
+        await decideWithClaude(served.host, window)
+        await finishWithClaude(served, window)
+      })
 
-      await window.prompt(promptFor("say", "Hello from Claude"))
-      await window.shows(/Hello from Claude[^\]]*$/)
-      await window.idle()
-
-      await window.prompt(promptFor("run", "touch allowed.txt && echo allowed"))
-      await window.waits("Allow once")
-      await picture(window, "claude-confirmation")
-      await window.reload()
-      await hasSession(window, "Hello from Claude")
-      await window.open("Hello from Claude")
-      await window.waits("Allow once")
-      await window.decide("Allow once")
-      await window.shows("That was all: run touch allowed.txt")
-      assert.isTrue(existsSync(join(edge.workspace, "allowed.txt")))
-
-      await window.prompt(promptFor("run", "touch denied.txt && echo denied"))
-      await window.waits("Deny")
-      await window.decide("Deny")
-      await window.idle()
-      assert.isFalse(existsSync(join(edge.workspace, "denied.txt")))
-
-      await window.prompt(promptFor("ask", "Which colour do you want?"))
-      await window.asks("Which colour do you want?")
-      await picture(window, "claude-question")
-      await window.choose(COLOURS[1])
-      await window.shows("That was all: ask Which colour")
-      assert.include(stage.modelRequests.at(-1), COLOURS[1])
-
-      await window.prompt(promptFor("edit", "README.md"))
-      await window.waits("Allow once")
-      await window.decide("Allow once")
-      await window.shows("That was all: edit README.md")
-      assert.include(stage.file("README.md"), NEW)
-      await window.changes("README.md", OLD, NEW)
-      await picture(window, "claude-changes")
-      await window.reload()
-      await window.open("Hello from Claude")
-
-      await window.prompt(promptFor("run", "touch begun.txt && sleep 300"))
-      await window.waits("Allow once")
-      await window.decide("Allow once")
-      await until(
-        async () => existsSync(join(edge.workspace, "begun.txt")) || undefined,
-        "the command",
-        60_000
-      )
-      await window.stop()
-      await window.idle()
-      const cancelled = await until(async () => {
-        const { body } = await edge.client.ask("GET", "/v1/runs?limit=1")
-        return Object(body).items[0]?.state === "cancelled" || undefined
-      }, "the cancelled run")
-      assert.isTrue(cancelled)
+      it("has one winner when two windows and another client decide at the same time", async () => {
+        const { host } = await serveClaude(serve)
+        const workbench = await openWorkbench(host)
+        const first = await openWindow(workbench, host)
+        await first.begin("Claude Code")
+        await first.prompt(promptFor("say", "Shared"))
+        await first.says("Shared")
+        const second = await openWindow(workbench, host)
+        await openSession(second, "Shared")
+        await raceDecisions(host, [first, second], (file) => ({
+          text: promptFor("run", `touch ${file}`),
+          end: `That was all: run touch ${file}`
+        }))
+      })
     }
   )
 })

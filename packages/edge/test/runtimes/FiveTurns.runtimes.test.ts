@@ -4,15 +4,14 @@
  */
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { assertFiveTurns, takeFiveTurns, WORDS } from "@corral/testing/stack/FiveTurns"
-import { noNetwork } from "@corral/testing/process/RegistryProgram"
 import { openJoined } from "@corral/testing/stack/Joined"
 import { registry } from "@corral/testing/recordings/Fixtures"
 import { PIXEL } from "@corral/testing/hub/HubClient"
 import { mkdtempSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
+import { join } from "node:path"
 import { FakeModels, RIGHT_KEY } from "./FakeModels.ts"
-import { install } from "./Installation.ts"
+import { environmentOf, install } from "./Installation.ts"
 import { programs } from "./Programs.ts"
 import { promptFor } from "./Script.ts"
 
@@ -26,7 +25,6 @@ const subjects = places.flatMap((place) =>
 
 describe("A conversation of five turns", () => {
   it.each(subjects)("with $agentId", { timeout: 600_000 }, async ({ agentId, place }) => {
-    const { bin, program } = place
     const models = new FakeModels()
     await models.start()
     const home = mkdtempSync(join(realpathSync(tmpdir()), "corral-home-"))
@@ -34,13 +32,7 @@ describe("A conversation of five turns", () => {
       models.stop()
       rmSync(home, { recursive: true, force: true })
     })
-    const env = {
-      ...program.settle({ home, models: models.url, key: RIGHT_KEY }),
-      ...noNetwork,
-      HOME: home,
-      CORRAL_EDGE_RUN_HOSTS: new URL(models.url).host,
-      PATH: [bin, dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(":")
-    }
+    const env = environmentOf(place, { home, models: models.url, key: RIGHT_KEY })
     const joined = await openJoined({ edge: { env } })
     models.workspace = joined.edge.workspace
     const messages = await takeFiveTurns(joined, { agentId, promptOf: (word) => promptFor("say", word) })

@@ -1,10 +1,11 @@
 /**
  * Puts the real programs into a folder outside of the repository, or says why that cannot be.
  */
-import { type InstalledProgram, installProgram } from "@corral/testing/process/RegistryProgram"
+import { type InstalledProgram, installProgram, noNetwork } from "@corral/testing/process/RegistryProgram"
 import { execFile } from "node:child_process"
+import { dirname } from "node:path"
 import { promisify } from "node:util"
-import type { Program } from "./Programs.ts"
+import type { Place, Program } from "./Programs.ts"
 
 export interface Installed extends InstalledProgram {
   readonly program: Program
@@ -22,3 +23,16 @@ export const install = async (pinned: Program): Promise<Installed> => {
   const program = { ...pinned, version: await wantedVersion(pinned) }
   return { program, ...(await installProgram(program)) }
 }
+
+/** Environment of an Edge whose runs find the program, its home and its model service, and nothing else. */
+export const environmentOf = (
+  { bin, program }: Installed,
+  place: Place
+): Readonly<Record<string, string>> => ({
+  ...program.settle(place),
+  ...noNetwork,
+  HOME: place.home,
+  // Some runtimes have the address of their model service in a file. A confined run reaches what the owner lists.
+  CORRAL_EDGE_RUN_HOSTS: new URL(place.models).host,
+  PATH: [bin, dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(":")
+})

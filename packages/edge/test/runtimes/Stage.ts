@@ -23,12 +23,11 @@ import { dirname, join } from "node:path"
 import { codeOf, type EventReader } from "@corral/testing/edge/EdgeClient"
 import { type EdgeOptions, EdgeProcess, giveTo } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
-import { noNetwork } from "@corral/testing/process/RegistryProgram"
 import { within } from "@corral/testing/time/Until"
 import { changesBetween, filesIn } from "./ChangedFiles.ts"
 import type { DrivenConfinement } from "./Confinements.ts"
 import { FakeModels } from "./FakeModels.ts"
-import type { Installed } from "./Installation.ts"
+import { environmentOf, type Installed } from "./Installation.ts"
 import { OLD } from "./Script.ts"
 
 /** Longer than the shortest wait of a program that wakes up by itself. */
@@ -107,7 +106,7 @@ export class Stage {
   private readonly model: string | undefined
 
   static async open(
-    { bin, program }: Installed,
+    installed: Installed,
     agentId: string,
     key: string,
     {
@@ -123,16 +122,12 @@ export class Stage {
     await models.start()
     const home = mkdtempSync(join(realpathSync(tmpdir()), "corral-home-"))
     const env = {
-      ...program.settle({ home, models: models.url, key }),
-      ...noNetwork,
-      HOME: home,
-      // Some runtimes have the address of their model service in a file. A confined run reaches what the owner lists.
-      CORRAL_EDGE_RUN_HOSTS: new URL(models.url).host,
+      ...environmentOf(installed, { home, models: models.url, key }),
       ...(confinement === undefined ? {} : { CORRAL_EDGE_CONFINEMENT: confinement }),
-      PATH: [bin, dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(":"),
       ...more(models.url)
     }
-    const user = program.refusesRoot === true && process.getuid?.() === 0 ? ORDINARY_USER : undefined
+    const user =
+      installed.program.refusesRoot === true && process.getuid?.() === 0 ? ORDINARY_USER : undefined
     const stage = new Stage({ models, home, agentId, confinement, model, user }, { env, grants })
     try {
       await prepare(stage.edge, home)

@@ -212,9 +212,23 @@ export class WorkbenchWindow {
     })
   }
 
+  /** Waits until the agent has said this: a line of its own, which a prompt with the same words is not. */
+  async says(line: string): Promise<void> {
+    await this.shows(new RegExp(String.raw`^\s*${line.replaceAll(/[^\w\s]/g, String.raw`\$&`)}\s*$`, "m"))
+  }
+
   /** Decides the tool call that waits with the button of this name. */
   async decide(label: string): Promise<void> {
     await this.button(label).click()
+  }
+
+  /**
+   * Waits until the button of a decision is there, and gives what presses it at once. A button that has disappeared meanwhile does nothing, as another decision
+   * was made before.
+   */
+  async armed(label: string): Promise<() => Promise<void>> {
+    const button = await this.button(label).elementHandle()
+    return async () => button?.dispatchEvent("click")
   }
 
   /** Waits until the button of a decision is there. */

@@ -1,10 +1,12 @@
 /**
  * HTTP client of a Hub for tests. Checks every response against the published contract: standard headers, schema, request id, and no token. Also
- * uploads of files for messages.
+ * uploads of files for messages, and sign-ins of the command.
  */
 import { assert } from "@effect/vitest"
 import type { UserId } from "@corral/domain/identity/Ids"
 import type { Attachment } from "@corral/domain/session/Attachment"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { type Answer, contractOf } from "../http/Contract.ts"
 
 export { type Answer, codeOf } from "../http/Contract.ts"
@@ -107,4 +109,10 @@ export const upload = (
   client.ask<Attachment>("POST", `/client/uploads?name=${encodeURIComponent(name)}`, {
     body: content,
     headers: { "content-type": mediaType, ...headers }
+  })
+
+/** Stores the sign-in of a user in a home of the command. `token`: instead of the client's. */
+export const storeSignIn = (home: string, { token, url, userId }: HubClient, other = token): void =>
+  writeFileSync(join(home, "hub.json"), JSON.stringify({ hub: url, userId, name: "Person", token: other }), {
+    mode: 0o600
   })
