@@ -7,9 +7,7 @@
  */
 import * as Database from "@corral/gateway/store/Database"
 import { GatewayConfig, gatewayDefaults } from "@corral/gateway/GatewayConfig"
-import { fillTables } from "@corral/testing/postgres/FilledTables"
 import { dropDatabase, makeDatabase, sharedServer } from "@corral/testing/postgres/SharedPostgres"
-import { matches, sqlSitesIn, type SqlSite } from "@corral/testing/postgres/SqlSites"
 import {
   type LoggedStatement,
   partialIndexes,
@@ -25,6 +23,8 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { Client } from "pg"
+import { fillTables } from "./plans/FilledTables.ts"
+import { matches, sqlSitesIn, type SqlSite } from "./plans/SqlSites.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 const ROWS = 50_000
