@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { parseSync } from "oxc-parser"
-import { splitImport } from "./NamespaceImports.ts"
+import { readdirSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { SOURCES, splitImport } from "./NamespaceImports.ts"
 
 const namespaces = new Map([
   ["Effect", "/effect/Effect.js"],
@@ -12,6 +14,14 @@ const split = (text: string): string => {
   assert.isDefined(first)
   return first === undefined ? "" : splitImport(text, first, namespaces)
 }
+
+describe("namespaceImports", () => {
+  it("reads the modules of each package", () => {
+    const packages = fileURLToPath(new URL("../packages/", import.meta.url))
+    for (const name of readdirSync(packages)) assert.match(`${packages}${name}/src/fold/Module.ts`, SOURCES)
+    assert.notMatch(`${packages}hub/test/Module.ts`, SOURCES)
+  })
+})
 
 describe("splitImport", () => {
   it("imports each namespace from its own file, under its local name", () => {

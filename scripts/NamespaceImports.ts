@@ -49,6 +49,9 @@ export const splitImport = (
   return statements.join(" ") + original.replaceAll(/[^\n]/g, "")
 }
 
+/** Modules of this project's packages. */
+export const SOURCES = /\/packages\/[^/]+\/src\/.*\.ts$/
+
 export const namespaceImports: Plugin = {
   name: "namespace imports",
   setup: ({ onLoad, resolve }) => {
@@ -59,7 +62,7 @@ export const namespaceImports: Plugin = {
       cached.set(path, namespaces)
       return namespaces
     }
-    onLoad({ filter: /\/packages\/[a-z]+\/src\/.*\.ts$/ }, async ({ path }) => {
+    onLoad({ filter: SOURCES }, async ({ path }) => {
       const text = readFileSync(path, "utf8")
       const { staticImports } = parseSync(path, text).module
       const parts: Array<string> = []
