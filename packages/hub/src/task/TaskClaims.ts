@@ -62,7 +62,8 @@ export class TaskClaims {
 
   /**
    * Claims or fails the next task, and returns its run or the id of the failed one. Each in its transaction: the limits of its project are locked
-   * until the end, so a transaction that went on to a task of another project could deadlock with one that does so in the other order.
+   * until the end, so a transaction that went on to a task of another project could deadlock with one that does so in the other order. The project
+   * is locked with the task: its removal waits until it has all tasks, or has the project and is left alone.
    */
   private readonly visitNext = Effect.fnUntraced(
     { self: this },
@@ -74,10 +75,11 @@ export class TaskClaims {
       const { now, sql } = this
       const at = now()
       const row = yield* taskRows.first(sql`
-        SELECT ${sql.literal(TASK_COLUMNS)} FROM tasks
-        WHERE target_id = ${targetId} AND state IN ${waitingTaskStates(sql)} AND id > ${after ?? ""} AND id <> ALL(${open}::text[])
-          AND (state = 'pending' OR expires_at IS NULL OR expires_at > ${at})
-        ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`)
+        SELECT tasks.* FROM tasks JOIN projects ON projects.id = tasks.project_id
+        WHERE tasks.target_id = ${targetId} AND tasks.state IN ${waitingTaskStates(sql)} AND tasks.id > ${after ?? ""}
+          AND tasks.id <> ALL(${open}::text[])
+          AND (tasks.state = 'pending' OR tasks.expires_at IS NULL OR tasks.expires_at > ${at})
+        ORDER BY tasks.id LIMIT 1 FOR UPDATE OF tasks SKIP LOCKED FOR KEY SHARE OF projects SKIP LOCKED`)
       if (row === undefined) return undefined
       const claimed = yield* this.claimTask(row, at)
       if (Result.isSuccess(claimed)) return Result.succeed(claimed.success)

@@ -189,15 +189,20 @@ const setLimit = (sql: SqlClient.SqlClient, now: () => Date): UsageLimits["Servi
     return stored === undefined ? yield* new PermissionDenied() : limitOf(stored)
   })
 
-/** A changed limit notifies again. */
+/** A changed limit notifies again. Takes the rows in the order in which `noteLimits` writes them: the two never deadlock. */
 const forgetNotices = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   projectId: string,
   subject: LimitSubject
 ) {
   yield* sql`
-    DELETE FROM limit_notices WHERE project_id = ${projectId}
-      AND ${subject === "each" ? sql`subject <> 'everyone'` : sql`subject = ${subject}`}`
+    WITH forgotten AS MATERIALIZED (
+      SELECT subject, day FROM limit_notices WHERE project_id = ${projectId}
+        AND ${subject === "each" ? sql`subject <> 'everyone'` : sql`subject = ${subject}`}
+      ORDER BY subject, day FOR UPDATE
+    )
+    DELETE FROM limit_notices n USING forgotten f
+    WHERE n.project_id = ${projectId} AND n.subject = f.subject AND n.day = f.day`
   yield* notify(sql, "usage", projectId)
 })
 
@@ -228,7 +233,7 @@ const noteLimits = Effect.fn("UsageLimits.noteLimits")(function* (
       INSERT INTO limit_notices AS n (project_id, subject, day, state, at)
       SELECT ${projectId}, d.subject, ${day}, d.state, ${at} FROM unnest(
         ${due.map(({ subject }) => subject)}::text[], ${due.map(({ state }) => state)}::text[]
-      ) AS d (subject, state) JOIN projects p ON p.id = ${projectId}
+      ) AS d (subject, state) JOIN projects p ON p.id = ${projectId} ORDER BY d.subject
       ON CONFLICT (project_id, subject, day) DO UPDATE SET state = EXCLUDED.state, at = EXCLUDED.at
         WHERE n.state = 'near' AND EXCLUDED.state = 'reached'
       RETURNING n.project_id || ' ' || n.subject || ' ' || n.day AS id`

@@ -1,4 +1,5 @@
 /** Starts that wait for the limits of several projects: tasks of any projects and persons, on several devices, claimed at the same time. */
+import { prove } from "@corral/domain/access/Authorization"
 import type { ProjectId, TaskId, UserId } from "@corral/domain/identity/Ids"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { createRun, Mirror, newId } from "@corral/testing/hub/Mirror"
@@ -6,10 +7,11 @@ import { query } from "@corral/testing/postgres/OutsidePostgres"
 import { effort } from "@corral/testing/time/Effort"
 import { until } from "@corral/testing/time/Until"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { Effect, Schedule } from "effect"
+import { Effect, Result, Schedule } from "effect"
 import { SqlError } from "effect/sql"
 import * as fc from "fast-check"
 import { Client } from "pg"
+import { Projects } from "../../src/project/Projects.ts"
 import { Tasks } from "../../src/task/Tasks.ts"
 
 const LIMIT = 1_000_000
@@ -157,6 +159,42 @@ describe("Starts under limits", { timeout: 120_000 }, () => {
         }
       }),
       { numRuns: 10 * effort, examples: opposite.map((lists) => [lists]) }
+    )
+  })
+
+  it("let a project be removed that has tasks to start, before or after them", async () => {
+    const mirror = new Mirror(hub)
+    const [ada] = persons
+    const project = await mirror.project(ada)
+    await execute(
+      `INSERT INTO project_limits (project_id, subject, tokens, updated_at) VALUES ('${project}', 'everyone', ${LIMIT}, now())`
+    )
+    await mirror.device(ada, project)
+    await mirror.link(project)
+    await execute(`
+      INSERT INTO tasks (id, project_id, target_id, created_by, state, on_offline, request, created_at, updated_at)
+      VALUES ('${newId<TaskId>("tsk")}', '${project}', '${mirror.targetId}', '${ada}', 'queued', 'queue',
+        '${JSON.stringify({ ...createRun, budget: { tokens: 1 } })}', now(), now())`)
+    const remove = () =>
+      hub.people.act(
+        Effect.gen(function* () {
+          const claim = { principal: ada ?? "", subject: project }
+          const proof = yield* Effect.fromResult(prove("project.delete", claim, undefined))
+          const { remove } = yield* Projects
+          return yield* Effect.result(
+            Effect.retry(remove(proof), { while: isCancelled, schedule: Schedule.forever })
+          )
+        })
+      )
+    const removed: Array<Awaited<ReturnType<typeof remove>>> = []
+    await fromFirstLimit([
+      () => claimAll({ targetId: mirror.targetId, ids: [] }),
+      async () => void removed.push(await remove())
+    ])
+    // A deadlock would fail one of the two.
+    assert.deepStrictEqual(
+      removed.map((result) => Result.isFailure(result) && result.failure._tag === "SqlError"),
+      [false]
     )
   })
 })
