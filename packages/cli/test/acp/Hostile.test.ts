@@ -109,16 +109,17 @@ describe("A hostile editor", { timeout: 60_000 }, () => {
     const edge = await openEdgeInProcess()
     const editor = await TestEditor.open({ home: edge.home })
     onTestFinished(() => editor.close())
-    const opened = await Promise.allSettled(Array.from({ length: 200 }, () => editor.create()))
-    const refused = opened.flatMap((each) => (each.status === "rejected" ? [String(each.reason)] : []))
+    // One after the other: a busy machine does not answer the health requests of 64 in their time.
+    const first = await editor.create()
+    for (let count = 1; count < 60; count++) await editor.create()
+    const more = await Promise.allSettled(Array.from({ length: 140 }, () => editor.create()))
+    const refused = more.flatMap((each) => (each.status === "rejected" ? [String(each.reason)] : []))
     assert.deepStrictEqual(
       refused.filter((reason) => !reason.includes("Up to 64 sessions can be open")),
       []
     )
     assert.strictEqual(refused.length, 200 - 64)
-    const [first] = opened
-    assert(first?.status === "fulfilled")
-    await editor.agent.request(methods.agent.session.close, { sessionId: first.value })
+    await editor.agent.request(methods.agent.session.close, { sessionId: first })
     await editor.create()
     const run = await edge.client.create("/say served")
     assert.strictEqual((await edge.client.result(run.id, 10_000)).status, 200)

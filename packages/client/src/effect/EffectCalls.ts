@@ -49,26 +49,34 @@ export const transportOf = (
     ...(send === undefined ? {} : { fetch: send })
   })
 
-/** Whether the current call has reached the HTTP client: before, its request is being encoded. */
-const CurrentCall = Context.Reference<{ wasSent: boolean }>("corral/client/CurrentCall", {
-  defaultValue: () => ({ wasSent: false })
+/** The current call: where its request goes. */
+interface CallTarget {
+  readonly address: Pick<ServiceAccess, "url" | "headers">
+  readonly send: typeof fetch
+  /** Whether the call has reached the HTTP client: before, its request is being encoded. */
+  wasSent: boolean
+}
+
+const CurrentCall = Context.Reference<CallTarget>("corral/client/CurrentCall", {
+  defaultValue: () => ({ address: { url: "" }, send: fetch, wasSent: false })
 })
 
-const clientFor = Effect.fnUntraced(function* (address: ServiceAccess) {
-  const transport = transportOf(address)
-  const send: typeof fetch = (input, init) => transport.fetch(new URL(String(input)), init ?? {})
-  const client = yield* HttpClient.HttpClient
-  return client.pipe(
+/** Sends each request to the target of its call. */
+const targetedClient = Effect.map(HttpClient.HttpClient, (client) =>
+  client.pipe(
     HttpClient.mapRequestEffect((request) =>
       Effect.gen(function* () {
         const call = yield* CurrentCall
         call.wasSent = true
-        return HttpClientRequest.setHeaders(request, yield* address.headers ?? Effect.succeed({}))
+        const { headers = Effect.succeed({}), url } = call.address
+        return request.pipe(HttpClientRequest.prependUrl(url), HttpClientRequest.setHeaders(yield* headers))
       })
     ),
-    HttpClient.transform((response) => Effect.provideService(response, FetchHttpClient.Fetch, send))
+    HttpClient.transform((response) =>
+      Effect.flatMap(CurrentCall, ({ send }) => Effect.provideService(response, FetchHttpClient.Fetch, send))
+    )
   )
-}, Effect.provide(FetchHttpClient.layer))
+).pipe(Effect.provide(FetchHttpClient.layer))
 
 /** The body, where a response also has declared headers. */
 const bodyOf = (answer: unknown): unknown =>
@@ -79,41 +87,62 @@ const bodyOf = (answer: unknown): unknown =>
 /** The errors of Effect's own client. */
 type AnyCall = (request: unknown) => Effect.Effect<unknown, object>
 
+/** Encoders and decoders of endpoints, which take longer to make than a call takes. */
+const madeCalls = new WeakMap<HttpApi.Top, Map<string, AnyCall>>()
+
+/** The call of an endpoint, made at its first use. */
+const madeCall = (api: HttpApi.Top, group: string, endpoint: string): Effect.Effect<AnyCall> =>
+  Effect.suspend(() => {
+    let calls = madeCalls.get(api)
+    if (calls === undefined) madeCalls.set(api, (calls = new Map()))
+    const key = `${group} ${endpoint}`
+    const made = calls.get(key)
+    if (made !== undefined) return Effect.succeed(made)
+    return targetedClient.pipe(
+      Effect.flatMap(
+        (httpClient) =>
+          // Each endpoint takes one request, and no middleware of a contract has a part in clients.
+          HttpApiClient.endpoint(api, { group, endpoint, httpClient }) as unknown as Effect.Effect<AnyCall>
+      ),
+      Effect.tap((call) => Effect.sync(() => calls.set(key, call)))
+    )
+  })
+
 /** Calls of all endpoints of a contract. `toFailure` maps each failure. */
-export const effectCalls = Effect.fnUntraced(function* <
-  Id extends string,
-  Groups extends HttpApiGroup.Constraint,
-  E = never
->(
+export const effectCalls = <Id extends string, Groups extends HttpApiGroup.Constraint, E = never>(
   api: HttpApi.HttpApi<Id, Groups>,
   address: ServiceAccess,
   toFailure?: (failure: ReturnType<typeof toClientFailure>) => E
-) {
-  const httpClient = yield* clientFor(address)
-  const contract = yield* HttpApiClient.makeWith(api, { httpClient, baseUrl: address.url })
-  const wrapped =
-    (call: AnyCall) =>
-    ({ query, ...request }: { readonly query?: object } = {}) =>
-      Effect.suspend(() => {
-        const current = { wasSent: false }
-        // Effect's client requires parts without required fields, and fields with a default.
-        return call({ headers: {}, ...request, query: { limit: DEFAULT_LIMIT, ...query } }).pipe(
-          Effect.provideService(CurrentCall, current),
-          Effect.mapBoth({
-            onSuccess: bodyOf,
-            onFailure: (error) => {
-              const failure = toClientFailure(error, current.wasSent)
-              return toFailure === undefined ? failure : toFailure(failure)
-            }
-          })
-        )
-      })
-  const groups = Object.entries(contract as Readonly<Record<string, Readonly<Record<string, AnyCall>>>>).map(
-    ([group, endpoints]) => [
+): Effect.Effect<EffectCalls<HttpApi.HttpApi<Id, Groups>, E>> =>
+  Effect.sync(() => {
+    // Groups and endpoints by their names only.
+    const anyApi = api as unknown as HttpApi.Top
+    const transport = transportOf(address)
+    const send: typeof fetch = (input, init) => transport.fetch(new URL(String(input)), init ?? {})
+    const wrapped =
+      (group: string, endpoint: string) =>
+      ({ query, ...request }: { readonly query?: object } = {}) =>
+        Effect.suspend(() => {
+          const current: CallTarget = { address, send, wasSent: false }
+          return madeCall(anyApi, group, endpoint).pipe(
+            // Effect's client requires parts without required fields, and fields with a default.
+            Effect.flatMap((call) =>
+              call({ headers: {}, ...request, query: { limit: DEFAULT_LIMIT, ...query } })
+            ),
+            Effect.provideService(CurrentCall, current),
+            Effect.mapBoth({
+              onSuccess: bodyOf,
+              onFailure: (error) => {
+                const failure = toClientFailure(error, current.wasSent)
+                return toFailure === undefined ? failure : toFailure(failure)
+              }
+            })
+          )
+        })
+    const groups = Object.entries(anyApi.groups).map(([group, { endpoints }]) => [
       group,
-      Object.fromEntries(Object.entries(endpoints).map(([name, call]) => [name, wrapped(call)]))
-    ]
-  )
-  // The same groups and endpoints as the contract. The errors of `Transport` replace its error objects.
-  return Object.fromEntries(groups) as unknown as EffectCalls<HttpApi.HttpApi<Id, Groups>, E>
-})
+      Object.fromEntries(Object.keys(endpoints).map((name) => [name, wrapped(group, name)]))
+    ])
+    // The same groups and endpoints as the contract. The errors of `Transport` replace its error objects.
+    return Object.fromEntries(groups) as unknown as EffectCalls<HttpApi.HttpApi<Id, Groups>, E>
+  })
