@@ -49,9 +49,10 @@ export const projectOf = (name: string, { exclude = [], execArgv = [], include, 
       ...exclude
     ],
     pool: "forks" as const,
-    // For tests that hang. Waits have limits of their own, which count uncontended time (`UncontendedTime`).
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // For tests that hang. No test has a shorter one: it would count the time in which other programs have the processors. Waits have limits of their
+    // own, which count uncontended time (`UncontendedTime`).
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     execArgv: [...execArgv],
     ...more
   }

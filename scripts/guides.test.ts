@@ -75,7 +75,7 @@ describe("guides", () => {
     ])
   })
 
-  it("docs/editors.md does what it says", { timeout: 60_000 }, () => follow("editors"))
+  it("docs/editors.md does what it says", () => follow("editors"))
 
   it("marks as run what is run", () => {
     const marked = pages.filter((page) => page.startsWith("docs/") && blocksOf(read(page)).length > 0)

@@ -97,7 +97,7 @@ const from = (
     sent.once("error", reject).end()
   })
 
-describe("The proxy examples of docs/self-host.md", { timeout: 60_000 }, () => {
+describe("The proxy examples of docs/self-host.md", () => {
   for (const proxy of proxies) {
     const isThere = spawnSync(proxy.program, [proxy.version]).status === 0
 

@@ -26,7 +26,7 @@ const loading = (libraries: ReadonlyArray<string>): string => `
 const PROVIDER = "oidc-provider"
 const NOT_LTS = `data:text/javascript,Object.defineProperty(process,"release",{value:{name:"node"}})`
 
-describe("a Node that is not an LTS release", { timeout: 60_000 }, () => {
+describe("a Node that is not an LTS release", () => {
   const outputOf = (code: string) => {
     const args = ["--import", NOT_LTS, "--input-type=module", "--eval", code]
     const { status, stderr, stdout } = spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" })

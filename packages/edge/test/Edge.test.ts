@@ -49,7 +49,7 @@ const serve = (config: EdgeConfig) =>
     (services) => Context.get(services, EdgeServer)
   )
 
-describe("Edge", { timeout: 120_000 }, () => {
+describe("Edge", () => {
   it.live.each([
     ["home", { home: "home" }, "an absolute path"],
     ["host", { host: "0.0.0.0" }, "a loopback address (127.0.0.1, ::1, localhost)"],

@@ -32,7 +32,7 @@ const rejection = async (
     (error: { readonly code: string; readonly message: string }) => error
   )
 
-describe("openEdge", { timeout: 60_000 }, () => {
+describe("openEdge", () => {
   it("runs an agent, decides what it asks, and gives typed events to the last", async () => {
     const { edge, folder } = await opened()
     const { id } = await edge.start(request("/write hello.txt hi\n/say Done"))
@@ -176,7 +176,7 @@ describe("openEdge", { timeout: 60_000 }, () => {
   })
 })
 
-describe("EmbeddedEdge", { timeout: 60_000 }, () => {
+describe("EmbeddedEdge", () => {
   it.live("is the same with Effect, and each layer is an Edge", () =>
     Effect.gen(function* () {
       const layer = () => EmbeddedEdge.layer({ workspaces: [{ id: "here", path: openFolder() }] })

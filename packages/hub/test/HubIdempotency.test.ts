@@ -7,7 +7,7 @@ import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { People } from "@corral/testing/hub/People"
 
 /** Two Hubs' worth of services on one database: what one does the other sees. */
-describe("HubIdempotency", { timeout: 60_000 }, () => {
+describe("HubIdempotency", () => {
   const hub = new HubInProcess()
   let others: People
   let creations = 0

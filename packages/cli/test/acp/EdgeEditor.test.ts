@@ -12,7 +12,7 @@ const open = async (options: Partial<EditorOptions> = {}) => {
   return { edge, editor, session: await editor.create() }
 }
 
-describe("An editor at an Edge", { timeout: 60_000 }, () => {
+describe("An editor at an Edge", () => {
   it("sends a prompt and receives its text, its tool calls and the end of the turn", async () => {
     const { editor, session } = await open()
     const answer = await editor.prompt(

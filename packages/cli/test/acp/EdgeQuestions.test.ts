@@ -40,7 +40,7 @@ const FORM = JSON.stringify({
   ]
 })
 
-describe("Questions in an editor", { timeout: 60_000 }, () => {
+describe("Questions in an editor", () => {
   it("shows a form, selects nothing in advance, and sends what the person entered", async () => {
     const { edge, editor, session } = await open({ capabilities: forms })
     const turn = editor.prompt(session, `/form ${FORM}`)

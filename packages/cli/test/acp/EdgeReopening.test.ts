@@ -17,7 +17,7 @@ const lines = (text: string) =>
     .map((line) => line.trim())
     .filter((line) => line !== "")
 
-describe("A session that is opened again", { timeout: 60_000 }, () => {
+describe("A session that is opened again", () => {
   it("is loaded with all messages, tool calls and decisions, each once", async () => {
     const edge = await openEdgeInProcess()
     const first = await editorAt(edge.home)

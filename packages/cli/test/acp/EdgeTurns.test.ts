@@ -4,7 +4,7 @@ import { describe, it, onTestFinished } from "@effect/vitest"
 import { driveEditorTurns } from "./EditorTurns.ts"
 import { TestEditor } from "./TestEditor.ts"
 
-describe("An editor at a local Edge", { timeout: 60_000 }, () => {
+describe("An editor at a local Edge", () => {
   it("drives five turns, reconnects in the middle of one and resumes", async () => {
     const edge = await openEdgeInProcess()
     await driveEditorTurns(async () => {

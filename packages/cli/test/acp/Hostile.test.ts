@@ -44,7 +44,7 @@ const rawEditor = async (text: ReadonlyArray<string | Uint8Array>) => {
 const line = (message: object): string => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`
 const initialize = line({ id: 0, method: "initialize", params: { protocolVersion: 1 } })
 
-describe("A hostile editor", { timeout: 60_000 }, () => {
+describe("A hostile editor", () => {
   it("receives one error for each broken message, and is served afterwards", async () => {
     const { answer, answers, send } = await rawEditor([
       initialize,

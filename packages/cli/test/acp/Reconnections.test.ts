@@ -4,7 +4,7 @@ import { describe, it } from "@effect/vitest"
 import { randomInt } from "node:crypto"
 import { reconnectAtRandom } from "./Reconnections.ts"
 
-describe("An editor that reconnects at random points", { timeout: 60_000 }, () => {
+describe("An editor that reconnects at random points", () => {
   it("loses nothing and receives nothing twice", async () => {
     await reconnectAtRandom(await openEdgeInProcess(), 6, (most) => randomInt(most + 1))
   })

@@ -17,7 +17,7 @@ const messageOf = (request: Promise<unknown>): Promise<string> =>
     (error: unknown) => String(Object(error).message)
   )
 
-describe("The choices of a session", { timeout: 60_000 }, () => {
+describe("The choices of a session", () => {
   it("are its modes, models and agents, and the next run has them", async () => {
     const { edge, editor } = await open()
     const created = await editor.agent.request(methods.agent.session.new, {

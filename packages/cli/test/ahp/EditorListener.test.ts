@@ -88,7 +88,7 @@ const refusal = async (
   return within(answer, 10_000, "the refusal")
 }
 
-describe("serveEditors", { timeout: 30_000 }, () => {
+describe("serveEditors", () => {
   it("refuses a missing or wrong token with 403 before the upgrade, and asks no service", async () => {
     const service = await openService()
     const { port } = await listen(accepting(service.url))

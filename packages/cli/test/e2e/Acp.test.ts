@@ -94,7 +94,7 @@ const codeOf = async ({ child }: Editor): Promise<number | null> => {
   return child.exitCode
 }
 
-describe("corral acp", { timeout: 60_000 }, () => {
+describe("corral acp", () => {
   it("writes only the protocol to stdout, and ends with 0 when the editor goes away", async () => {
     const editor = await start("--mode", "auto_edit", "--model", "large")
     const session = await create(editor)

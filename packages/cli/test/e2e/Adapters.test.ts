@@ -6,7 +6,7 @@ import { Corral } from "./Corral.ts"
 
 const sample = new URL("../../../conformance/test/SampleModule.ts", import.meta.url)
 
-describe("corral adapters", { timeout: 120_000 }, () => {
+describe("corral adapters", () => {
   const corral = new Corral()
   const config = join(corral.home, "edge.config.json")
   const folder = join(corral.home, "adapters")

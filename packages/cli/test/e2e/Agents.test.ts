@@ -23,7 +23,7 @@ const fileRefusal = (file: string, preset: WrongPreset): Promise<string> => {
   )
 }
 
-describe("corral agents", { timeout: 120_000 }, () => {
+describe("corral agents", () => {
   const corral = new Corral()
   const entry = join(corral.home, "entry.json")
   beforeAll(() => corral.up())

@@ -30,7 +30,7 @@ const refusal = async (url: string) => {
   return answer instanceof AgentHostClient ? "accepted" : [answer.status, JSON.parse(answer.body).code]
 }
 
-describe("corral ahp at an Edge", { timeout: 60_000 }, () => {
+describe("corral ahp at an Edge", () => {
   const corral = new Corral({ hasLastingRuns: true })
   const folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-ahp-"))
   const up = async () => (await corral.up("--workspace", `site=${folder}`)).edge
@@ -96,7 +96,7 @@ describe("corral ahp at an Edge", { timeout: 60_000 }, () => {
   })
 })
 
-describe("corral ahp at a Hub", { timeout: 90_000 }, () => {
+describe("corral ahp at a Hub", () => {
   const corral = new Corral()
   let joined: Joined
   beforeAll(async () => {

@@ -8,7 +8,7 @@ import { Joined } from "@corral/testing/stack/Joined"
 import { Corral } from "./Corral.ts"
 import { signIn } from "./SignIn.ts"
 
-describe("corral at a Hub", { timeout: 90_000 }, () => {
+describe("corral at a Hub", () => {
   const corral = new Corral()
   let joined: Joined
   beforeAll(async () => {

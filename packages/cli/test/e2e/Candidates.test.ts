@@ -20,7 +20,7 @@ const makeRepository = (cwd: string): void => {
     execFileSync("git", [...author, ...args], { cwd })
 }
 
-describe("several agents from the command line", { timeout: 180_000 }, () => {
+describe("several agents from the command line", () => {
   const corral = new Corral()
   let joined: Joined
   beforeAll(async () => {

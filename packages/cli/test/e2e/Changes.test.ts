@@ -16,7 +16,7 @@ const git = (folder: string, ...args: ReadonlyArray<string>) =>
 
 const lines = Array.from({ length: 30 }, (_, n) => `line ${n}\n`).join("")
 
-describe("corral changes", { timeout: 120_000 }, () => {
+describe("corral changes", () => {
   let workspace = ""
   let url = ""
 

@@ -75,7 +75,7 @@ const answer = async (chat: TerminalProgram, line: string, outcome: RegExp): Pro
   }
 }
 
-describe.skipIf(!hasTerminals)("corral chat", { timeout: 90_000 }, () => {
+describe.skipIf(!hasTerminals)("corral chat", () => {
   it.each([44, 80, 120])("shows answers, wide characters and approvals at %i columns", async (columns) => {
     const chat = await openChat(columns)
     chat.type("你好，世界 ok")
@@ -250,7 +250,7 @@ describe.skipIf(!hasTerminals)("corral chat", { timeout: 90_000 }, () => {
   })
 })
 
-describe("corral say, approvals and show", { timeout: 90_000 }, () => {
+describe("corral say, approvals and show", () => {
   const runSay = (...args: ReadonlyArray<string>) => corral.run("say", ...args)
   const sessionOf = (stderr: string): string => /^session (ses_\w+)$/m.exec(stderr)?.[1] ?? ""
 

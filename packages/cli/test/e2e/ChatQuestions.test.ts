@@ -31,7 +31,7 @@ const answer = async (chat: Awaited<ReturnType<typeof open>>, line: string, outc
   }
 }
 
-describe.skipIf(!hasTerminals)("a question in corral chat", { timeout: 60_000 }, () => {
+describe.skipIf(!hasTerminals)("a question in corral chat", () => {
   it("is answered by a number, or skipped", async () => {
     const chat = await open()
     chat.enter("//question Which colour? | Red | Blue")

@@ -22,7 +22,7 @@ const started = async (corral: Corral, env: NodeJS.ProcessEnv = {}) => {
 const run = (corral: Corral, ...args: ReadonlyArray<string>) =>
   corral.run("run", "--agent", "scripted", "--workspace", "sample", "--yes", ...args)
 
-describe.skipIf(!canConfine)("corral up without a setting, with bubblewrap", { timeout: 60_000 }, () => {
+describe.skipIf(!canConfine)("corral up without a setting, with bubblewrap", () => {
   const corral = new Corral({ hasDefaultConfinement: true })
   const sample = (name: string): string => join(corral.home, "sample", name)
   beforeAll(() => started(corral))
@@ -59,7 +59,7 @@ describe.skipIf(!canConfine)("corral up without a setting, with bubblewrap", { t
   })
 })
 
-describe("corral up without a setting, where runs can't be confined", { timeout: 60_000 }, () => {
+describe("corral up without a setting, where runs can't be confined", () => {
   it.each([
     ["without bubblewrap", { PATH: FEW }, "bubblewrap is not installed."],
     [
@@ -92,7 +92,7 @@ describe("corral up without a setting, where runs can't be confined", { timeout:
   })
 })
 
-describe("corral run where confinement is required and missing", { timeout: 60_000 }, () => {
+describe("corral run where confinement is required and missing", () => {
   it("is refused with one sentence, except in full_access", async () => {
     const corral = new Corral({ hasDefaultConfinement: true })
     try {

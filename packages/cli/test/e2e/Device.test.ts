@@ -12,7 +12,7 @@ interface DeviceOfHub {
   readonly publicKey: string
 }
 
-describe("corral device", { timeout: 60_000 }, () => {
+describe("corral device", () => {
   const hub = new HubProcess()
   let ada: HubClient
   beforeAll(async () => {

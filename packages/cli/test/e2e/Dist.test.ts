@@ -26,7 +26,7 @@ interface Manifest {
 }
 const manifest = (folder: string): Manifest => JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
 
-describe("dist alone", { timeout: 60_000 }, () => {
+describe("dist alone", () => {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-dist-"))
   const alone = join(folder, "corral")
 

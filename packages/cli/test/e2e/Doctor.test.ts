@@ -32,7 +32,7 @@ const examine = async (corral: Corral, env: Record<string, string> = {}) => {
   return { exit, found: JSON.parse(running.out.join("")) as Found }
 }
 
-describe("corral doctor", { timeout: 120_000 }, () => {
+describe("corral doctor", () => {
   it("reports a missing and a damaged store of a stopped Edge, with both remedies", async () => {
     const corral = new Corral()
     try {

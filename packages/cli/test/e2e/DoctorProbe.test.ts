@@ -52,7 +52,7 @@ const processesWith = (text: string): ReadonlyArray<string> =>
     }
   })
 
-describe.skipIf(bubblewrap === "")("corral doctor --probe", { timeout: 120_000 }, () => {
+describe.skipIf(bubblewrap === "")("corral doctor --probe", () => {
   it("holds in every mode without a running Edge, in a table and as JSON", async () => {
     const { corral, left, start } = open()
     try {

@@ -14,7 +14,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => corral.close())
 
-describe.skipIf(!hasTerminals)("corral chat with an Edge alone", { timeout: 60_000 }, () => {
+describe.skipIf(!hasTerminals)("corral chat with an Edge alone", () => {
   it("queues messages in the terminal, continues the conversation, and resumes it later", async () => {
     const chat = corral.inTerminal(80, "chat", "--agent", "scripted")
     await chat.shows(/^ready · scripted in sample on this machine · ask$/m)
@@ -189,56 +189,52 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
 })
 `
 
-describe.skipIf(!hasTerminals)(
-  "corral chat with an agent that keeps no conversation",
-  { timeout: 60_000 },
-  () => {
-    const forgetting = new Corral()
-    afterAll(() => forgetting.close())
+describe.skipIf(!hasTerminals)("corral chat with an agent that keeps no conversation", () => {
+  const forgetting = new Corral()
+  afterAll(() => forgetting.close())
 
-    it("begins again, and shows no failure in the chat, in its history and in the list of runs", async () => {
-      const agent = join(forgetting.home, "..", "forgetful.cjs")
-      writeFileSync(agent, forgetful)
-      mkdirSync(forgetting.home, { mode: 0o700 })
-      const acp = { name: "forgetful", command: process.execPath, args: [agent], modes: { ask: "careful" } }
-      writeFileSync(join(forgetting.home, "edge.config.json"), JSON.stringify({ acp }), { mode: 0o600 })
-      const { url } = await forgetting.up()
-      const chat = forgetting.inTerminal(80, "chat", "--agent", "acp:forgetful")
-      await chat.shows(/^ready · /m)
-      chat.enter("one")
-      await chat.shows(/^heard one$/m)
-      await chat.shows(/^ready · /m)
-      chat.enter("two")
-      await chat.shows(/^heard two$/m)
-      await chat.shows(/^This agent does not remember earlier turns\.$/m)
-      assert.notMatch(chat.screen, /failed|Start a new run/, chat.screen)
-      chat.enter("/quit")
-      assert.strictEqual(await chat.ended, 0, chat.screen)
-      const { out } = await forgetting.run("runs", "--json")
-      assert.deepStrictEqual(
-        out.map((line) => JSON.parse(line)).map(({ input, state }) => [input.text, state]),
-        [
-          ["two", "completed"],
-          ["one", "completed"]
-        ]
-      )
-      const failed = await forgetting.run("runs", "--state", "failed")
-      assert.deepStrictEqual(failed.out, ["No runs found."])
-      const [latest] = out.map((line) => JSON.parse(line))
-      const token = readFileSync(join(forgetting.home, "edge.token"), "utf8").trim()
-      const all = await fetch(`${url}/v1/runs?replaced=true&state=failed`, {
-        headers: { authorization: `Bearer ${token}` }
-      })
-      const { items } = (await all.json()) as { readonly items: ReadonlyArray<Run> }
-      assert.deepStrictEqual(
-        items.map(({ input, replacedBy }) => [input.text, replacedBy]),
-        [["two", latest.id]]
-      )
-      const next = forgetting.inTerminal(80, "chat", "--continue")
-      await next.shows(/^heard two$/m)
-      assert.notMatch(next.screen, /failed|Start a new run/)
-      next.type("\u0004")
-      assert.strictEqual(await next.ended, 0, next.screen)
+  it("begins again, and shows no failure in the chat, in its history and in the list of runs", async () => {
+    const agent = join(forgetting.home, "..", "forgetful.cjs")
+    writeFileSync(agent, forgetful)
+    mkdirSync(forgetting.home, { mode: 0o700 })
+    const acp = { name: "forgetful", command: process.execPath, args: [agent], modes: { ask: "careful" } }
+    writeFileSync(join(forgetting.home, "edge.config.json"), JSON.stringify({ acp }), { mode: 0o600 })
+    const { url } = await forgetting.up()
+    const chat = forgetting.inTerminal(80, "chat", "--agent", "acp:forgetful")
+    await chat.shows(/^ready · /m)
+    chat.enter("one")
+    await chat.shows(/^heard one$/m)
+    await chat.shows(/^ready · /m)
+    chat.enter("two")
+    await chat.shows(/^heard two$/m)
+    await chat.shows(/^This agent does not remember earlier turns\.$/m)
+    assert.notMatch(chat.screen, /failed|Start a new run/, chat.screen)
+    chat.enter("/quit")
+    assert.strictEqual(await chat.ended, 0, chat.screen)
+    const { out } = await forgetting.run("runs", "--json")
+    assert.deepStrictEqual(
+      out.map((line) => JSON.parse(line)).map(({ input, state }) => [input.text, state]),
+      [
+        ["two", "completed"],
+        ["one", "completed"]
+      ]
+    )
+    const failed = await forgetting.run("runs", "--state", "failed")
+    assert.deepStrictEqual(failed.out, ["No runs found."])
+    const [latest] = out.map((line) => JSON.parse(line))
+    const token = readFileSync(join(forgetting.home, "edge.token"), "utf8").trim()
+    const all = await fetch(`${url}/v1/runs?replaced=true&state=failed`, {
+      headers: { authorization: `Bearer ${token}` }
     })
-  }
-)
+    const { items } = (await all.json()) as { readonly items: ReadonlyArray<Run> }
+    assert.deepStrictEqual(
+      items.map(({ input, replacedBy }) => [input.text, replacedBy]),
+      [["two", latest.id]]
+    )
+    const next = forgetting.inTerminal(80, "chat", "--continue")
+    await next.shows(/^heard two$/m)
+    assert.notMatch(next.screen, /failed|Start a new run/)
+    next.type("\u0004")
+    assert.strictEqual(await next.ended, 0, next.screen)
+  })
+})

@@ -54,7 +54,7 @@ describe("corral up", () => {
   })
 })
 
-describe("corral run", { timeout: 60_000 }, () => {
+describe("corral run", () => {
   it("is stopped by its budget of turns, and says what was used", async () => {
     const flags = ["--budget-turns", "2", "--budget-time", "10m"]
     const { exit, out, stderr } = await corral.run(...run, ...flags, "/use 1\n/use 1\n/sleep 60000")
@@ -226,7 +226,7 @@ describe("corral run", { timeout: 60_000 }, () => {
   })
 })
 
-describe("the other commands", { timeout: 60_000 }, () => {
+describe("the other commands", () => {
   it("explain invalid arguments and the next step", async () => {
     const id = "00000000000000000000000000"
     const textOf = async (...args: ReadonlyArray<string>) => {

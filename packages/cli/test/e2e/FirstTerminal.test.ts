@@ -105,7 +105,7 @@ const kinds = (): ReadonlyArray<Kind> => {
   return [...new Map([...pairs, ...more].map((kind) => [JSON.stringify(kind), kind])).values()]
 }
 
-describe.skipIf(!hasTerminals)("the first terminals", { timeout: 600_000 }, () => {
+describe.skipIf(!hasTerminals)("the first terminals", () => {
   const linked: Array<string> = []
   const open: Array<Corral> = []
   afterAll(async () => {

@@ -95,7 +95,7 @@ const served = async ({ client }: EdgeProcess): Promise<void> => {
   assert.strictEqual(status, 200, JSON.stringify(body))
 }
 
-describe.skipIf(process.platform !== "linux")("A hostile editor", { timeout: 300_000 }, () => {
+describe.skipIf(process.platform !== "linux")("A hostile editor", () => {
   it("opens up to 64 of 1,000 sessions, and receives one error for each of the others", async () => {
     const { checkMemory, edge, editor, sessionId } = await openWarm()
     const before = editor.answers.length

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { Corral, program } from "./Corral.ts"
 
-describe("corral hub migrate", { timeout: 60_000 }, () => {
+describe("corral hub migrate", () => {
   it("migrates an embedded database and stops it", async () => {
     const corral = new Corral()
     try {
@@ -37,7 +37,7 @@ describe("corral hub migrate", { timeout: 60_000 }, () => {
   })
 })
 
-describe("corral hub doctor", { timeout: 60_000 }, () => {
+describe("corral hub doctor", () => {
   const openCorral = () => {
     const corral = new Corral()
     onTestFinished(() => corral.close())

@@ -31,7 +31,7 @@ const refusal = async (...args: ReadonlyArray<string>): Promise<string> => {
   return stderr.split("\n")[0] ?? ""
 }
 
-describe("a question of a run without a terminal", { timeout: 60_000 }, () => {
+describe("a question of a run without a terminal", () => {
   it("waits in every mode, also with --yes, and is answered from another terminal", async () => {
     const run = start("/question Which colour? | Red | Blue", "--yes", "--mode", "auto_edit")
     const id = await questionOf(run)
@@ -91,7 +91,7 @@ describe("a question of a run without a terminal", { timeout: 60_000 }, () => {
   })
 })
 
-describe.skipIf(!hasTerminals)("a question of a run in a terminal", { timeout: 60_000 }, () => {
+describe.skipIf(!hasTerminals)("a question of a run in a terminal", () => {
   it("is asked with numbers, several options and a text", async () => {
     const run = inTerminal("/question Which tools? | ?Lint | Test | Build")
     await run.shows(/^question: Which tools\? \(one or more\)$/m)
@@ -133,7 +133,7 @@ describe.skipIf(!hasTerminals)("a question of a run in a terminal", { timeout: 6
   })
 })
 
-describe("a plan", { timeout: 60_000 }, () => {
+describe("a plan", () => {
   it("is carried out once by the next run, in the chosen mode", async () => {
     const limits = ["--budget-turns", "9", "--timeout", "500", "--background", "10m", "--input-ttl", "2h"]
     const run = start("/plan 1. Read\\n2. Write", "--mode", "plan", ...limits)
@@ -179,7 +179,7 @@ describe("a plan", { timeout: 60_000 }, () => {
   })
 })
 
-describe("work in the background", { timeout: 60_000 }, () => {
+describe("work in the background", () => {
   const background = "/work dev command npm run dev\n/say started\n/end-turn\n/hang"
 
   it("is counted with its titles, and finished", async () => {
@@ -222,7 +222,7 @@ describe("work in the background", { timeout: 60_000 }, () => {
   })
 })
 
-describe("steps, notices, and results with images", { timeout: 60_000 }, () => {
+describe("steps, notices, and results with images", () => {
   it("are lines of the run", async () => {
     const run = start(
       "/steps in_progress Read | pending Write\n/steps completed Read | in_progress Write\n/notice warning Nearly full\n/image"

@@ -15,7 +15,7 @@ const runOf = async (prompt: string): Promise<string> => {
   return /run_\w{26}/.exec(out.join("\n"))?.[0] ?? assert.fail(out.join("\n"))
 }
 
-describe("corral raw", { timeout: 60_000 }, () => {
+describe("corral raw", () => {
   let edge: Awaited<ReturnType<typeof upWith>>
   let id = ""
   beforeAll(async () => {

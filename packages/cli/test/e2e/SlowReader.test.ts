@@ -9,7 +9,7 @@ const EVENTS = 3_000
 const script = `/stream ${EVENTS} 0 64`
 const flags = ["--agent", "scripted", "--workspace", "sample", "--json"]
 
-describe("a command with a slow reader", { timeout: 90_000 }, () => {
+describe("a command with a slow reader", () => {
   const corral = new Corral()
   let ended: ReadonlyArray<string>
   let runId: string

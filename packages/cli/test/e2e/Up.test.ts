@@ -15,7 +15,7 @@ interface Items<A> {
   readonly items: ReadonlyArray<A>
 }
 
-describe("corral up", { timeout: 90_000 }, () => {
+describe("corral up", () => {
   const corral = new Corral()
   const browser = new Browser()
   let up: Awaited<ReturnType<Corral["upWhole"]>>

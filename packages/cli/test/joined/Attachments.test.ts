@@ -9,7 +9,7 @@ import { until } from "@corral/testing/time/Until"
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 
-describe("files of messages", { timeout: 240_000 }, () => {
+describe("files of messages", () => {
   it("reach the agent once, also if the Hub is killed meanwhile, and later turns can read them", async () => {
     const joined = await openJoined()
     const { id } = await makeSession(joined.owner, { id: joined.projectId })

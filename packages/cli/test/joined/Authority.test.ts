@@ -7,7 +7,7 @@ import { refusedUpgrade, StreamReader } from "@corral/testing/hub/StreamReader"
 import { until } from "@corral/testing/time/Until"
 import { Joined } from "@corral/testing/stack/Joined"
 
-describe("authority over the whole chain", { timeout: 120_000 }, () => {
+describe("authority over the whole chain", () => {
   let joined: Joined
   let viewer: HubClient
   let stranger: HubClient

@@ -11,7 +11,7 @@ import { join } from "node:path"
 import { killGroup, SLOTS, verifySlots, withBase } from "./CandidateKills.ts"
 import { chanceOf } from "./Chaos.ts"
 
-describe("candidates over the whole chain", { timeout: 240_000 }, () => {
+describe("candidates over the whole chain", () => {
   it("are neither lost nor started twice when their Hub or Edge is killed", async () => {
     const chance = chanceOf()
     const joined = await openJoined({

@@ -19,7 +19,7 @@ const players = fileURLToPath(new URL("../../../adapters/test/fixtures/bin", imp
 
 const METRICS_TOKEN = "a-token-of-more-than-32-characters"
 
-describe("Hub and Edge joined", { timeout: 120_000 }, () => {
+describe("Hub and Edge joined", () => {
   let collector: FakeCollector
   let joined: Joined
   let member: HubClient

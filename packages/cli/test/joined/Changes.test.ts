@@ -46,7 +46,7 @@ const withRepository = (options: EdgeOptions): EdgeProcess => {
 const numbered = Array.from({ length: 40 }, (_, i) => `line ${i + 1}`)
 const text = `${numbered.join("\n")}\n`
 
-describe("change sets over the whole chain", { timeout: 180_000 }, () => {
+describe("change sets over the whole chain", () => {
   let joined: Joined
   let reviewer: HubClient
   beforeAll(async () => {
@@ -269,7 +269,7 @@ describe("change sets over the whole chain", { timeout: 180_000 }, () => {
   })
 })
 
-describe("a run that was started in a chat", { timeout: 180_000 }, () => {
+describe("a run that was started in a chat", () => {
   let chats: Chats
   beforeAll(async () => {
     chats = await Chats.open({ joined: { makeEdge: withRepository } })

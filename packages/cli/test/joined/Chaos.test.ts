@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import { chanceOf, duringRun, duringTasks, goOn, restartEdge, restartHub, resync } from "./Chaos.ts"
 import { openJoined } from "@corral/testing/stack/Joined"
 
-describe("every event once and in order, every command once", { timeout: 120_000 }, () => {
+describe("every event once and in order, every command once", () => {
   it("while the Hub is killed and comes back", async () => {
     const { below } = chanceOf()
     const joined = await openJoined({ edge: { grants: ["full_access"] } })

@@ -13,7 +13,7 @@ import { type Chatter, Chats } from "./Chats.ts"
 const RUNS = "The agent wants to run a command"
 const WRITES = "The agent wants to change files"
 
-describe("a bot", { timeout: 120_000 }, () => {
+describe("a bot", () => {
   let chats: Chats
   let owner: Chatter
   let team: string

@@ -5,7 +5,7 @@ import { BOT, envelope, encryptedPush } from "@corral/testing/gateway/FakeFeishu
 import { until } from "@corral/testing/time/Until"
 import { type Chatter, Chats } from "./Chats.ts"
 
-describe("a bot's answers", { timeout: 180_000 }, () => {
+describe("a bot's answers", () => {
   let chats: Chats
   let owner: Chatter
   let team: string

@@ -12,7 +12,7 @@ const RUNS = "The agent wants to run a command"
 const TASK_TEXT =
   /Atlas|Waiting for|Needs your decision|There are|Already decided|It has ended|second|approve 1|cancel 1/
 
-describe("a group with people of other projects", { timeout: 180_000 }, () => {
+describe("a group with people of other projects", () => {
   let chats: Chats
   let team: string
   let owner: Chatter

@@ -11,7 +11,7 @@ interface Items<A> {
   readonly items: ReadonlyArray<A>
 }
 
-describe("A message that is changed in the chat", { timeout: 120_000 }, () => {
+describe("A message that is changed in the chat", () => {
   let chats: Chats
   let slack: SlackChats
   beforeAll(async () => {

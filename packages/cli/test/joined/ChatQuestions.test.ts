@@ -12,7 +12,7 @@ interface Items<A> {
 
 const ASKS = "The agent has a question"
 
-describe("questions in a chat", { timeout: 180_000 }, () => {
+describe("questions in a chat", () => {
   let chats: Chats
   let slack: SlackChats
   let owner: Chatter

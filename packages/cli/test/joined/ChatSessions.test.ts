@@ -16,7 +16,7 @@ interface Items<A> {
 
 const turns = ["one", "two", "three", "four", "five"]
 
-describe("a session in a chat", { timeout: 180_000 }, () => {
+describe("a session in a chat", () => {
   let chats: Chats
   let slack: SlackChats
   const folder = mkdtempSync(join(tmpdir(), "corral-chats-"))

@@ -11,7 +11,7 @@ import { SlackChats } from "./SlackChats.ts"
 
 const WRITES = "The agent wants to change files"
 
-describe("a bot", { timeout: 120_000 }, () => {
+describe("a bot", () => {
   let chats: Chats
   let slack: SlackChats
   beforeAll(async () => {

@@ -7,7 +7,7 @@ import { openJoined } from "@corral/testing/stack/Joined"
 const WITHOUT = { PATH: "/nowhere" }
 const REASON = "bubblewrap is not installed."
 
-describe("confinement at the Hub", { timeout: 120_000 }, () => {
+describe("confinement at the Hub", () => {
   it("is part of a run, with the reason why the run is not confined", async () => {
     const joined = await openJoined({ edge: { env: { ...WITHOUT, CORRAL_EDGE_CONFINEMENT: "preferred" } } })
     const { runId } = await joined.task({ text: "/say done" })

@@ -3,7 +3,7 @@ import { describe, it } from "@effect/vitest"
 import { assertFiveTurns, takeFiveTurns } from "@corral/testing/stack/FiveTurns"
 import { openJoined } from "@corral/testing/stack/Joined"
 
-describe("a conversation with an agent", { timeout: 240_000 }, () => {
+describe("a conversation with an agent", () => {
   it("delivers five turns once and in order, across restarts of Hub and Edge and an offline target", async () => {
     const messages = await takeFiveTurns(await openJoined(), {
       agentId: "scripted",

@@ -11,7 +11,7 @@ import { EditorHomes } from "./EditorHomes.ts"
 import { raceDecisions } from "./EditorRaces.ts"
 import { openForwardingAddress } from "./ForwardingAddress.ts"
 
-describe("Editors at a Hub", { timeout: 120_000 }, () => {
+describe("Editors at a Hub", () => {
   let chats: Chats
   let joined: Joined
   const homes = new EditorHomes()

@@ -24,7 +24,7 @@ const lossOf = (seed: number) => {
 
 const none = () => undefined
 
-describe("cards, while responses are lost", { timeout: 180_000 }, () => {
+describe("cards, while responses are lost", () => {
   let chats: Chats
   let owner: Chatter
   let slack: SlackChats

@@ -22,7 +22,7 @@ const careful = {
   settings: { label: "Careful", adapter: "scripted", mode: "ask" }
 }
 
-describe("presets over the whole chain", { timeout: 120_000 }, () => {
+describe("presets over the whole chain", () => {
   let joined: Joined
   let owner: BrowserClient
   let path = ""

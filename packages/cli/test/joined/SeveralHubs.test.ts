@@ -6,7 +6,7 @@ import { query } from "@corral/testing/postgres/PostgresServer"
 import { StreamReader } from "@corral/testing/hub/StreamReader"
 import { openJoined } from "@corral/testing/stack/Joined"
 
-describe("three Hubs on one PostgreSQL", { timeout: 180_000 }, () => {
+describe("three Hubs on one PostgreSQL", () => {
   it("continue when the Hub that holds the device is killed", async () => {
     const joined = await openJoined()
     const { databaseUrl = "" } = joined.hub

@@ -6,7 +6,7 @@ import { type Chatter, Chats } from "../joined/Chats.ts"
 
 const WRITES = "The agent wants to change files"
 
-describe("a bot", { timeout: 120_000 }, () => {
+describe("a bot", () => {
   let chats: Chats
   let owner: Chatter
   beforeAll(async () => {

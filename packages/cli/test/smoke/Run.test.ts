@@ -6,7 +6,7 @@ import { Joined } from "@corral/testing/stack/Joined"
 import { Corral } from "../e2e/Corral.ts"
 import { signIn } from "../e2e/SignIn.ts"
 
-describe("corral run", { timeout: 90_000 }, () => {
+describe("corral run", () => {
   const corral = new Corral()
   let joined: Joined
   beforeAll(async () => {

@@ -20,7 +20,7 @@ const drained = async (events: AsyncIterable<SequencedEvent>): Promise<void> => 
   for await (const _ of events) continue
 }
 
-describe("clients", { timeout: 120_000 }, () => {
+describe("clients", () => {
   let joined: Joined
   let edge: EdgeConnection
   let hub: HubConnection

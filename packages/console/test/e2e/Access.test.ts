@@ -51,7 +51,7 @@ const unmarked = `(() => {
   return [...plain, ...icons].map(({ outerHTML }) => outerHTML.slice(0, 120))
 })()`
 
-describe.skipIf(!hasChromium)("access", { timeout: 120_000 }, () => {
+describe.skipIf(!hasChromium)("access", () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string

@@ -9,7 +9,7 @@ import { type ConsoleBrowser, hasChromium } from "../harness/ConsoleBrowser.ts"
 import { withJoinedConsole } from "../harness/JoinedConsole.ts"
 import { sendMessage, sessionWithAgent, turnWith } from "../harness/SessionFixtures.ts"
 
-describe.skipIf(!hasChromium)("answers from the console", { timeout: 120_000 }, () => {
+describe.skipIf(!hasChromium)("answers from the console", () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string

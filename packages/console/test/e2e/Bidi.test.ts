@@ -37,7 +37,7 @@ const edges = (place: Locator, words: ReadonlyArray<string>): Promise<ReadonlyAr
 const descends = (all: ReadonlyArray<number>): boolean =>
   all.every((x, nth) => nth === 0 || x < (all[nth - 1] ?? 0))
 
-describe.skipIf(!hasChromium)("text from right to left", { timeout: 120_000 }, () => {
+describe.skipIf(!hasChromium)("text from right to left", () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let session: Session

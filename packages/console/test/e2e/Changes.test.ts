@@ -23,7 +23,7 @@ interface Sent {
   readonly decisionId?: string
 }
 
-describe.skipIf(!hasChromium)("changes in the console", { timeout: 90_000 }, () => {
+describe.skipIf(!hasChromium)("changes in the console", () => {
   let hub: ScriptedHub
   let browser: ConsoleBrowser
   beforeAll(async () => {
@@ -304,7 +304,7 @@ describe.skipIf(!hasChromium)("changes in the console", { timeout: 90_000 }, () 
     await browser.end(page)
   })
 
-  it("decides nothing by a sentence, wherever the focus is", { timeout: 180_000 }, async () => {
+  it("decides nothing by a sentence, wherever the focus is", async () => {
     const [page] = await open([hoursFile, ...files.slice(4)])
     await page.getByText("Lines 4–9").waitFor()
     const word = fc.string({ unit: fc.constantFrom(..."adadjknpve12?xyz"), minLength: 1, maxLength: 4 })

@@ -14,7 +14,7 @@ interface Sent {
   readonly comment?: string
 }
 
-describe.skipIf(!hasChromium)("several agents in the console", { timeout: 90_000 }, () => {
+describe.skipIf(!hasChromium)("several agents in the console", () => {
   let hub: ScriptedHub
   let browser: ConsoleBrowser
   beforeAll(async () => {

@@ -39,7 +39,7 @@ const paste = (page: Page, content: { readonly text?: string; readonly png?: boo
     element.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }))
   }, content)
 
-describe.skipIf(!hasChromium)("the composer", { timeout: 90_000 }, () => {
+describe.skipIf(!hasChromium)("the composer", () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string

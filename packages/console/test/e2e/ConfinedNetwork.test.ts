@@ -21,7 +21,6 @@ const FETCH = "curl -sS -o got.txt -w %{http_code} http://asked.test/; echo ende
 
 describe.skipIf(!hasChromium || !canConfine || !hasCurl)(
   "a connection of a confined run in the console",
-  { timeout: 90_000 },
   () => {
     let joined: Joined
     let browser: ConsoleBrowser
@@ -91,26 +90,22 @@ describe.skipIf(!hasChromium || !canConfine || !hasCurl)(
   }
 )
 
-describe.skipIf(!hasChromium)(
-  "a device that requires confinement without its means",
-  { timeout: 90_000 },
-  () => {
-    let joined: Joined
-    let browser: ConsoleBrowser
-    let token: string
-    withJoinedConsole((opened) => ({ joined, browser, token } = opened), {
-      edge: { env: { CORRAL_EDGE_CONFINEMENT: "required", PATH: "/nowhere" } }
-    })
+describe.skipIf(!hasChromium)("a device that requires confinement without its means", () => {
+  let joined: Joined
+  let browser: ConsoleBrowser
+  let token: string
+  withJoinedConsole((opened) => ({ joined, browser, token } = opened), {
+    edge: { env: { CORRAL_EDGE_CONFINEMENT: "required", PATH: "/nowhere" } }
+  })
 
-    it("refuses a task with one sentence, which the console shows", async () => {
-      const created = await joined.tryTask({ text: "/say hello" })
-      assert.strictEqual(created.status, 201, created.text)
-      const task = await joined.taskWith(created.body.id, ({ state }) => state === "failed")
-      const page = await browser.page(joined.front.url, token, `/tasks/${task.id}`)
-      const sentence =
-        "This Edge runs agents in this mode only if it can confine them. bubblewrap is not installed."
-      await page.getByText(sentence).first().waitFor()
-      await page.context().close()
-    })
-  }
-)
+  it("refuses a task with one sentence, which the console shows", async () => {
+    const created = await joined.tryTask({ text: "/say hello" })
+    assert.strictEqual(created.status, 201, created.text)
+    const task = await joined.taskWith(created.body.id, ({ state }) => state === "failed")
+    const page = await browser.page(joined.front.url, token, `/tasks/${task.id}`)
+    const sentence =
+      "This Edge runs agents in this mode only if it can confine them. bubblewrap is not installed."
+    await page.getByText(sentence).first().waitFor()
+    await page.context().close()
+  })
+})

@@ -12,7 +12,7 @@ import { faultsOf, measured, measuring } from "../harness/faults.ts"
 
 const phone = { width: 390, height: 844 }
 
-describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
+describe.skipIf(!hasChromium)("the console", () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string

@@ -63,7 +63,7 @@ interface Page<A> {
   readonly items: ReadonlyArray<A>
 }
 
-describe("a decision reads the same in all its readers", { timeout: 120_000 }, () => {
+describe("a decision reads the same in all its readers", () => {
   let joined: Joined
   const decide = new Map<Origin, Decide>()
 

@@ -49,7 +49,7 @@ HttpApi.reflect(EdgeApi, {
     void endpoints.push({ method, path: path.replaceAll(/:[A-Za-z]+/g, "none") })
 })
 
-describe.skipIf(!hasChromium)("the page of a desktop shell", { timeout: 90_000 }, () => {
+describe.skipIf(!hasChromium)("the page of a desktop shell", () => {
   let browser: ConsoleBrowser
   let served: Awaited<ReturnType<typeof servePage>>
   let other: Awaited<ReturnType<typeof servePage>>

@@ -19,7 +19,7 @@ import {
 const phone = { width: 390, height: 844 }
 const desktop = { width: 1_280, height: 800 }
 
-describe.skipIf(!hasChromium)("finding things", { timeout: 90_000 }, () => {
+describe.skipIf(!hasChromium)("finding things", () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string

@@ -43,7 +43,7 @@ describe("the files that people install", () => {
   }, 120_000)
 })
 
-describe.skipIf(!hasChromium)("the gallery", { timeout: 60_000 }, () => {
+describe.skipIf(!hasChromium)("the gallery", () => {
   let browser: ConsoleBrowser
   let server: PreviewServer
   let url: string

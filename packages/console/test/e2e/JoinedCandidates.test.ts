@@ -53,7 +53,7 @@ const treeOf = (workspace: string): Readonly<Record<string, string>> =>
       })
   )
 
-describe.skipIf(!hasChromium)("candidates in the console", { timeout: 300_000 }, () => {
+describe.skipIf(!hasChromium)("candidates in the console", () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string

@@ -27,7 +27,7 @@ const begin = (workspace: string): void => {
     execFileSync("git", [...author, ...args], { cwd: workspace })
 }
 
-describe.skipIf(!hasChromium)("changes of a worktree in the console", { timeout: 120_000 }, () => {
+describe.skipIf(!hasChromium)("changes of a worktree in the console", () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string

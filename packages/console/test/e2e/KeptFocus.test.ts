@@ -64,7 +64,7 @@ const lose = (page: Page, loss: Loss): Promise<string> =>
     return isBack ? where : "not back"
   }, loss)
 
-describe.skipIf(!hasChromium)("the focus of what goes away", { timeout: 120_000 }, () => {
+describe.skipIf(!hasChromium)("the focus of what goes away", () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string

@@ -19,7 +19,7 @@ type KeyCase = (press: () => Promise<void>) => Promise<unknown>
 /** Cases of a group, in their order on one page. */
 type KeyCases = Readonly<Record<string, KeyCase>>
 
-describe.skipIf(!hasChromium)("every listed key", { timeout: 90_000 }, () => {
+describe.skipIf(!hasChromium)("every listed key", () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string

@@ -59,7 +59,7 @@ const costOf = async (page: Page): Promise<KeyCost> => {
   })()`)) as KeyCost
 }
 
-describe.skipIf(!hasChromium)("an unfolded turn of many steps", { timeout: 120_000 }, () => {
+describe.skipIf(!hasChromium)("an unfolded turn of many steps", () => {
   let hub: ScriptedHub
   let browser: ConsoleBrowser
   beforeAll(async () => {

@@ -10,7 +10,7 @@ import { sendMessage, sessionWithAgent, turnWith } from "../harness/SessionFixtu
 
 const MINUTE = 60_000
 
-describe.skipIf(!hasChromium)("a page without its network", { timeout: 120_000 }, () => {
+describe.skipIf(!hasChromium)("a page without its network", () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string

@@ -7,7 +7,7 @@ import { afterAll, afterEach, assert, beforeAll, describe, it } from "@effect/vi
 import type { Page } from "playwright-core"
 import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
 
-describe.skipIf(!hasChromium)("preferences in the console", { timeout: 60_000 }, () => {
+describe.skipIf(!hasChromium)("preferences in the console", () => {
   const hub = new HubProcess()
   let browser: ConsoleBrowser
   let owner: HubClient

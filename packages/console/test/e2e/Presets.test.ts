@@ -8,7 +8,7 @@ import type { Page } from "playwright-core"
 import { type ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
 import { withJoinedConsole } from "../harness/JoinedConsole.ts"
 
-describe.skipIf(!hasChromium)("profiles in the console", { timeout: 60_000 }, () => {
+describe.skipIf(!hasChromium)("profiles in the console", () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string

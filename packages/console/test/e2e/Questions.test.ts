@@ -19,7 +19,7 @@ const keyPair = (): SealingKeyPair => {
   return { publicKey: ecdh.generateKeys("base64url"), privateKey: ecdh.getPrivateKey("base64url") }
 }
 
-describe.skipIf(!hasChromium)("questions in the console", { timeout: 120_000 }, () => {
+describe.skipIf(!hasChromium)("questions in the console", () => {
   let hub: ScriptedHub
   let browser: ConsoleBrowser
   beforeAll(async () => {

@@ -17,7 +17,7 @@ const phone = { width: 390, height: 844 }
 
 const hours = Array.from({ length: 30 }, (_, nth) => `export const hour${nth} = open(${nth})`)
 
-describe.skipIf(!hasChromium)("the side panel", { timeout: 90_000 }, () => {
+describe.skipIf(!hasChromium)("the side panel", () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string

@@ -18,7 +18,7 @@ const screens = [
   ["phone", phone]
 ] as const
 
-describe.skipIf(!hasChromium)("a page that is opened directly", { timeout: 120_000 }, () => {
+describe.skipIf(!hasChromium)("a page that is opened directly", () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string

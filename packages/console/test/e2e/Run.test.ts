@@ -11,7 +11,7 @@ import { makeSession } from "@corral/testing/hub/People"
 import { type ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
 import { withJoinedConsole } from "../harness/JoinedConsole.ts"
 
-describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () => {
+describe.skipIf(!hasChromium)("a run in the console", () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string

@@ -91,7 +91,7 @@ const typedEverywhere = async (page: Page, ready: string): Promise<ReadonlyArray
   return decided
 }
 
-describe.skipIf(!hasChromium)("a sentence on a page with a high-risk request", { timeout: 240_000 }, () => {
+describe.skipIf(!hasChromium)("a sentence on a page with a high-risk request", () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string
@@ -176,7 +176,7 @@ describe.skipIf(!hasChromium)("a sentence on a page with a high-risk request", {
   })
 })
 
-describe.skipIf(!hasChromium)("a sentence on a page with a question", { timeout: 240_000 }, () => {
+describe.skipIf(!hasChromium)("a sentence on a page with a question", () => {
   let hub: ScriptedHub
   let browser: ConsoleBrowser
   beforeAll(async () => {

@@ -8,7 +8,7 @@ import { ScriptedHub } from "../harness/ScriptedHub.ts"
 const desktop = { viewport: { width: 1280, height: 800 } }
 const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }
 
-describe.skipIf(!hasChromium)("agents of a session", { timeout: 60_000 }, () => {
+describe.skipIf(!hasChromium)("agents of a session", () => {
   let hub: ScriptedHub
   let browser: ConsoleBrowser
   beforeAll(async () => {

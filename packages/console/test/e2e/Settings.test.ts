@@ -13,7 +13,7 @@ import { registerDevice, reportOffer } from "@corral/testing/hub/Offers"
 import { makeProject, makeSession } from "@corral/testing/hub/People"
 import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
 
-describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, () => {
+describe.skipIf(!hasChromium)("settings in the console", () => {
   const hub = new HubProcess({ env: gatewayEnv })
   let browser: ConsoleBrowser
   let owner: HubClient

@@ -4,7 +4,7 @@ import { type ConsoleBrowser, hasChromium } from "../harness/ConsoleBrowser.ts"
 import { withJoinedConsole } from "../harness/JoinedConsole.ts"
 import type { Joined } from "@corral/testing/stack/Joined"
 
-describe.skipIf(!hasChromium)("the start of Home", { timeout: 60_000 }, () => {
+describe.skipIf(!hasChromium)("the start of Home", () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string

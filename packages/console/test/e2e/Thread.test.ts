@@ -16,7 +16,7 @@ import { turnWith } from "../harness/SessionFixtures.ts"
 
 const WORDS = ["one", "two", "three", "four", "five"]
 
-describe.skipIf(!hasChromium)("a thread", { timeout: 120_000 }, () => {
+describe.skipIf(!hasChromium)("a thread", () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let owner: WebSignIn

@@ -9,7 +9,7 @@ import { smallTargets, smallTargetsOfPopups } from "../harness/touchTargets.ts"
 
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 
-describe.skipIf(!hasChromium)("a page on a touch screen", { timeout: 120_000 }, () => {
+describe.skipIf(!hasChromium)("a page on a touch screen", () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string

@@ -14,7 +14,7 @@ import { sendMessage, sessionWithAgent, turnWith } from "../harness/SessionFixtu
 
 const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }
 
-describe.skipIf(!hasChromium)("usage in the console", { timeout: 60_000 }, () => {
+describe.skipIf(!hasChromium)("usage in the console", () => {
   let hub: ScriptedHub
   let browser: ConsoleBrowser
   let usage: ScriptedUsage
@@ -243,7 +243,7 @@ describe.skipIf(!hasChromium)("usage in the console", { timeout: 60_000 }, () =>
   })
 })
 
-describe.skipIf(!hasChromium)("limits of a real Hub in the console", { timeout: 90_000 }, () => {
+describe.skipIf(!hasChromium)("limits of a real Hub in the console", () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string

@@ -12,7 +12,7 @@ const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch:
 const steps = (count: number): string =>
   Array.from({ length: count }, (_, at) => `echo step ${at} >> log.txt`).join(" && ")
 
-describe.skipIf(!hasChromium)("a request that is longer than its card", { timeout: 120_000 }, () => {
+describe.skipIf(!hasChromium)("a request that is longer than its card", () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string

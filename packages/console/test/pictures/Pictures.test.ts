@@ -15,7 +15,7 @@ const looks = {
 } as const satisfies Record<string, BrowserContextOptions>
 const chinese = { ...desktop, locale: "zh-CN" } as const
 
-describe.skipIf(!hasChromium || !picturing)("pictures of the console", { timeout: 300_000 }, () => {
+describe.skipIf(!hasChromium || !picturing)("pictures of the console", () => {
   let shop: Shop
   let browser: ConsoleBrowser
   let token: string

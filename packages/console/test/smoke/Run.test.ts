@@ -6,7 +6,7 @@ import type { Joined } from "@corral/testing/stack/Joined"
 import { type ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
 import { withJoinedConsole } from "../harness/JoinedConsole.ts"
 
-describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
+describe.skipIf(!hasChromium)("the console", () => {
   let joined: Joined
   let browser: ConsoleBrowser
   let token: string

@@ -106,7 +106,7 @@ const acceptAll = Effect.fnUntraced(function* (
   }
 })
 
-describe("Hunks of several candidates", { timeout: 180_000 }, () => {
+describe("Hunks of several candidates", () => {
   it.live(
     "are accepted in any order",
     () =>

@@ -41,7 +41,7 @@ const place = () => {
   return { folder, run, workspace }
 }
 
-describe.skipIf(!canConfine)("The Edge's programs in a workspace", { timeout: 60_000 }, () => {
+describe.skipIf(!canConfine)("The Edge's programs in a workspace", () => {
   it("are not replaced by a run, nor is a folder around them", async () => {
     const { run, workspace } = place()
     const bin = join(workspace, "tools/bin")

@@ -60,7 +60,7 @@ const ownTemporaryFolder = (): string => {
   return folder
 }
 
-describe.skipIf(!canConfine)("probeEscapes", { timeout: 60_000 }, () => {
+describe.skipIf(!canConfine)("probeEscapes", () => {
   it.effect("holds in every mode, and leaves nothing", () =>
     Effect.gen(function* () {
       const { home, layer } = machine()

@@ -38,9 +38,7 @@ for (const [name, programs, isPossible] of means)
   describe.skipIf(!canConfine || !isPossible)(`hostile programs in ${name}`, () => {
     for (const [who, user] of users)
       for (const mode of ["read_only", "ask"] as const)
-        it(`change nothing in ${mode} as ${who}`, { timeout: 60_000 }, () =>
-          assertLayered(mode, user, programs)
-        )
+        it(`change nothing in ${mode} as ${who}`, () => assertLayered(mode, user, programs))
 
     it.effect("find no way to the workspace", () =>
       Effect.gen(function* () {

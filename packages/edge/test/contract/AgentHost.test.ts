@@ -388,7 +388,7 @@ describe("A session of an editor", () => {
 })
 
 describe("The agent host of an Edge that restarts", () => {
-  it("closes its connections with 1001, and continues the session", { timeout: 60_000 }, async () => {
+  it("closes its connections with 1001, and continues the session", async () => {
     const at = await openEdgeInProcess()
     const client = await connect(at)
     const session = await newSession(client, at)

@@ -15,7 +15,7 @@ import { join } from "node:path"
 const codeOfOutcome = (outcome: CommandOutcome): string =>
   outcome._tag === "Refused" ? outcome.error.code : "done"
 
-describe("Attachments of a linked Edge", { timeout: 60_000 }, () => {
+describe("Attachments of a linked Edge", () => {
   const peer = new LinkPeer()
   const edge = new EdgeProcess()
   beforeAll(async () => {

@@ -83,7 +83,7 @@ const accepted = async (client: EdgeClient, run: Run, parts: object): Promise<De
   return body as DecidedChanges
 }
 
-describe.skipIf(!canConfine)("Candidates", { timeout: 180_000 }, () => {
+describe.skipIf(!canConfine)("Candidates", () => {
   for (const isolation of ["overlay", "worktree"] as const)
     it(`begin with the same files in ${isolation}, and parts of several are accepted`, async () => {
       const edge = await openEdge()

@@ -70,7 +70,7 @@ const leftOf = ({ home }: EdgeProcess): ReadonlyArray<string> => [
   ...(existsSync(join(home, "tmp")) ? readdirSync(join(home, "tmp")) : [])
 ]
 
-describe.skipIf(!canConfine)("Checks of a run", { timeout: 180_000 }, () => {
+describe.skipIf(!canConfine)("Checks of a run", () => {
   for (const isolation of ["overlay", "worktree"] as const)
     it(`are executed in what it changed in ${isolation}, and leave nothing`, async () => {
       const edge = await openEdgeInProcess({ env: CONFINED })
@@ -227,7 +227,7 @@ describe.skipIf(!canConfine)("Checks of a run", { timeout: 180_000 }, () => {
 })
 
 describe("Checks of an Edge that does not confine", () => {
-  it("are not executed, and say why", { timeout: 60_000 }, async () => {
+  it("are not executed, and say why", async () => {
     const edge = await openEdgeInProcess()
     sampleRepository(edge.workspace)
     const mark = join(edge.workspace, "executed")

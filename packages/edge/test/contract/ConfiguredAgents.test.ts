@@ -136,7 +136,7 @@ const acp = (folder: string, more: object = {}) => ({
 })
 
 describe("A configured agent", () => {
-  it("behind the Agent Client Protocol runs as its entry configures", { timeout: 60_000 }, async () => {
+  it("behind the Agent Client Protocol runs as its entry configures", async () => {
     const { edge, folder, write } = prepare({})
     write({ acp: acp(folder) })
     await edge.start()
@@ -154,25 +154,21 @@ describe("A configured agent", () => {
     assert.strictEqual(answer.status, 403)
   })
 
-  it(
-    "from an adapter file or package runs like any other, until it is changed",
-    { timeout: 60_000 },
-    async () => {
-      const { edge, write } = prepare({ adapters: ["./shout.mjs"] })
-      await edge.start()
-      const { client } = edge
-      const run = await client.create("hello", "full_access", { agentId: "custom:shout" })
-      assert.deepInclude((await client.log(run.id)).at(-1)?.payload, { text: "HELLO" })
+  it("from an adapter file or package runs like any other, until it is changed", async () => {
+    const { edge, write } = prepare({ adapters: ["./shout.mjs"] })
+    await edge.start()
+    const { client } = edge
+    const run = await client.create("hello", "full_access", { agentId: "custom:shout" })
+    assert.deepInclude((await client.log(run.id)).at(-1)?.payload, { text: "HELLO" })
 
-      write({ adapters: [] })
-      const health = JSON.stringify((await client.ask("GET", "/v1/health")).body)
-      assert.include(health, "restart the Edge")
-      const again = await client.create("still here", "full_access", { agentId: "custom:shout" })
-      assert.strictEqual((await client.log(again.id)).at(-1)?.type, "run.completed")
-    }
-  )
+    write({ adapters: [] })
+    const health = JSON.stringify((await client.ask("GET", "/v1/health")).body)
+    assert.include(health, "restart the Edge")
+    const again = await client.create("still here", "full_access", { agentId: "custom:shout" })
+    assert.strictEqual((await client.log(again.id)).at(-1)?.type, "run.completed")
+  })
 
-  it("from an adapter of version 2 asks and works in the background", { timeout: 60_000 }, async () => {
+  it("from an adapter of version 2 asks and works in the background", async () => {
     const { edge, folder } = prepare({ adapters: ["./asking.mjs"] })
     writeFileSync(join(folder, "asking.mjs"), askingAdapter(2))
     await edge.start()
@@ -192,25 +188,21 @@ describe("A configured agent", () => {
     )
   })
 
-  it(
-    "from an adapter of version 1 asks no one, and ends with its first outcome",
-    { timeout: 60_000 },
-    async () => {
-      const { edge, folder } = prepare({ adapters: ["./asking.mjs"] })
-      writeFileSync(join(folder, "asking.mjs"), askingAdapter(1))
-      await edge.start()
-      const { client } = edge
-      const log = await client.log((await client.create("go", "ask", { agentId: "custom:asking" })).id)
-      assertWhole(log)
-      assert.deepStrictEqual(
-        log.map(({ type }) => type),
-        ["run.created", "run.started", "run.message.completed", "run.completed"]
-      )
-      assert.deepInclude(log[2]?.payload, { text: 'q "Questions are not supported here."' })
-    }
-  )
+  it("from an adapter of version 1 asks no one, and ends with its first outcome", async () => {
+    const { edge, folder } = prepare({ adapters: ["./asking.mjs"] })
+    writeFileSync(join(folder, "asking.mjs"), askingAdapter(1))
+    await edge.start()
+    const { client } = edge
+    const log = await client.log((await client.create("go", "ask", { agentId: "custom:asking" })).id)
+    assertWhole(log)
+    assert.deepStrictEqual(
+      log.map(({ type }) => type),
+      ["run.created", "run.started", "run.message.completed", "run.completed"]
+    )
+    assert.deepInclude(log[2]?.payload, { text: 'q "Questions are not supported here."' })
+  })
 
-  it("ends with a reason if its adapter asks and cannot answer", { timeout: 60_000 }, async () => {
+  it("ends with a reason if its adapter asks and cannot answer", async () => {
     for (const version of [1, 2] as const) {
       const { edge, folder } = prepare({ adapters: ["./asking.mjs"] })
       writeFileSync(join(folder, "asking.mjs"), askingAdapter(version).replace("respond:", "unused:"))
@@ -225,7 +217,7 @@ describe("A configured agent", () => {
     }
   })
 
-  it("continues a conversation only as its adapter says it can", { timeout: 60_000 }, async () => {
+  it("continues a conversation only as its adapter says it can", async () => {
     const { edge } = prepare({ adapters: ["./shout.mjs"] })
     await edge.start()
     const { client } = edge
@@ -258,7 +250,7 @@ describe("A configured agent", () => {
     assert.deepInclude((await client.log(next.id)).at(-1)?.payload, { text: "AGAIN" })
   })
 
-  it("is mapped by several fields of its lines", { timeout: 60_000 }, async () => {
+  it("is mapped by several fields of its lines", async () => {
     const { edge, folder, write } = prepare({})
     const lines = [
       { type: "item", item: { kind: "text", text: "Nested." } },
@@ -290,39 +282,35 @@ describe("A configured agent", () => {
     assert.include(JSON.stringify(log), '{\\"found\\":true}')
   })
 
-  it(
-    "is left out with one sentence where its adapter does not fit, and the Edge serves the rest",
-    { timeout: 60_000 },
-    async () => {
-      const refused: ReadonlyArray<readonly [name: string, content: string, why: string]> = [
-        ["version", "export default { specificationVersion: 9 }", "specificationVersion is 9"],
-        ["shape", "export default { specificationVersion: 1 }", "not an adapter"],
-        ["throws", "throw new Error('broken')", "importing it failed: broken"],
-        ["blocks", blocking, "it did not answer within 10 seconds when it was imported"],
-        ["ends", "process.exit(0)", "it ended its thread"]
-      ]
-      const paths = [...refused.map(([name]) => `./${name}.mjs`), "./gone.mjs", "@someone/gone"]
-      const profile = { id: "louder", label: "Louder", adapter: "custom:gone", mode: "full_access" }
-      const { edge, folder } = prepare({ adapters: [...paths, "./shout.mjs"], profiles: [profile] })
-      for (const [name, content] of refused) writeFileSync(join(folder, `${name}.mjs`), content)
-      await edge.start()
-      const { client } = edge
-      const problems = await problemsOf(client)
-      for (const [name, , why] of [...refused, ["gone", "", "it is not there"] as const]) {
-        const sentence = problems.find((each) => each.startsWith(`The adapter ./${name}.mjs is not loaded: `))
-        assert.include(sentence, why)
-        assert.notInclude(sentence, "\n")
-        assert.include(edge.stderr, sentence?.slice(0, 60) ?? name)
-      }
-      assert.include(problems, "The adapter @someone/gone is not loaded: it is not there.")
-      assert.include(problems, "The profile louder is not offered: its adapter custom:gone is not loaded.")
-      const run = await client.create("hello", "full_access", { agentId: "custom:shout" })
-      assert.deepInclude((await client.log(run.id)).at(-1)?.payload, { text: "HELLO" })
-      assert.strictEqual((await client.tryCreate("hello", "full_access", { agentId: "louder" })).status, 400)
+  it("is left out with one sentence where its adapter does not fit, and the Edge serves the rest", async () => {
+    const refused: ReadonlyArray<readonly [name: string, content: string, why: string]> = [
+      ["version", "export default { specificationVersion: 9 }", "specificationVersion is 9"],
+      ["shape", "export default { specificationVersion: 1 }", "not an adapter"],
+      ["throws", "throw new Error('broken')", "importing it failed: broken"],
+      ["blocks", blocking, "it did not answer within 10 seconds when it was imported"],
+      ["ends", "process.exit(0)", "it ended its thread"]
+    ]
+    const paths = [...refused.map(([name]) => `./${name}.mjs`), "./gone.mjs", "@someone/gone"]
+    const profile = { id: "louder", label: "Louder", adapter: "custom:gone", mode: "full_access" }
+    const { edge, folder } = prepare({ adapters: [...paths, "./shout.mjs"], profiles: [profile] })
+    for (const [name, content] of refused) writeFileSync(join(folder, `${name}.mjs`), content)
+    await edge.start()
+    const { client } = edge
+    const problems = await problemsOf(client)
+    for (const [name, , why] of [...refused, ["gone", "", "it is not there"] as const]) {
+      const sentence = problems.find((each) => each.startsWith(`The adapter ./${name}.mjs is not loaded: `))
+      assert.include(sentence, why)
+      assert.notInclude(sentence, "\n")
+      assert.include(edge.stderr, sentence?.slice(0, 60) ?? name)
     }
-  )
+    assert.include(problems, "The adapter @someone/gone is not loaded: it is not there.")
+    assert.include(problems, "The profile louder is not offered: its adapter custom:gone is not loaded.")
+    const run = await client.create("hello", "full_access", { agentId: "custom:shout" })
+    assert.deepInclude((await client.log(run.id)).at(-1)?.payload, { text: "HELLO" })
+    assert.strictEqual((await client.tryCreate("hello", "full_access", { agentId: "louder" })).status, 400)
+  })
 
-  it("is left out where other users can write its adapter", { timeout: 60_000 }, async () => {
+  it("is left out where other users can write its adapter", async () => {
     const { edge, folder } = prepare({ adapters: ["./shout.mjs"] })
     chmodSync(join(folder, "shout.mjs"), 0o666)
     await edge.start()
@@ -335,71 +323,67 @@ describe("A configured agent", () => {
     )
   })
 
-  it(
-    "is refused or reported in one sentence where a function of its adapter fails outside of a run",
-    { timeout: 60_000 },
-    async () => {
-      const command = 'command: () => ({ file: "cat", args: [], stdin: "once" })'
-      const commands: ReadonlyArray<readonly [name: string, command: string, why: RegExp]> = [
-        ["nothing", "command: () => undefined", /failed: command returned an invalid value \(.*\)\.$/],
-        ["texts", command.replace("[]", '"-a"'), /invalid value \(args: .*\)\.$/],
-        ["file", command.replace('"cat"', "7"), /invalid value \(file: .*\)\.$/],
-        ["stdin", command.replace("once", "twice"), /invalid value \(stdin: .*\)\.$/],
-        ["thrower", "command: () => { throw new Error('no way') }", /failed: no way\.$/],
-        ["promise", `command: async () => ({})`, /failed: it returned a value that is not data\.$/],
-        ["sleeper", "command: () => { for (;;) {} }", /did not answer within 2 seconds in command\.$/]
+  it("is refused or reported in one sentence where a function of its adapter fails outside of a run", async () => {
+    const command = 'command: () => ({ file: "cat", args: [], stdin: "once" })'
+    const commands: ReadonlyArray<readonly [name: string, command: string, why: RegExp]> = [
+      ["nothing", "command: () => undefined", /failed: command returned an invalid value \(.*\)\.$/],
+      ["texts", command.replace("[]", '"-a"'), /invalid value \(args: .*\)\.$/],
+      ["file", command.replace('"cat"', "7"), /invalid value \(file: .*\)\.$/],
+      ["stdin", command.replace("once", "twice"), /invalid value \(stdin: .*\)\.$/],
+      ["thrower", "command: () => { throw new Error('no way') }", /failed: no way\.$/],
+      ["promise", `command: async () => ({})`, /failed: it returned a value that is not data\.$/],
+      ["sleeper", "command: () => { for (;;) {} }", /did not answer within 2 seconds in command\.$/]
+    ]
+    const signIns: ReadonlyArray<readonly [name: string, read: string, why: RegExp]> = [
+      ["signed-throws", "() => { throw new Error('no idea') }", /failed: no idea\.$/],
+      ["signed-text", "() => 'yes'", /failed: signedIn\.read returned an invalid value/],
+      [
+        "signed-blocks",
+        `() => { ${blocking} }`,
+        /did not answer within 2 seconds in probe\.signedIn\.read\.$/
       ]
-      const signIns: ReadonlyArray<readonly [name: string, read: string, why: RegExp]> = [
-        ["signed-throws", "() => { throw new Error('no idea') }", /failed: no idea\.$/],
-        ["signed-text", "() => 'yes'", /failed: signedIn\.read returned an invalid value/],
-        [
-          "signed-blocks",
-          `() => { ${blocking} }`,
-          /did not answer within 2 seconds in probe\.signedIn\.read\.$/
-        ]
-      ]
-      const rules =
-        "projectSettings: { files: [], denyRules: { files: ['rules'], read: () => { throw 1 } } }, probe:"
-      const names = [...commands, ...signIns].map(([name]) => name)
-      const { edge, folder } = prepare({
-        adapters: ["./shout.mjs", "./rules.mjs", ...names.map((name) => `./${name}.mjs`)]
-      })
-      const write = (name: string, found: string, replacement: string) => {
-        assert.include(adapter, found)
-        const text = adapter.replace('"shout"', JSON.stringify(name)).replace(found, () => replacement)
-        writeFileSync(join(folder, `${name}.mjs`), text)
-      }
-      for (const [name, wrong] of commands) write(name, command, wrong)
-      for (const [name, read] of signIns)
-        write(name, "install:", `signedIn: { args: ["--version"], read: ${read} }, install:`)
-      write("rules", "probe:", rules)
-      await edge.start()
-      const { client } = edge
-      const { items } = JSON.parse(JSON.stringify((await client.ask("GET", "/v1/agents")).body))
-      const agents: ReadonlyArray<{ readonly id: string; readonly signedIn?: boolean }> = items
-      for (const [name, , why] of signIns) {
-        const id = `custom:${name}`
-        assert.notProperty(agents.find((each) => each.id === id) ?? { signedIn: true }, "signedIn")
-        const found = (await problemsOf(client)).filter((each) => each.startsWith(`The adapter ${id} `))
-        assert.strictEqual(found.length, 1)
-        assert.match(found[0] ?? "", why)
-      }
-      for (const [name, , why] of commands) {
-        const refused = await client.tryCreate("hi", "full_access", { agentId: `custom:${name}` })
-        assert.strictEqual(refused.status, 503, refused.text)
-        const { message } = refused.body as ErrorObject // a refusal has the shape of all errors
-        assert.match(message, why)
-        assert.include(await problemsOf(client), message)
-      }
-      const run = await client.create("hello", "full_access", { agentId: "custom:rules" })
-      assert.strictEqual((await client.log(run.id)).at(-1)?.type, "run.completed")
-      writeFileSync(join(edge.workspace, "rules"), "deny everything")
-      const held = await client.tryCreate("hi", "full_access", { agentId: "custom:rules" })
-      assert.deepStrictEqual([held.status, (held.body as ErrorObject).code], [403, "permission_denied"])
+    ]
+    const rules =
+      "projectSettings: { files: [], denyRules: { files: ['rules'], read: () => { throw 1 } } }, probe:"
+    const names = [...commands, ...signIns].map(([name]) => name)
+    const { edge, folder } = prepare({
+      adapters: ["./shout.mjs", "./rules.mjs", ...names.map((name) => `./${name}.mjs`)]
+    })
+    const write = (name: string, found: string, replacement: string) => {
+      assert.include(adapter, found)
+      const text = adapter.replace('"shout"', JSON.stringify(name)).replace(found, () => replacement)
+      writeFileSync(join(folder, `${name}.mjs`), text)
     }
-  )
+    for (const [name, wrong] of commands) write(name, command, wrong)
+    for (const [name, read] of signIns)
+      write(name, "install:", `signedIn: { args: ["--version"], read: ${read} }, install:`)
+    write("rules", "probe:", rules)
+    await edge.start()
+    const { client } = edge
+    const { items } = JSON.parse(JSON.stringify((await client.ask("GET", "/v1/agents")).body))
+    const agents: ReadonlyArray<{ readonly id: string; readonly signedIn?: boolean }> = items
+    for (const [name, , why] of signIns) {
+      const id = `custom:${name}`
+      assert.notProperty(agents.find((each) => each.id === id) ?? { signedIn: true }, "signedIn")
+      const found = (await problemsOf(client)).filter((each) => each.startsWith(`The adapter ${id} `))
+      assert.strictEqual(found.length, 1)
+      assert.match(found[0] ?? "", why)
+    }
+    for (const [name, , why] of commands) {
+      const refused = await client.tryCreate("hi", "full_access", { agentId: `custom:${name}` })
+      assert.strictEqual(refused.status, 503, refused.text)
+      const { message } = refused.body as ErrorObject // a refusal has the shape of all errors
+      assert.match(message, why)
+      assert.include(await problemsOf(client), message)
+    }
+    const run = await client.create("hello", "full_access", { agentId: "custom:rules" })
+    assert.strictEqual((await client.log(run.id)).at(-1)?.type, "run.completed")
+    writeFileSync(join(edge.workspace, "rules"), "deny everything")
+    const held = await client.tryCreate("hi", "full_access", { agentId: "custom:rules" })
+    assert.deepStrictEqual([held.status, (held.body as ErrorObject).code], [403, "permission_denied"])
+  })
 
-  it("fails its runs alone where its adapter misbehaves in a run", { timeout: 60_000 }, async () => {
+  it("fails its runs alone where its adapter misbehaves in a run", async () => {
     const faults: ReadonlyArray<readonly [name: string, step: string, why: RegExp]> = [
       ["throws", "() => { throw new Error('boom') }", /failed: boom\.$/],
       ["ends", "() => process.exit(3)", /ended its thread\.$/],

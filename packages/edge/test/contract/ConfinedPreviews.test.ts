@@ -87,7 +87,7 @@ const closing = (from: EventEmitter): Promise<void> =>
 const visiting = async (edge: EdgeProcess, port: number, runId: string): Promise<Visitor> =>
   Visitor.enter((await ready(edge, await preview(edge.client, port, runId))).url)
 
-describe.skipIf(!canConfine)("a preview of a port in a confined run", { timeout: 60_000 }, () => {
+describe.skipIf(!canConfine)("a preview of a port in a confined run", () => {
   const edge = new EdgeProcess({ env: CONFINED })
   beforeAll(async () => {
     await edge.start()

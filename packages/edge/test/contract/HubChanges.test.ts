@@ -80,7 +80,7 @@ const accept = (peer: LinkPeer, runId: RunId, ids: ReadonlyArray<ChangedFileId>,
     commandId
   )
 
-describe("change sets of an Edge that is linked to a Hub", { timeout: 90_000 }, () => {
+describe("change sets of an Edge that is linked to a Hub", () => {
   it("are pushed after the end of a run and after each decision, and read page by page", async () => {
     const { edge, peer } = await joined()
     const runId = await writtenRun(peer)

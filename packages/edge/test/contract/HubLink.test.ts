@@ -53,7 +53,7 @@ const textOf = async (edge: EdgeProcess, is: (link: LinkReadiness) => boolean): 
 const ended = (peer: LinkPeer, runId: RunId) =>
   peer.until(`the end of ${runId}`, () => isTerminalType(peer.log(runId).at(-1)?.type ?? ""), 25_000)
 
-describe("an Edge that stays linked to a Hub", { timeout: 60_000 }, () => {
+describe("an Edge that stays linked to a Hub", () => {
   const peer = new LinkPeer()
   const edge = new EdgeInProcess()
   beforeAll(async () => {
@@ -284,7 +284,7 @@ describe("an Edge that stays linked to a Hub", { timeout: 60_000 }, () => {
   })
 })
 
-describe("the link to a Hub", { timeout: 60_000 }, () => {
+describe("the link to a Hub", () => {
   it("starts when the device file appears, and ends when it is deleted; a caller without a token does not see it", async () => {
     const peer = await openPeer()
     const edge = await openEdgeInProcess()

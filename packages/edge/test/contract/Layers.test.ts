@@ -63,45 +63,41 @@ const refusalOf = (body: unknown) => {
 }
 
 describe.skipIf(!canConfine)("A run in a layer", () => {
-  it(
-    "writes without a question, shows its changes, and leaves the workspace as it is",
-    { timeout: 60_000 },
-    async () => {
-      const edge = await openRepository()
-      const { client } = edge
-      writeFileSync(join(edge.workspace, "a.txt"), "not committed\n")
-      const before = files(edge)
-      const run = await client.create(
-        "/write a.txt work\n/write new.txt new\n/shell cat a.txt new.txt",
-        "ask",
-        {
-          isolation
-        }
-      )
-      assert.deepInclude(run, { isolation })
-      assert.deepInclude(run.layer, { owner: run.id, enforced: true })
-      const reader = await client.follow({ runId: run.id })
-      const requested = await reader.event(asksFor("shell"))
-      assert.deepStrictEqual(await diffOf(client, run.id), [
-        ["a.txt", "modified"],
-        ["new.txt", "untracked"]
-      ])
-      await client.decide(run.id, String(requested.payload["approvalId"]), "allow")
-      await reader.ended
-      assertWhole(reader.events)
-      assert.deepInclude(reader.events[0]?.payload, { layer: run.layer })
-      assert.strictEqual(reader.events.at(-1)?.type, "run.completed")
-      assert.include(JSON.stringify(reader.events), "policy:layer")
-      assert.include(JSON.stringify(reader.events), "work\\nnew")
-      assert.deepStrictEqual(files(edge), before)
-      assert.deepStrictEqual(await diffOf(client, run.id), [
-        ["a.txt", "modified"],
-        ["new.txt", "untracked"]
-      ])
-    }
-  )
+  it("writes without a question, shows its changes, and leaves the workspace as it is", async () => {
+    const edge = await openRepository()
+    const { client } = edge
+    writeFileSync(join(edge.workspace, "a.txt"), "not committed\n")
+    const before = files(edge)
+    const run = await client.create(
+      "/write a.txt work\n/write new.txt new\n/shell cat a.txt new.txt",
+      "ask",
+      {
+        isolation
+      }
+    )
+    assert.deepInclude(run, { isolation })
+    assert.deepInclude(run.layer, { owner: run.id, enforced: true })
+    const reader = await client.follow({ runId: run.id })
+    const requested = await reader.event(asksFor("shell"))
+    assert.deepStrictEqual(await diffOf(client, run.id), [
+      ["a.txt", "modified"],
+      ["new.txt", "untracked"]
+    ])
+    await client.decide(run.id, String(requested.payload["approvalId"]), "allow")
+    await reader.ended
+    assertWhole(reader.events)
+    assert.deepInclude(reader.events[0]?.payload, { layer: run.layer })
+    assert.strictEqual(reader.events.at(-1)?.type, "run.completed")
+    assert.include(JSON.stringify(reader.events), "policy:layer")
+    assert.include(JSON.stringify(reader.events), "work\\nnew")
+    assert.deepStrictEqual(files(edge), before)
+    assert.deepStrictEqual(await diffOf(client, run.id), [
+      ["a.txt", "modified"],
+      ["new.txt", "untracked"]
+    ])
+  })
 
-  it("asks for a write with a name that executes something", { timeout: 60_000 }, async () => {
+  it("asks for a write with a name that executes something", async () => {
     const { client } = await openRepository()
     const run = await client.create("/write plain.txt x\n/write package.json {}", "ask", { isolation })
     const reader = await client.follow({ runId: run.id })
@@ -115,7 +111,7 @@ describe.skipIf(!canConfine)("A run in a layer", () => {
     await reader.ended
   })
 
-  it("is resumed in the same layer, also after a restart", { timeout: 60_000 }, async () => {
+  it("is resumed in the same layer, also after a restart", async () => {
     const edge = await openRepository({}, openEdgeProcess)
     const first = await edge.client.create("/write one.txt 1", "auto_edit", { isolation })
     await edge.client.log(first.id)
@@ -138,7 +134,7 @@ describe.skipIf(!canConfine)("A run in a layer", () => {
     assert.notInclude(readdirSync(edge.workspace), "one.txt")
   })
 
-  it("is refused with full access, and another isolation is, too", { timeout: 60_000 }, async () => {
+  it("is refused with full access, and another isolation is, too", async () => {
     const { client } = await openRepository({ grants: ["full_access"] })
     const refused = await client.tryCreate("/say no", "full_access", { isolation })
     assert.deepStrictEqual(
@@ -151,7 +147,7 @@ describe.skipIf(!canConfine)("A run in a layer", () => {
     assert.strictEqual(other.status, 422)
   })
 
-  it("is the default where the workspace says so", { timeout: 60_000 }, async () => {
+  it("is the default where the workspace says so", async () => {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), "corral-usual-")))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
     sampleRepository(folder)
@@ -169,7 +165,7 @@ describe.skipIf(!canConfine)("A run in a layer", () => {
     assert.include(readdirSync(folder), "one.txt")
   })
 
-  it("lets an agent that never asks run in ask", { timeout: 60_000 }, async () => {
+  it("lets an agent that never asks run in ask", async () => {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), "corral-runner-")))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
     const config = join(folder, "edge.config.json")
@@ -189,7 +185,7 @@ describe.skipIf(!canConfine)("A run in a layer", () => {
     assert.notInclude(readdirSync(edge.workspace), "x.txt")
   })
 
-  it("is listed, and removed by force if something is undecided", { timeout: 60_000 }, async () => {
+  it("is listed, and removed by force if something is undecided", async () => {
     const { client } = await openRepository()
     const run = await client.create("/write one.txt 1\n/wait", "auto_edit", { isolation })
     const reader = await client.follow({ runId: run.id })
@@ -218,7 +214,7 @@ describe.skipIf(!canConfine)("A run in a layer", () => {
     assert.strictEqual(refusal.status, 404)
   })
 
-  it("is accepted and rejected in parts, and undone", { timeout: 60_000 }, async () => {
+  it("is accepted and rejected in parts, and undone", async () => {
     const edge = await openRepository()
     const { client } = edge
     const before = files(edge)
@@ -320,7 +316,7 @@ describe.skipIf(!canConfine)("A run in a layer", () => {
     }
   )
 
-  it("is not resumed where the workspace has moved, until it is back", { timeout: 60_000 }, async () => {
+  it("is not resumed where the workspace has moved, until it is back", async () => {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), "corral-moved-")))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
     const [first, second, link] = ["first", "second", "link"].map((name) => join(folder, name)) as [
@@ -368,56 +364,52 @@ describe.skipIf(!canConfine)("A run in a layer", () => {
     assert.notInclude(readdirSync(first), "two.txt")
   })
 
-  it(
-    "of nested workspaces merge their changes of a file, or show both sides",
-    { timeout: 60_000 },
-    async () => {
-      const outer = realpathSync(mkdtempSync(join(tmpdir(), "corral-nested-")))
-      onTestFinished(() => rmSync(outer, { recursive: true, force: true }))
-      const inner = join(outer, "inner")
-      mkdirSync(inner)
-      const file = join(inner, "a.txt")
-      const numbered = (texts: Readonly<Record<number, string>>) =>
-        Array.from({ length: 30 }, (_, at) => texts[at] ?? `line ${at}`)
-      writeFileSync(file, `${numbered({}).join("\n")}\n`)
-      sampleRepository(outer)
-      const list = [
-        { id: "outer", path: outer },
-        { id: "inner", path: inner }
-      ]
-      const { client } = await openEdgeInProcess({
-        env: { ...CONFINED, CORRAL_EDGE_WORKSPACES: JSON.stringify(list) }
-      })
-      const write = async (workspace: string, texts: Readonly<Record<number, string>>) => {
-        const path = workspace === "outer" ? "inner/a.txt" : "a.txt"
-        const script = `/write ${path} ${numbered(texts).join("\\n")}`
-        const run = await client.create(script, "auto_edit", { isolation, workspace })
-        await client.log(run.id)
-        return run.id
-      }
-      const acceptAll = async (id: string) => {
-        const at = `/v1/runs/${id}/changes`
-        const { body } = await client.ask("GET", at)
-        const { version } = (body as { readonly set: { readonly version: string } }).set
-        return client.ask("POST", `${at}/accept`, { body: { parts: { all: true, version } } })
-      }
-      const content = () => readFileSync(file, "utf8")
-      const [one, two] = [await write("outer", { 2: "outer" }), await write("inner", { 25: "inner" })]
-      const answers = await Promise.all([acceptAll(one), acceptAll(two)])
-      for (const { status, text } of answers) assert.strictEqual(status, 200, text)
-      assert.strictEqual(content(), `${numbered({ 2: "outer", 25: "inner" }).join("\n")}\n`)
-      const three = await write("inner", { 2: "outer", 10: "third", 25: "inner" })
-      const four = await write("outer", { 2: "outer", 10: "fourth", 25: "inner" })
-      assert.strictEqual((await acceptAll(three)).status, 200)
-      const refused = await acceptAll(four)
-      assert.deepStrictEqual([refused.status, ...refusalOf(refused.body)], [409, "merge_conflict", undefined])
-      assert.strictEqual(content(), `${numbered({ 2: "outer", 10: "third", 25: "inner" }).join("\n")}\n`)
-      assert.deepStrictEqual(readdirSync(inner), ["a.txt"])
-      assert.notInclude(readdirSync(outer).join(), ".corral-")
+  it("of nested workspaces merge their changes of a file, or show both sides", async () => {
+    const outer = realpathSync(mkdtempSync(join(tmpdir(), "corral-nested-")))
+    onTestFinished(() => rmSync(outer, { recursive: true, force: true }))
+    const inner = join(outer, "inner")
+    mkdirSync(inner)
+    const file = join(inner, "a.txt")
+    const numbered = (texts: Readonly<Record<number, string>>) =>
+      Array.from({ length: 30 }, (_, at) => texts[at] ?? `line ${at}`)
+    writeFileSync(file, `${numbered({}).join("\n")}\n`)
+    sampleRepository(outer)
+    const list = [
+      { id: "outer", path: outer },
+      { id: "inner", path: inner }
+    ]
+    const { client } = await openEdgeInProcess({
+      env: { ...CONFINED, CORRAL_EDGE_WORKSPACES: JSON.stringify(list) }
+    })
+    const write = async (workspace: string, texts: Readonly<Record<number, string>>) => {
+      const path = workspace === "outer" ? "inner/a.txt" : "a.txt"
+      const script = `/write ${path} ${numbered(texts).join("\\n")}`
+      const run = await client.create(script, "auto_edit", { isolation, workspace })
+      await client.log(run.id)
+      return run.id
     }
-  )
+    const acceptAll = async (id: string) => {
+      const at = `/v1/runs/${id}/changes`
+      const { body } = await client.ask("GET", at)
+      const { version } = (body as { readonly set: { readonly version: string } }).set
+      return client.ask("POST", `${at}/accept`, { body: { parts: { all: true, version } } })
+    }
+    const content = () => readFileSync(file, "utf8")
+    const [one, two] = [await write("outer", { 2: "outer" }), await write("inner", { 25: "inner" })]
+    const answers = await Promise.all([acceptAll(one), acceptAll(two)])
+    for (const { status, text } of answers) assert.strictEqual(status, 200, text)
+    assert.strictEqual(content(), `${numbered({ 2: "outer", 25: "inner" }).join("\n")}\n`)
+    const three = await write("inner", { 2: "outer", 10: "third", 25: "inner" })
+    const four = await write("outer", { 2: "outer", 10: "fourth", 25: "inner" })
+    assert.strictEqual((await acceptAll(three)).status, 200)
+    const refused = await acceptAll(four)
+    assert.deepStrictEqual([refused.status, ...refusalOf(refused.body)], [409, "merge_conflict", undefined])
+    assert.strictEqual(content(), `${numbered({ 2: "outer", 10: "third", 25: "inner" }).join("\n")}\n`)
+    assert.deepStrictEqual(readdirSync(inner), ["a.txt"])
+    assert.notInclude(readdirSync(outer).join(), ".corral-")
+  })
 
-  it("accepts files of a submodule, and leaves its repository as it is", { timeout: 60_000 }, async () => {
+  it("accepts files of a submodule, and leaves its repository as it is", async () => {
     const edge = await openRepository()
     const { client, workspace } = edge
     const library = join(edge.folder, "library")
@@ -462,7 +454,7 @@ describe.skipIf(!canConfine)("A run in a layer", () => {
     assert.deepStrictEqual(stateOf(), before)
   })
 
-  it("is named in health", { timeout: 60_000 }, async () => {
+  it("is named in health", async () => {
     const { client } = await openRepository()
     const { body } = await client.ask("GET", "/v1/health")
     const { layers } = body as { readonly layers: { readonly means: string; readonly enforced: boolean } }
@@ -472,7 +464,7 @@ describe.skipIf(!canConfine)("A run in a layer", () => {
 })
 
 describe("A layer of an Edge that does not confine", () => {
-  it("is refused, unless the workspace allows a mere copy", { timeout: 60_000 }, async () => {
+  it("is refused, unless the workspace allows a mere copy", async () => {
     const edge = await openEdgeInProcess()
     sampleRepository(edge.workspace)
     const refused = await edge.client.tryCreate("/say no", "ask", { isolation })

@@ -254,7 +254,7 @@ describe("A local server", () => {
     assert.strictEqual(answer.status, 401)
   })
 
-  it("held upgrades of strangers without end: CVE-2026-41399", { timeout: 60_000 }, async () => {
+  it("held upgrades of strangers without end: CVE-2026-41399", async () => {
     const half = ["GET /v1/events HTTP/1.1", ours(), ...upgrade].join("\r\n")
     const closing: Array<Promise<unknown>> = []
     for (let batch = 0; batch < 20; batch++) {

@@ -37,37 +37,33 @@ describe.each([
   [false, {}],
   [true, { CORRAL_EDGE_CONFINEMENT: "required", PATH: "/missing" }]
 ] as const)("An Edge whose workspace grants full access: %s, with %o", (isGranted, env) => {
-  it(
-    "accepts the approval of a plan exactly in the modes in which a run starts",
-    { timeout: 60_000 },
-    async () => {
-      const client = await open(isGranted, env)
-      for (const agentId of agents) {
-        const started = await Promise.all(
-          RunModes.literals.map(async (mode) => {
-            const run = await client.tryCreate("/say there", mode, { agentId })
-            assert.include([201, 403], run.status, run.text)
-            return run.status === 201 ? [mode] : []
-          })
-        )
-        const offered: ReadonlyArray<RunMode> = started.flat()
-        const [planning] = offered
-        if (planning === undefined) continue
-        await Promise.all(
-          RunModes.literals.map(async (mode) => {
-            const { id } = await client.create("/plan Do it\n/say on", planning, { agentId })
-            const reader = await client.follow({ runId: id })
-            const inputId = String((await reader.event("run.input.requested")).payload["inputId"])
-            const answer = await client.answer(id, inputId, { approve: true, mode })
-            if (offered.includes(mode)) return assert.strictEqual(answer.status, 200, answer.text)
-            assert.deepStrictEqual([answer.status, issuePaths(answer)], [422, ["mode"]], answer.text)
-            assert.strictEqual((await client.input(inputId)).state, "pending")
-            assert.strictEqual((await client.run(id)).state, "waiting_input")
-          })
-        )
-      }
+  it("accepts the approval of a plan exactly in the modes in which a run starts", async () => {
+    const client = await open(isGranted, env)
+    for (const agentId of agents) {
+      const started = await Promise.all(
+        RunModes.literals.map(async (mode) => {
+          const run = await client.tryCreate("/say there", mode, { agentId })
+          assert.include([201, 403], run.status, run.text)
+          return run.status === 201 ? [mode] : []
+        })
+      )
+      const offered: ReadonlyArray<RunMode> = started.flat()
+      const [planning] = offered
+      if (planning === undefined) continue
+      await Promise.all(
+        RunModes.literals.map(async (mode) => {
+          const { id } = await client.create("/plan Do it\n/say on", planning, { agentId })
+          const reader = await client.follow({ runId: id })
+          const inputId = String((await reader.event("run.input.requested")).payload["inputId"])
+          const answer = await client.answer(id, inputId, { approve: true, mode })
+          if (offered.includes(mode)) return assert.strictEqual(answer.status, 200, answer.text)
+          assert.deepStrictEqual([answer.status, issuePaths(answer)], [422, ["mode"]], answer.text)
+          assert.strictEqual((await client.input(inputId)).state, "pending")
+          assert.strictEqual((await client.run(id)).state, "waiting_input")
+        })
+      )
     }
-  )
+  })
 })
 
 describe("An approval of a plan without a mode", () => {

@@ -58,7 +58,7 @@ const refusalOfFile = (folder: string, preset: WrongPreset): Promise<string> =>
     }).pipe(Effect.scoped)
   )
 
-describe("Presets over HTTP", { timeout: 60_000 }, () => {
+describe("Presets over HTTP", () => {
   it("are created once per key, apply to the next run, change and end", async () => {
     const edge = await openEdgeInProcess({ grants: ["full_access"] })
     const { client } = edge
@@ -192,7 +192,7 @@ describe("Presets over HTTP", { timeout: 60_000 }, () => {
   })
 })
 
-describe("Presets over the link", { timeout: 60_000 }, () => {
+describe("Presets over the link", () => {
   it("narrow only, are changed once per command, and are offered without waiting for a heartbeat", async () => {
     const peer = await openPeer()
     peer.heartbeatSeconds = 3_600

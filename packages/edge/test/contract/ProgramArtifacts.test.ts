@@ -30,7 +30,7 @@ const ended = async (edge: EdgeProcess, ...commands: ReadonlyArray<string>) => {
   return { id, log, notices }
 }
 
-describe("Artifacts of a program", { timeout: 60_000 }, () => {
+describe("Artifacts of a program", () => {
   it("are published after a tool call, again when they change, and once otherwise", async () => {
     const edge = await openEdgeInProcess({ grants: ["full_access"] })
     const script = [

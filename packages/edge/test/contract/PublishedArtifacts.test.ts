@@ -25,7 +25,7 @@ const listed = async (edge: EdgeProcess, id: string): Promise<ReadonlyArray<unkn
     }
   ).items
 
-describe("Published artifacts", { timeout: 60_000 }, () => {
+describe("Published artifacts", () => {
   it("are stored as the file is then, announced in the log, and the same for the same key", async () => {
     const { edge, file, id, publish } = await openRun()
     writeFileSync(file("report.html"), "<p>first</p>")

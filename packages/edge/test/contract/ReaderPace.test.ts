@@ -53,29 +53,25 @@ class SilentReader {
 }
 
 describe("A program", () => {
-  it(
-    "waits while its only reader is full, and continues when the reader has read",
-    { timeout: 60_000 },
-    async () => {
-      const edge = new TimelessEdge()
-      onTestFinished(() => edge.remove())
-      await edge.start()
-      const { client } = edge
-      const { id } = await client.create(SCRIPT)
-      const reader = new SilentReader(edge, id)
-      await reader.events.count(100)
-      // Another run is the clock: as much output, to a reader that answers.
-      const other = await client.follow({ runId: (await client.create(SCRIPT)).id, light: true })
-      assert.strictEqual((await other.ended).code, 1000)
-      const { lastSeq, state } = await client.run(id)
-      assert.strictEqual(state, "running")
-      assert.isAtMost(lastSeq, 2_000)
-      assert.isTrue(reader.hasPings)
-      reader.answer()
-      const { code } = await within(reader.events.ended, 50_000, "the rest of the run")
-      assert.strictEqual(code, 1000)
-      assertDense(reader.events.events)
-      assert.strictEqual(reader.events.events.length, (await client.run(id)).lastSeq)
-    }
-  )
+  it("waits while its only reader is full, and continues when the reader has read", async () => {
+    const edge = new TimelessEdge()
+    onTestFinished(() => edge.remove())
+    await edge.start()
+    const { client } = edge
+    const { id } = await client.create(SCRIPT)
+    const reader = new SilentReader(edge, id)
+    await reader.events.count(100)
+    // Another run is the clock: as much output, to a reader that answers.
+    const other = await client.follow({ runId: (await client.create(SCRIPT)).id, light: true })
+    assert.strictEqual((await other.ended).code, 1000)
+    const { lastSeq, state } = await client.run(id)
+    assert.strictEqual(state, "running")
+    assert.isAtMost(lastSeq, 2_000)
+    assert.isTrue(reader.hasPings)
+    reader.answer()
+    const { code } = await within(reader.events.ended, 50_000, "the rest of the run")
+    assert.strictEqual(code, 1000)
+    assertDense(reader.events.events)
+    assert.strictEqual(reader.events.events.length, (await client.run(id)).lastSeq)
+  })
 })

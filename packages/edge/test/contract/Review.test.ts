@@ -130,7 +130,7 @@ const rejectedNote = (text: string, ...more: ReadonlyArray<string>): ReadonlyArr
   ...more
 ]
 
-describe.skipIf(!canConfine)("Three rounds of review on one hunk", { timeout: 120_000 }, () => {
+describe.skipIf(!canConfine)("Three rounds of review on one hunk", () => {
   it("tell the agent exactly what was rejected and said, and accept what the person has edited", async () => {
     const review = await openReview("overlay")
     const first = await review.turn(rewrite(10, "first try"))

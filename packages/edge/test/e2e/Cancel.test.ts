@@ -9,22 +9,18 @@ describe("Cancel", () => {
   it.each([
     ["auto", 22],
     ["environment_mark", 11]
-  ])(
-    "leaves nothing of misbehaving runs, containment %s",
-    { timeout: 240_000 },
-    async (containment, least) => {
-      const edge = await openEdgeProcess({
-        env: { CORRAL_EDGE_CANCEL_GRACE_MS: String(GRACE_MS), CORRAL_EDGE_CONTAINMENT: containment }
-      })
-      const kinds = await kindsOf(edge)
-      const all: Array<Cancelled> = []
-      while (all.length < least) all.push(...(await cancelEach(edge, kinds)))
-      console.log(`cancel to run.cancelled in ms, ${containment}, grace ${GRACE_MS}\n${distribution(all)}`)
-      assert.deepStrictEqual(leftOver(all), [], "alive when the run was said to be cancelled")
-      assert.deepStrictEqual(edge.survivors(), [])
-      assert.deepStrictEqual(await edge.client.approvals("state=pending"), [])
-    }
-  )
+  ])("leaves nothing of misbehaving runs, containment %s", async (containment, least) => {
+    const edge = await openEdgeProcess({
+      env: { CORRAL_EDGE_CANCEL_GRACE_MS: String(GRACE_MS), CORRAL_EDGE_CONTAINMENT: containment }
+    })
+    const kinds = await kindsOf(edge)
+    const all: Array<Cancelled> = []
+    while (all.length < least) all.push(...(await cancelEach(edge, kinds)))
+    console.log(`cancel to run.cancelled in ms, ${containment}, grace ${GRACE_MS}\n${distribution(all)}`)
+    assert.deepStrictEqual(leftOver(all), [], "alive when the run was said to be cancelled")
+    assert.deepStrictEqual(edge.survivors(), [])
+    assert.deepStrictEqual(await edge.client.approvals("state=pending"), [])
+  })
 
   it("answers again on a cancelled run, and refuses on one that ended otherwise", async () => {
     const { client } = await openEdgeProcess()

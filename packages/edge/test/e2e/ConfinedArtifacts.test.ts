@@ -6,7 +6,7 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { canConfine } from "../confinement/CanConfine.ts"
 
-describe.skipIf(!canConfine)("artifacts of a confined run", { timeout: 60_000 }, () => {
+describe.skipIf(!canConfine)("artifacts of a confined run", () => {
   const edge = new EdgeProcess({
     env: { CORRAL_EDGE_CONFINEMENT: "required", CORRAL_EDGE_ORPHAN_MS: "60000" }
   })

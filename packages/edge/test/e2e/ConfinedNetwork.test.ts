@@ -84,7 +84,7 @@ const open = Effect.gen(function* () {
   }
 })
 
-describe.skipIf(!canConfine)("connections of confined runs", { timeout: 60_000 }, () => {
+describe.skipIf(!canConfine)("connections of confined runs", () => {
   it.live("wait for one approval for each host and port, and continue", () =>
     Effect.gen(function* () {
       const { decide, fetching, home, networkApprovals, outside, pending, supervisor, textOf } = yield* open

@@ -38,7 +38,7 @@ const hasPytest = has(python, "pytest")
 const hasGo = has(go, "go")
 const hasRust = has(rust, "cargo") && printed("cc", "--version") !== undefined
 
-describe.skipIf(!canConfine)("a confined agent in auto_edit", { timeout: 120_000 }, () => {
+describe.skipIf(!canConfine)("a confined agent in auto_edit", () => {
   const edge = new EdgeProcess({ env: { CORRAL_EDGE_CONFINEMENT: "required", PATH } })
   beforeAll(() => edge.start())
   afterAll(() => edge.remove())

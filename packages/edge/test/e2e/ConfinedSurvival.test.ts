@@ -26,7 +26,7 @@ const restart = async (edge: EdgeProcess): Promise<void> => {
   await edge.start()
 }
 
-describe.skipIf(!canConfine)("a confined run whose Edge was killed", { timeout: 60_000 }, () => {
+describe.skipIf(!canConfine)("a confined run whose Edge was killed", () => {
   it("is watched: a protected name that changed meanwhile is reported", async () => {
     const edge = await open()
     const late = `sh -c 'echo > begun; while [ ! -e go ]; do sleep 0.05; done; a=package; echo x >> $a.json; echo > made'`

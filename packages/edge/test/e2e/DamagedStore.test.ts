@@ -8,7 +8,7 @@ import { codeOf, EventReader } from "@corral/testing/edge/EdgeClient"
 import { openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
-describe("An Edge with a damaged store", { timeout: 90_000 }, () => {
+describe("An Edge with a damaged store", () => {
   it("refuses the damaged run and new runs, serves the others, and says what to do", async () => {
     const edge = await openEdgeProcess()
     const runs = []

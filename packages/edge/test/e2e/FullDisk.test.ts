@@ -115,7 +115,7 @@ const mountable = (() => {
   return mounted
 })()
 
-describe("A full disk", { timeout: 90_000 }, () => {
+describe("A full disk", () => {
   it.skipIf(process.platform !== "linux")("whose files may not grow ends runs and starts none", async () => {
     const edge = await openEdgeProcess({ env: { CORRAL_EDGE_CANCEL_GRACE_MS: "500" } })
     const limit = (bytes: number | "unlimited") =>

@@ -7,7 +7,7 @@ import { Seeded } from "../harness/Seeded.ts"
 import { HostileHub } from "../link/HostileHub.ts"
 import { attackEdge } from "../link/HostileHubAttack.ts"
 
-describe("An Edge with a hostile Hub", { timeout: 120_000 }, () => {
+describe("An Edge with a hostile Hub", () => {
   it("serves its owner and executes only what a Hub may ask", async () => {
     const { commands, frames } = await attackEdge(1_500, 1)
     assert.isAtLeast(frames, 1_500)

@@ -9,7 +9,7 @@ import { fillWorkspace, killLayers } from "./LayerKills.ts"
 const CONFINED = { CORRAL_EDGE_CONFINEMENT: "required", CORRAL_EDGE_CANCEL_GRACE_MS: "300" }
 
 describe.skipIf(!canConfine)("A killed Edge with layers", () => {
-  it("continues a run that outlives it in the same layer", { timeout: 60_000 }, async () => {
+  it("continues a run that outlives it in the same layer", async () => {
     const edge = await openEdgeProcess({ env: { ...CONFINED, CORRAL_EDGE_ORPHAN_MS: "60000" } })
     fillWorkspace(edge.workspace)
     const run = await edge.client.create("/write one.txt 1\n/wait\n/write two.txt 2", "auto_edit", {
@@ -26,7 +26,7 @@ describe.skipIf(!canConfine)("A killed Edge with layers", () => {
     assert.notIncludeMembers(readdirSync(edge.workspace), ["one.txt", "two.txt"])
   })
 
-  it("leaves the workspace as it is, regardless of what is killed", { timeout: 180_000 }, async () => {
+  it("leaves the workspace as it is, regardless of what is killed", async () => {
     const edge = await openEdgeProcess({ env: { ...CONFINED, CORRAL_EDGE_ORPHAN_MS: "60000" } })
     fillWorkspace(edge.workspace)
     const live = await killLayers({ edge, seeded: new Seeded("killed layers"), runs: 16 })

@@ -49,7 +49,7 @@ const allowed = async (
   return { events, reported, results, run: await client.run(id) }
 }
 
-describe.skipIf(!canConfine)("approved edits of protected folders", { timeout: 60_000 }, () => {
+describe.skipIf(!canConfine)("approved edits of protected folders", () => {
   let edge: EdgeProcess
   const contentOf = (path: string) => readFileSync(join(edge.workspace, path), "utf8")
   beforeAll(async () => {

@@ -141,43 +141,39 @@ describe("A secret in a runtime's output", () => {
     return () => rmSync(folder, { recursive: true, force: true })
   })
 
-  it(
-    "reaches no event, approval, error, log or row, whichever adapter reads it",
-    { timeout: 60_000 },
-    async () => {
-      const env = {
-        PATH: `${folder}:/usr/local/bin:/usr/bin:/bin`,
-        ...Object.fromEntries(names.map((name) => [name, value]))
-      }
-      const edge = await openEdgeProcess({ grants: ["full_access"], env })
-      const found: Array<unknown> = []
-      for (const [agentId, mode, scenario] of table) {
-        const play = scenario === "crash" ? crash : recorded(agentId, scenario)
-        writeFileSync(join(folder, "play.json"), JSON.stringify(play))
-        const { id } = await edge.client.create("Do the task.", mode, { agentId })
-        const received = await toldOf(edge, id)
-        for (const [what, text] of Object.entries(received))
-          for (const leak of leaks(text)) found.push([agentId, scenario, what, leak])
-        // A test that said none would find none.
-        if (!/k:\[redacted\][^]*v:\[redacted\]/.test(received.events))
-          found.push([agentId, scenario, "says no secret", received.events.slice(0, 2_000)])
-      }
-      const health = (await edge.client.ask("GET", "/v1/health")).text
-      assert.include(
-        health,
-        JSON.stringify('{"type":"new k:[redacted]","method":"new v:[redacted]"').slice(1, -1)
-      )
-      const agents = (await edge.client.ask("GET", "/v1/agents")).text
-      const runs = (await edge.client.ask("GET", "/v1/runs")).text
-      await edge.stop()
-      const disk = readdirSync(edge.home, { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile())
-        .map((entry) => readFileSync(join(entry.parentPath, entry.name), "latin1"))
-      for (const [at, text] of [health, agents, runs, edge.stderr, ...disk].entries())
-        for (const leak of leaks(text)) found.push([at, leak])
-      assert.deepStrictEqual(found, [])
+  it("reaches no event, approval, error, log or row, whichever adapter reads it", async () => {
+    const env = {
+      PATH: `${folder}:/usr/local/bin:/usr/bin:/bin`,
+      ...Object.fromEntries(names.map((name) => [name, value]))
     }
-  )
+    const edge = await openEdgeProcess({ grants: ["full_access"], env })
+    const found: Array<unknown> = []
+    for (const [agentId, mode, scenario] of table) {
+      const play = scenario === "crash" ? crash : recorded(agentId, scenario)
+      writeFileSync(join(folder, "play.json"), JSON.stringify(play))
+      const { id } = await edge.client.create("Do the task.", mode, { agentId })
+      const received = await toldOf(edge, id)
+      for (const [what, text] of Object.entries(received))
+        for (const leak of leaks(text)) found.push([agentId, scenario, what, leak])
+      // A test that said none would find none.
+      if (!/k:\[redacted\][^]*v:\[redacted\]/.test(received.events))
+        found.push([agentId, scenario, "says no secret", received.events.slice(0, 2_000)])
+    }
+    const health = (await edge.client.ask("GET", "/v1/health")).text
+    assert.include(
+      health,
+      JSON.stringify('{"type":"new k:[redacted]","method":"new v:[redacted]"').slice(1, -1)
+    )
+    const agents = (await edge.client.ask("GET", "/v1/agents")).text
+    const runs = (await edge.client.ask("GET", "/v1/runs")).text
+    await edge.stop()
+    const disk = readdirSync(edge.home, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => readFileSync(join(entry.parentPath, entry.name), "latin1"))
+    for (const [at, text] of [health, agents, runs, edge.stderr, ...disk].entries())
+      for (const leak of leaks(text)) found.push([at, leak])
+    assert.deepStrictEqual(found, [])
+  })
 
   it("is in no artifact's name or media type", async () => {
     const edge = await openEdgeProcess()

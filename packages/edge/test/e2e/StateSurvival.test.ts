@@ -49,7 +49,7 @@ const open = async (orphanMs: string) => {
   return { conversation: join(home, conversation), edge, home, id, states }
 }
 
-describe.skipIf(!canConfine)("the state of a confined run whose Edge was killed", { timeout: 60_000 }, () => {
+describe.skipIf(!canConfine)("the state of a confined run whose Edge was killed", () => {
   it("is taken back by the next Edge, which ends the run", async () => {
     const { conversation, edge, home, states } = await open("0")
     await edge.kill()

@@ -36,7 +36,7 @@ const assertNothingDangles = async (edge: EdgeProcess): Promise<ReadonlyArray<st
 }
 
 describe("A killed Edge", () => {
-  it("leaves nothing of an incomplete worktree, and no git process", { timeout: 60_000 }, async () => {
+  it("leaves nothing of an incomplete worktree, and no git process", async () => {
     const signs = mkdtempSync(join(tmpdir(), "corral-signs-"))
     onTestFinished(() => rmSync(signs, { recursive: true, force: true }))
     const [hang, hangs] = [join(signs, "hang"), join(signs, "hangs")]
@@ -67,7 +67,7 @@ describe("A killed Edge", () => {
     assert.deepStrictEqual(await assertNothingDangles(edge), [next.id])
   })
 
-  it("keeps the work of runs that were under way, whenever it dies", { timeout: 120_000 }, async () => {
+  it("keeps the work of runs that were under way, whenever it dies", async () => {
     const edge = await openEdgeProcess()
     sampleRepository(edge.workspace)
     for (let n = 0; n < 100; n++) writeFileSync(join(edge.workspace, `file${n}`), `${n}\n`)

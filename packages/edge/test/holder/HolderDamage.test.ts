@@ -57,7 +57,7 @@ const isWhole = (place: Place, key: string): boolean => {
   }
 }
 
-describe("a damaged folder of held runs", { timeout: 60_000 }, () => {
+describe("a damaged folder of held runs", () => {
   it.each(Object.keys(repaired))("with %s is repaired, and the run continues", async (name) => {
     const home = openHome()
     const place = holderPlaceOf(home)

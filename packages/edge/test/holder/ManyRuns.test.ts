@@ -8,37 +8,33 @@ import { adoptRun, startShell } from "./HeldCase.ts"
 import { connectEdge, holdersOf, openHome, storedOutput, untilGone } from "./HolderHome.ts"
 
 describe("200 runs at once", () => {
-  it(
-    "continue with the next Edge, each with its own bytes, and are ended together",
-    { timeout: 120_000 },
-    async () => {
-      const home = openHome()
-      const first = await connectEdge({ home, orphanMs: 1_000 })
-      const runs = await Promise.all(
-        Array.from({ length: 200 }, (_, at) =>
-          startShell(first, `echo begin ${at}; read line; echo "$line ${at}"; sleep 600`)
-        )
+  it("continue with the next Edge, each with its own bytes, and are ended together", async () => {
+    const home = openHome()
+    const first = await connectEdge({ home, orphanMs: 1_000 })
+    const runs = await Promise.all(
+      Array.from({ length: 200 }, (_, at) =>
+        startShell(first, `echo begin ${at}; read line; echo "$line ${at}"; sleep 600`)
       )
-      for (const { record } of runs) await record.received(8)
-      await first.close()
-      const second = await connectEdge({ home, orphanMs: 100 })
-      assert.sameMembers(
-        second.holder.found.map(({ id }) => id),
-        runs.map(({ id }) => id)
-      )
-      const adopted = await Promise.all(runs.map(({ id }) => adoptRun(second, id)))
-      for (const [at, { child, record }] of adopted.entries()) {
-        child.write("next\n")
-        await record.received(`begin ${at}\nnext ${at}\n`.length)
-        assert.strictEqual(record.output.toString(), `begin ${at}\nnext ${at}\n`)
-      }
-      const [holder = 0] = holdersOf(home)
-      await second.close()
-      await untilGone(holder)
-      assert.deepStrictEqual(survivors(undefined, new Set(runs.map(({ id }) => id))), [])
-      assert.deepStrictEqual(storedOutput(home), [])
+    )
+    for (const { record } of runs) await record.received(8)
+    await first.close()
+    const second = await connectEdge({ home, orphanMs: 100 })
+    assert.sameMembers(
+      second.holder.found.map(({ id }) => id),
+      runs.map(({ id }) => id)
+    )
+    const adopted = await Promise.all(runs.map(({ id }) => adoptRun(second, id)))
+    for (const [at, { child, record }] of adopted.entries()) {
+      child.write("next\n")
+      await record.received(`begin ${at}\nnext ${at}\n`.length)
+      assert.strictEqual(record.output.toString(), `begin ${at}\nnext ${at}\n`)
     }
-  )
+    const [holder = 0] = holdersOf(home)
+    await second.close()
+    await untilGone(holder)
+    assert.deepStrictEqual(survivors(undefined, new Set(runs.map(({ id }) => id))), [])
+    assert.deepStrictEqual(storedOutput(home), [])
+  })
 })
 
 describe("the state that an Edge keeps", () => {

@@ -53,7 +53,7 @@ const mounted = Effect.gen(function* () {
   }
 })
 
-describe("The Edge's routes in another program's server", { timeout: 60_000 }, () => {
+describe("The Edge's routes in another program's server", () => {
   it.live("have the documents below the path, with the token", () =>
     Effect.gen(function* () {
       const { ask, token } = yield* mounted

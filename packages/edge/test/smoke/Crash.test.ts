@@ -5,7 +5,7 @@ import { Seeded } from "../harness/Seeded.ts"
 import { assertAllOver, killEdge } from "../e2e/KillEdge.ts"
 
 describe("A killed Edge", () => {
-  it("keeps what it acknowledged and ends what it left, 4 times", { timeout: 240_000 }, async () => {
+  it("keeps what it acknowledged and ends what it left, 4 times", async () => {
     // Two Edges side by side: most of the time goes to starting them again.
     const lanes = [1, 2].map(async (lane) => {
       const seeded = new Seeded(`2 kills of Edge ${lane}`)

@@ -204,7 +204,7 @@ const examine = async (bytes: Buffer): Promise<ReadonlyArray<RunId> | string> =>
   throw error
 }
 
-describe("A damaged store", { timeout: 120_000 }, () => {
+describe("A damaged store", () => {
   it("serves no altered event, and fails in no other way than by saying that it is damaged", async () => {
     assert.deepStrictEqual(await examine(Buffer.from(sound)), [])
     await fc.assert(

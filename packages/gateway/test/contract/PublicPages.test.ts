@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL("../../../../", import.meta.url))
 const page = { accept: "text/html,*/*;q=0.8" }
 const CONTACT = "mailto:security@corral.example"
 
-describe("Public pages of a Gateway", { timeout: 60_000 }, () => {
+describe("Public pages of a Gateway", () => {
   const gateway = new GatewayProcess({ env: { CORRAL_SECURITY_CONTACT: CONTACT } })
   beforeAll(() => gateway.start(), 60_000)
   afterAll(() => gateway.remove())

@@ -26,7 +26,7 @@ const EVENTS = "/integrations/slack/events"
 const CARDS = "/integrations/slack/card-actions"
 const MINUTE = 60_000
 
-describe("the webhooks of Slack", { timeout: 60_000 }, () => {
+describe("the webhooks of Slack", () => {
   let fake: FakeSlack
   let gateway: GatewayProcess
   beforeAll(async () => {

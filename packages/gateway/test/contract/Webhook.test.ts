@@ -23,7 +23,7 @@ import { sql } from "../harness/Sql.ts"
 
 const HOUR = 3_600_000
 
-describe("the webhooks of Feishu", { timeout: 60_000 }, () => {
+describe("the webhooks of Feishu", () => {
   let gateway: GatewayProcess
   beforeAll(async () => {
     gateway = new GatewayProcess()
@@ -246,7 +246,7 @@ describe("the webhooks of Feishu", { timeout: 60_000 }, () => {
   })
 })
 
-describe("a bot without an Encrypt Key", { timeout: 60_000 }, () => {
+describe("a bot without an Encrypt Key", () => {
   let gateway: GatewayProcess
   beforeAll(async () => {
     gateway = new GatewayProcess({ env: { CORRAL_FEISHU_ENCRYPT_KEY: "" } })

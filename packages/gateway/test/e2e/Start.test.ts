@@ -15,7 +15,7 @@ const withGateway = async (options: GatewayOptions, use: (gateway: GatewayProces
   }
 }
 
-describe("node dist/gateway", { timeout: 60_000 }, () => {
+describe("node dist/gateway", () => {
   it("serves until SIGTERM, ends with 0, and finds again what it kept", () =>
     withGateway({}, async (gateway) => {
       await gateway.start()

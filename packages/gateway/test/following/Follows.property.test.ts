@@ -15,7 +15,7 @@ const accountOf = (n: number) => ({ platform: "feishu", app: "cli_1", tenant: "t
 
 const makeRuntime = (url: string) => ManagedRuntime.make(Layer.provideMerge(Follows.layer, storeAt(url)))
 
-describe("Follows", { timeout: 60_000 }, () => {
+describe("Follows", () => {
   let url: string
   let runtime: ReturnType<typeof makeRuntime>
   beforeAll(async () => {

@@ -20,7 +20,7 @@ import { sql } from "../harness/Sql.ts"
 const METRICS_TOKEN = "a-token-of-more-than-32-characters"
 const decode = Schema.decodeUnknownSync(IntegrationEvent, { onExcessProperty: "error" })
 
-describe("the work of a Gateway", { timeout: 90_000 }, () => {
+describe("the work of a Gateway", () => {
   let gateway: GatewayProcess
   beforeAll(async () => {
     gateway = new GatewayProcess({ entry: "handling", env: { CORRAL_METRICS_TOKEN: METRICS_TOKEN } })

@@ -50,7 +50,7 @@ const mounted = Effect.gen(function* () {
   }
 })
 
-describe("The Gateway's routes in another program's server", { timeout: 60_000 }, () => {
+describe("The Gateway's routes in another program's server", () => {
   it.live("have the documents below the path", () =>
     Effect.gen(function* () {
       const { ask } = yield* mounted

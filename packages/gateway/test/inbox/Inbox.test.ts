@@ -19,7 +19,7 @@ const inbound = (upstreamId: string, chatId = "oc_1"): Inbound => ({
   receivedAt: 1_790_000_000_000
 })
 
-describe("Inbox", { timeout: 60_000 }, () => {
+describe("Inbox", () => {
   const onDatabase = <A, E>(use: Effect.Effect<A, E, Inbox | SenderQueues | SqlClient.SqlClient>) =>
     Effect.gen(function* () {
       const layer = Layer.provideMerge(Inbox.layer, SenderQueues.layer).pipe(

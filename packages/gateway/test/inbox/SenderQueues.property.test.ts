@@ -181,7 +181,7 @@ const check = (
   }
 }
 
-describe("SenderQueues", { timeout: 120_000 }, () => {
+describe("SenderQueues", () => {
   it("isolates senders, keeps their order and their cards' order, and loses nothing", async () => {
     const url = await makeDatabase(await sharedServer(), { prepared: false })
     const virtual = { now: 1_790_000_000_000 }

@@ -24,7 +24,7 @@ const inbound = (text: string): Inbound => ({
 
 const withSecret = (secret: string) => KeptMessages.layer(Redacted.make(secret))
 
-describe("KeptMessages", { timeout: 60_000 }, () => {
+describe("KeptMessages", () => {
   it.live("keeps the first message of an account, encrypted, for a day, up to a size", () =>
     Effect.gen(function* () {
       const url = yield* emptyDatabase
@@ -55,7 +55,7 @@ describe("KeptMessages", { timeout: 60_000 }, () => {
   )
 })
 
-describe("ChatSessions", { timeout: 60_000 }, () => {
+describe("ChatSessions", () => {
   it.live("gives a thread the session of the first user who claims it", () =>
     Effect.gen(function* () {
       const url = yield* emptyDatabase

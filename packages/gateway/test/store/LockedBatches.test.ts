@@ -52,7 +52,7 @@ const follow = (n: number) => ({
   isInput: false
 })
 
-describe("A batch of rows that another program holds", { timeout: 60_000 }, () => {
+describe("A batch of rows that another program holds", () => {
   let url: string
   let runtime: ReturnType<typeof makeRuntime>
   beforeAll(async () => {

@@ -9,7 +9,7 @@ import { gatewayMigrationNames } from "../../src/store/migrations.ts"
 
 const newest = Math.max(...gatewayMigrationNames.map((name) => Number(name.slice(0, 4))))
 
-describe("A Gateway on a database of a later version", { timeout: 60_000 }, () => {
+describe("A Gateway on a database of a later version", () => {
   const start = (url: string) => {
     const config = { ...gatewayDefaults, databaseUrl: Redacted.make(url) }
     const layer = Layer.provide(gatewayDatabaseLayer, Layer.succeed(GatewayConfig, config))

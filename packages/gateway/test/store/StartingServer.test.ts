@@ -8,7 +8,7 @@ import { SqlClient } from "effect/sql"
 import { GatewayConfig, gatewayDefaults } from "../../src/GatewayConfig.ts"
 import { gatewayDatabaseLayer } from "../../src/store/Database.ts"
 
-describe("The Gateway's database", { timeout: 60_000 }, () => {
+describe("The Gateway's database", () => {
   const read = (url: string) => {
     const config = { ...gatewayDefaults, databaseUrl: Redacted.make(url) }
     const layer = Layer.provide(gatewayDatabaseLayer, Layer.succeed(GatewayConfig, config))

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { chatSessions, conversations, inbox, pendingIndex, senderQueues } from "../../src/store/migrations.ts"
 import { emptyDatabase } from "../harness/GatewayStore.ts"
 
-describe("a store of version 0.2.0", { timeout: 60_000 }, () => {
+describe("a store of version 0.2.0", () => {
   it.live("keeps the sessions of threads, the followed tasks and their cards", () =>
     Effect.gen(function* () {
       const url = yield* emptyDatabase

@@ -63,7 +63,7 @@ const verifyAfter = (...statements: ReadonlyArray<string>) =>
     return "result" in failure ? failure.result : yield* Effect.die(failure)
   })
 
-describe("Records without a project", { timeout: 60_000 }, () => {
+describe("Records without a project", () => {
   const hub = new HubInProcess()
   let other: People
   beforeAll(async () => {
@@ -187,7 +187,7 @@ describe("Records without a project", { timeout: 60_000 }, () => {
   }
 })
 
-describe("Records without a project of earlier versions", { timeout: 60_000 }, () => {
+describe("Records without a project of earlier versions", () => {
   it("stay verifiable, also while a Hub of such a version adds to them", async () => {
     const url = await makeDatabase(await sharedServer(), { prepared: true })
     onTestFinished(() => dropDatabase(url))

@@ -28,7 +28,7 @@ const recordOf = (i: number): SeededRecord => ({
   action: i < RECORDS / 2 ? "project.update" : "member.manage"
 })
 
-describe("AuditTrail", { timeout: 60_000 }, () => {
+describe("AuditTrail", () => {
   const hub = new HubInProcess()
   const chain = seededProject(1)
   const proof = Result.getOrThrow(prove("audit.read", { principal: early, subject: chain }, undefined))
@@ -63,7 +63,7 @@ describe("AuditTrail", { timeout: 60_000 }, () => {
       .slice(0, LIMIT)
       .map((i) => i + 1)
 
-  it("reads about a page for a page, regardless of the filter and the position", { timeout: 60_000 }, () =>
+  it("reads about a page for a page, regardless of the filter and the position", () =>
     fc.assert(
       fc.asyncProperty(filters, positions, async (filter, after) => {
         const before = after === undefined ? undefined : { at: seededTime(after), id: String(after + 1) }
@@ -77,10 +77,9 @@ describe("AuditTrail", { timeout: 60_000 }, () => {
         assert.isAtMost(rows, MOST_READ)
       }),
       { numRuns: tries(60).arbitrary.runs }
-    )
-  )
+    ))
 
-  it("reads about a page for a page of a user's records", { timeout: 60_000 }, () =>
+  it("reads about a page for a page of a user's records", () =>
     fc.assert(
       fc.asyncProperty(filters, fc.constantFrom(early, late), positions, async (filter, reader, after) => {
         const before = after === undefined ? undefined : { at: seededTime(after), id: "aud_0" }
@@ -98,8 +97,7 @@ describe("AuditTrail", { timeout: 60_000 }, () => {
         assert.isAtMost(rows, MOST_READ)
       }),
       { numRuns: tries(60).arbitrary.runs }
-    )
-  )
+    ))
 
   it("reads each record of a chain once to export and to verify it", async () => {
     const [exported, verified] = await hub.people.act(

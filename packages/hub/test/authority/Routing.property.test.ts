@@ -113,7 +113,7 @@ class Model {
   }
 }
 
-describe("Routing authority", { timeout: 300_000 }, () => {
+describe("Routing authority", () => {
   const hub = new HubInProcess()
   let root: HubClient
   beforeAll(async () => {

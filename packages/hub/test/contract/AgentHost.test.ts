@@ -23,7 +23,7 @@ interface Team {
   readonly edge: TalkingEdge
 }
 
-describe("The agent host of a Hub", { timeout: 120_000 }, () => {
+describe("The agent host of a Hub", () => {
   const hub = new HubInProcess({ env: gatewayEnv })
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

@@ -15,7 +15,7 @@ import {
 } from "@corral/testing/hub/Mirror"
 import { makeProject } from "@corral/testing/hub/People"
 
-describe("The approval policy of a project", { timeout: 60_000 }, () => {
+describe("The approval policy of a project", () => {
   const hub = new HubInProcess()
   const people = new Map<ProjectRole, HubClient>()
   const as = (role: ProjectRole): HubClient => {

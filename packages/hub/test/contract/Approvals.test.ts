@@ -19,7 +19,7 @@ interface Page<A> {
   readonly nextCursor: string | null
 }
 
-describe("/client/approvals", { timeout: 60_000 }, () => {
+describe("/client/approvals", () => {
   const hub = new HubInProcess()
   let ada: HubClient
   let bob: HubClient

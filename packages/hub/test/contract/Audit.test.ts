@@ -14,7 +14,7 @@ interface Page {
   readonly nextCursor: string | null
 }
 
-describe("The audit trail", { timeout: 60_000 }, () => {
+describe("The audit trail", () => {
   const hub = new HubInProcess()
   let ada: HubClient
   let bob: HubClient

@@ -15,7 +15,7 @@ import { registerDevice } from "@corral/testing/hub/Offers"
 import { walk } from "../harness/Pages.ts"
 import { makeProject } from "@corral/testing/hub/People"
 
-describe("Readers of the audit trail", { timeout: 60_000 }, () => {
+describe("Readers of the audit trail", () => {
   const hub = new HubInProcess()
   let ada: HubClient
   let bob: HubClient
@@ -146,7 +146,7 @@ describe("Readers of the audit trail", { timeout: 60_000 }, () => {
   })
 })
 
-describe("Deleting a project", { timeout: 60_000 }, () => {
+describe("Deleting a project", () => {
   const hub = new HubInProcess()
   let ada: HubClient
   beforeAll(async () => {

@@ -39,7 +39,7 @@ const nowhere = ({
 
 const endsSignIn: ReadonlySet<EndpointName> = new Set(["auth.refresh", "auth.logout"])
 
-describe("Authorization", { timeout: 60_000 }, () => {
+describe("Authorization", () => {
   const hub = new HubInProcess({ env: gatewayEnv })
   let people: ReadonlyMap<Caller, HubClient>
   /** World for refused requests, which change nothing. */

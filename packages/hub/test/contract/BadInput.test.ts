@@ -28,7 +28,7 @@ const hostile: ReadonlyArray<readonly [string, unknown]> = [
   ["a prototype", JSON.parse(`{"__proto__":{"${MARK}":true}}`)]
 ]
 
-describe("Bad input", { timeout: 120_000 }, () => {
+describe("Bad input", () => {
   const hub = new HubInProcess({ env: gatewayEnv })
   let owner: HubClient
   let people: ReadonlyMap<Caller, HubClient>

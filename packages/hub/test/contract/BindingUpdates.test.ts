@@ -16,7 +16,7 @@ import { bindingUpdatesMigration } from "../../src/store/migrations/Release03.ts
 
 const PATH = "/integrations/bindings/updates"
 
-describe(PATH, { timeout: 60_000 }, () => {
+describe(PATH, () => {
   const hub = new HubInProcess({ env: gatewayEnv })
   beforeAll(() => hub.start(), 60_000)
   afterAll(() => hub.remove())

@@ -49,7 +49,7 @@ const actual = ({ budget, timeoutMs }: RunLimits) => ({
 const fields = ({ body }: Answer) =>
   ((body as Partial<ErrorObjectOf<"schema_validation_failed">>).details?.issues ?? []).map(({ path }) => path)
 
-describe("Budgets", { timeout: 120_000 }, () => {
+describe("Budgets", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

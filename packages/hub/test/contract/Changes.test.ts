@@ -81,7 +81,7 @@ const answersFor = (set: ChangeSet) => {
   }
 }
 
-describe("/client/changes", { timeout: 120_000 }, () => {
+describe("/client/changes", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())
@@ -495,7 +495,7 @@ describe("/client/changes", { timeout: 120_000 }, () => {
   })
 })
 
-describe("The isolation of a project's runs", { timeout: 60_000 }, () => {
+describe("The isolation of a project's runs", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

@@ -38,7 +38,7 @@ import { makeProject } from "@corral/testing/hub/People"
 
 const detailsOf = ({ body }: Answer): unknown => (body as { readonly details?: unknown }).details
 
-describe("a Gateway", { timeout: 60_000 }, () => {
+describe("a Gateway", () => {
   const other = "another-gateway-token-of-the-tests-012345"
   const hub = new HubInProcess({
     env: { CORRAL_HUB_GATEWAY_TOKEN: `${gatewayEnv.CORRAL_HUB_GATEWAY_TOKEN}, ${other}` }

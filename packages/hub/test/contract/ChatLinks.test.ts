@@ -15,7 +15,7 @@ interface Started {
 
 const detailsOf = ({ body }: Answer): unknown => (body as { readonly details?: unknown }).details
 
-describe("Links of chat accounts", { timeout: 60_000 }, () => {
+describe("Links of chat accounts", () => {
   const hub = new HubInProcess({ env: gatewayEnv })
   beforeAll(() => hub.start(), 60_000)
   afterAll(() => hub.remove())

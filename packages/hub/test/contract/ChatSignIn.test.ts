@@ -18,7 +18,7 @@ import { HubInProcess, openHubInProcess } from "@corral/testing/hub/HubInProcess
 import { CLIENT_ID, Issuer } from "../harness/Issuer.ts"
 import type { UserId } from "@corral/domain/identity/Ids"
 
-describe("Chat accounts and the identity provider", { timeout: 60_000 }, () => {
+describe("Chat accounts and the identity provider", () => {
   let issuer: Issuer
   let hub: HubInProcess
   beforeAll(async () => {
@@ -185,7 +185,7 @@ describe("Chat accounts and the identity provider", { timeout: 60_000 }, () => {
   })
 })
 
-describe("A Hub without a Gateway", { timeout: 60_000 }, () => {
+describe("A Hub without a Gateway", () => {
   it("accepts no token", async () => {
     const hub = await openHubInProcess()
     const account = newAccount()

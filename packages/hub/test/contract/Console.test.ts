@@ -6,7 +6,7 @@ import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 
 const page = { accept: "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8" }
 
-describe("The console of a Hub", { timeout: 60_000 }, () => {
+describe("The console of a Hub", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start(), 60_000)
   afterAll(() => hub.remove())

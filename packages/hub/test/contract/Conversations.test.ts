@@ -18,7 +18,7 @@ import { makeTask, stateOf, until, type World, worldOf } from "../link/World.ts"
 
 const isSettled = ({ delivery }: Message) => delivery?.state !== "pending"
 
-describe("Messages to agents", { timeout: 120_000 }, () => {
+describe("Messages to agents", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

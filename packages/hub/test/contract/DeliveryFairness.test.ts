@@ -10,7 +10,7 @@ import { worldOf } from "../link/World.ts"
 /** More than the largest page of a pass. */
 const STUCK = 210
 
-describe("Delivery of messages", { timeout: 180_000 }, () => {
+describe("Delivery of messages", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

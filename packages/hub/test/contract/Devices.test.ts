@@ -13,7 +13,7 @@ import { makeProject } from "@corral/testing/hub/People"
 
 const nowhere = "/client/devices/dev_01K0000000000000000000000Z"
 
-describe("/client/devices", { timeout: 60_000 }, () => {
+describe("/client/devices", () => {
   const hub = new HubInProcess()
   let ada: HubClient
   let bob: HubClient

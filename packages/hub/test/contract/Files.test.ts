@@ -6,7 +6,7 @@ import { newId } from "@corral/testing/hub/Mirror"
 import { registerDevice, reportOffer } from "@corral/testing/hub/Offers"
 import { makeProject } from "@corral/testing/hub/People"
 
-describe("/client/targets/{id}/workspaces/{workspace}", { timeout: 60_000 }, () => {
+describe("/client/targets/{id}/workspaces/{workspace}", () => {
   const hub = new HubInProcess()
   let ada: HubClient
   let mia: HubClient

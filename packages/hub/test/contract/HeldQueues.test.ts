@@ -15,7 +15,7 @@ import { type World, worldOf } from "../link/World.ts"
 const cancelledBy = ({ client: { userId } }: World) =>
   draft("run.cancelled", userId === undefined ? {} : { by: userId })
 
-describe("The queue of an agent", { timeout: 120_000 }, () => {
+describe("The queue of an agent", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

@@ -57,7 +57,7 @@ const issuePaths = ({ body }: { readonly body: object }) =>
     body as { readonly details?: { readonly issues?: ReadonlyArray<{ readonly path: string }> } }
   ).details?.issues?.map(({ path }) => path)
 
-describe("/client/inputs", { timeout: 120_000 }, () => {
+describe("/client/inputs", () => {
   const hub = new HubInProcess({ env: gatewayEnv })
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

@@ -32,7 +32,7 @@ const answeringTokens = {
   "POST /client/devices/join-tokens": "one device within an hour; a device's key opens no endpoint for people"
 }
 
-describe("Issued credentials", { timeout: 120_000 }, () => {
+describe("Issued credentials", () => {
   const hub = new HubInProcess({ env: gatewayEnv })
   beforeAll(() => hub.start(), 60_000)
   afterAll(() => hub.remove())

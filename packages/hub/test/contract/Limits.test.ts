@@ -21,7 +21,7 @@ const issuesOf = ({ body }: Answer) =>
   (body as Partial<ErrorObjectOf<"schema_validation_failed">>).details?.issues ?? []
 const detailsOf = ({ body }: Answer) => (body as { readonly details?: Record<string, unknown> }).details
 
-describe("Limits", { timeout: 120_000 }, () => {
+describe("Limits", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

@@ -12,7 +12,7 @@ const PATIENCE_MS = 20_000
 /** A queue moves if each transaction has the row for less than this. On a busy machine some have it for longer. */
 const STUCK_MS = 200
 
-describe("A locked row", { timeout: 120_000 }, () => {
+describe("A locked row", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

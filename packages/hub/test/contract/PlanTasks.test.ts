@@ -19,7 +19,7 @@ interface Page<A> {
   readonly items: ReadonlyArray<A>
 }
 
-describe("The plan of a task without a session", { timeout: 120_000 }, () => {
+describe("The plan of a task without a session", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

@@ -24,7 +24,7 @@ import { ChangeFollower } from "../harness/ChangeFollower.ts"
 
 const PATH = "/client/preferences"
 
-describe(PATH, { timeout: 60_000 }, () => {
+describe(PATH, () => {
   const hub = new HubInProcess({ env: gatewayEnv })
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

@@ -13,7 +13,7 @@ import { makeProject, makeSession } from "@corral/testing/hub/People"
 
 const nowhere = "prj_01K0000000000000000000000Z"
 
-describe("/client/projects", { timeout: 60_000 }, () => {
+describe("/client/projects", () => {
   const hub = new HubInProcess()
   let ada: HubClient
   let bob: HubClient

@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL("../../../../", import.meta.url))
 const page = { accept: "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8" }
 const CONTACT = "https://corral.example/security?a=b"
 
-describe("Public pages", { timeout: 60_000 }, () => {
+describe("Public pages", () => {
   const hub = new HubInProcess({ env: { CORRAL_SECURITY_CONTACT: CONTACT } })
   const plain = new HubInProcess()
   beforeAll(async () => void (await Promise.all([hub.start(), plain.start()])))

@@ -5,7 +5,7 @@ import { type Answer, codeOf, HubClient } from "@corral/testing/hub/HubClient"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { until } from "@corral/testing/time/Until"
 
-describe("The rate limit", { timeout: 60_000 }, () => {
+describe("The rate limit", () => {
   // 100 requests may take nine seconds until more than half of them pass.
   const hub = new HubInProcess({ env: { ...gatewayEnv, CORRAL_HUB_REQUESTS_PER_SECOND: "5" } })
   beforeAll(() => hub.start())

@@ -26,7 +26,7 @@ interface JsonExport {
   }>
 }
 
-describe("/client/sessions/{id}", { timeout: 60_000 }, () => {
+describe("/client/sessions/{id}", () => {
   const hub = new HubInProcess()
   let ada: HubClient
   let bob: HubClient

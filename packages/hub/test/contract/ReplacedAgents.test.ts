@@ -10,7 +10,7 @@ import { TalkingEdge } from "../harness/TalkingEdge.ts"
 import { Talk } from "../harness/Talks.ts"
 import { makeTask, worldOf } from "../link/World.ts"
 
-describe.each([...replacedAdapters])("the id %s", { timeout: 120_000 }, (replaced, by) => {
+describe.each([...replacedAdapters])("the id %s", (replaced, by) => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

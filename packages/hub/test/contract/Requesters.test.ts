@@ -35,7 +35,7 @@ interface Sent {
   readonly taken: boolean
 }
 
-describe("Requesters of a run", { timeout: 120_000 }, () => {
+describe("Requesters of a run", () => {
   const hub = new HubInProcess({ env: gatewayEnv })
   const people: Array<HubClient> = []
   const keys: Array<HubClient> = []

@@ -25,7 +25,7 @@ interface Page<A> {
   readonly nextCursor: string | null
 }
 
-describe("/client/runs", { timeout: 60_000 }, () => {
+describe("/client/runs", () => {
   const hub = new HubInProcess()
   let ada: HubClient
   let bob: HubClient

@@ -19,7 +19,7 @@ import { dropLogsEndedBefore } from "../../src/run/Retention.ts"
 const changed = (path: string): EventDraft => draft("run.file.changed", { path, change: "modified" })
 const completed = (text: string): EventDraft => draft("run.completed", { text })
 
-describe("/client/search", { timeout: 60_000 }, () => {
+describe("/client/search", () => {
   const hub = new HubInProcess()
   let ada: HubClient
   let bob: HubClient

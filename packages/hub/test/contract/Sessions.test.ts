@@ -12,7 +12,7 @@ import { makeProject, makeSession } from "@corral/testing/hub/People"
 
 const nowhere = "ses_01K0000000000000000000000Z"
 
-describe("/client/sessions", { timeout: 60_000 }, () => {
+describe("/client/sessions", () => {
   const hub = new HubInProcess()
   let ada: HubClient
   let bob: HubClient

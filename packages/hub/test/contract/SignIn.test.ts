@@ -4,7 +4,7 @@ import { Browser, locationOf } from "@corral/testing/hub/Browser"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { CLIENT_SECRET, Issuer } from "../harness/Issuer.ts"
 
-describe("Sign-in with a browser", { timeout: 60_000 }, () => {
+describe("Sign-in with a browser", () => {
   let issuer: Issuer
   let hub: HubInProcess
 

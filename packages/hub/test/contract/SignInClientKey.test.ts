@@ -42,7 +42,7 @@ const signedIn = async (file: string, publicKey: KeyObject, alg: string, kid?: s
   return { answer, me, log: hub.stderr }
 }
 
-describe("A client that authenticates with a key", { timeout: 60_000 }, () => {
+describe("A client that authenticates with a key", () => {
   it("signs in with a PEM key", async () => {
     const { privateKey, publicKey } = p256()
     const { answer, me } = await signedIn(pem(privateKey), publicKey, "ES256")

@@ -22,7 +22,7 @@ interface IssuedToken {
   readonly intervalSeconds: number
 }
 
-describe("Sign-in of a program", { timeout: 60_000 }, () => {
+describe("Sign-in of a program", () => {
   const hub = new HubInProcess()
   let ada: BrowserClient
   beforeAll(async () => {

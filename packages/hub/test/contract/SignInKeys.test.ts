@@ -21,7 +21,7 @@ interface Page {
 
 const KEYS = "/client/auth/keys"
 
-describe("API keys", { timeout: 60_000 }, () => {
+describe("API keys", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start(), 60_000)
   afterAll(() => hub.remove())

@@ -11,7 +11,7 @@ import { CLIENT_ID, CLIENT_SECRET, Issuer } from "../harness/Issuer.ts"
 const EVENT = "http://schemas.openid.net/event/backchannel-logout"
 const PATH = "/client/auth/backchannel-logout"
 
-describe("A logout token of the provider", { timeout: 60_000 }, () => {
+describe("A logout token of the provider", () => {
   let issuer: Issuer
   let hub: HubInProcess
 

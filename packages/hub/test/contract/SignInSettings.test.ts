@@ -6,7 +6,7 @@ import { openHubInProcess } from "@corral/testing/hub/HubInProcess"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { Issuer } from "../harness/Issuer.ts"
 
-describe("A Hub and its identity provider", { timeout: 60_000 }, () => {
+describe("A Hub and its identity provider", () => {
   const openIssuer = async (): Promise<Issuer> => {
     const issuer = await Issuer.open()
     onTestFinished(() => issuer.close())

@@ -16,7 +16,7 @@ interface Issued {
 
 let people = 0
 
-describe("Sign-ins and their tokens", { timeout: 60_000 }, () => {
+describe("Sign-ins and their tokens", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start(), 60_000)
   afterAll(() => hub.remove())

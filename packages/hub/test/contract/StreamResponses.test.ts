@@ -57,7 +57,7 @@ HttpApi.reflect(HubApi, {
   onEndpoint: () => undefined
 })
 
-describe("Streams of the Hub", { timeout: 60_000 }, () => {
+describe("Streams of the Hub", () => {
   const hub = new HubInProcess({ env: gatewayEnv })
   let people: ReadonlyMap<Caller, HubClient>
   let world: World

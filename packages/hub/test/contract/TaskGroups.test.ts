@@ -89,7 +89,7 @@ class Answers {
   }
 }
 
-describe("/client/task-groups", { timeout: 120_000 }, () => {
+describe("/client/task-groups", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

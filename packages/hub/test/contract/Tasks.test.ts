@@ -14,7 +14,7 @@ interface Page<A> {
   readonly nextCursor: string | null
 }
 
-describe("Tasks", { timeout: 60_000 }, () => {
+describe("Tasks", () => {
   const hub = new HubInProcess()
   let ada: HubClient
   let bob: HubClient

@@ -7,7 +7,7 @@ import { until } from "@corral/testing/time/Until"
 
 const behind = (address: string) => ({ "x-forwarded-for": address })
 
-describe("A Hub behind a trusted proxy", { timeout: 60_000 }, () => {
+describe("A Hub behind a trusted proxy", () => {
   const hub = new HubInProcess({
     env: {
       CORRAL_HUB_TRUSTED_PROXIES: "127.0.0.1",

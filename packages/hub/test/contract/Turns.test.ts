@@ -20,7 +20,7 @@ const question: RequestedInput = {
   questions: [{ id: "name", text: "Which name?", kind: "text" }]
 }
 
-describe("Runs that continue after a turn", { timeout: 120_000 }, () => {
+describe("Runs that continue after a turn", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

@@ -24,7 +24,7 @@ import { worldOf } from "../link/World.ts"
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex")
 const absent = "att_00000000000000000000000000" as AttachmentId
 
-describe("Files of messages", { timeout: 120_000 }, () => {
+describe("Files of messages", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

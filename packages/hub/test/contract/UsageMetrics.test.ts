@@ -10,7 +10,7 @@ import { makeTask, worldOf } from "../link/World.ts"
 
 const METRICS_TOKEN = "a-metrics-token-of-a-test-of-usage"
 
-describe("The metrics of usage", { timeout: 60_000 }, () => {
+describe("The metrics of usage", () => {
   const hub = new HubInProcess({ env: { CORRAL_METRICS_TOKEN: METRICS_TOKEN } })
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

@@ -12,7 +12,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { TalkingEdge } from "../harness/TalkingEdge.ts"
 import { makeTask, worldOf } from "../link/World.ts"
 
-describe("The usage of runs", { timeout: 120_000 }, () => {
+describe("The usage of runs", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

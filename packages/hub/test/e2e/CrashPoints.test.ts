@@ -18,7 +18,7 @@ import { untilTask, type World, worldOf } from "../link/World.ts"
 const points = ["the task", "its run", "its command"] as const
 type Point = (typeof points)[number]
 
-describe("Hub that stops during the dispatch of a task", { timeout: 60_000 }, () => {
+describe("Hub that stops during the dispatch of a task", () => {
   /** Does what a Hub does until then, and makes it a while ago. */
   const until = async (
     hub: HubProcess,

@@ -14,7 +14,7 @@ const released = Object.keys(migrations)
 
 const METRICS_TOKEN = "metrics-token-of-a-test-0123456789"
 
-describe("Hub database", { timeout: 60_000 }, () => {
+describe("Hub database", () => {
   it("is migrated once by the first of several Hubs", async () => {
     const { url } = await openPostgres()
     const hubs = Array.from({ length: 3 }, () => new HubProcess({ env: { CORRAL_DATABASE_URL: url } }))

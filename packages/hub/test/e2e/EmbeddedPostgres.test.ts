@@ -36,7 +36,7 @@ const hasNewServer = (hub: HubProcess, before: number): boolean => {
 const untilHolds = (holds: () => boolean | Promise<boolean>, what: string): Promise<true> =>
   until(async () => ((await holds()) ? true : undefined), what, 40_000)
 
-describe("Embedded PostgreSQL", { timeout: 60_000 }, () => {
+describe("Embedded PostgreSQL", () => {
   it("accepts only this user, and stops with the last Hub", async () => {
     const hub = await openHub({ embedded: true })
     const server = serverOf(hub)

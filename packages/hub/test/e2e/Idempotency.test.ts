@@ -3,7 +3,7 @@ import type { Project } from "@corral/domain/project/Project"
 import { codeOf, HubClient } from "@corral/testing/hub/HubClient"
 import { openHub } from "@corral/testing/hub/HubProcess"
 
-describe("An idempotency key", { timeout: 60_000 }, () => {
+describe("An idempotency key", () => {
   it("has one effect and one response for 100 concurrent requests, also when the Hub is killed meanwhile", async () => {
     const hub = await openHub()
     const { token, userId } = await hub.people.signIn("ada")

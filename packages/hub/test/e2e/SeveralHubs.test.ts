@@ -28,7 +28,7 @@ import {
 } from "@corral/testing/hub/Mirror"
 import { makeTask, stateOf, until, untilTask, type World, worldOf } from "../link/World.ts"
 
-describe("Several Hubs on one database", { timeout: 90_000 }, () => {
+describe("Several Hubs on one database", () => {
   const a = new HubProcess()
   const b = new HubProcess()
   beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { HubProcess, openHub } from "@corral/testing/hub/HubProcess"
 
-describe("node dist/hub", { timeout: 60_000 }, () => {
+describe("node dist/hub", () => {
   it("serves until SIGTERM, then exits with 0", async () => {
     const hub = await openHub({ embedded: true })
     const health = await hub.client.ask("GET", "/health")

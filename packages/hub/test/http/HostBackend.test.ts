@@ -32,7 +32,7 @@ const FOLDER = "/home/person/site"
 const agentId = "scripted" as AgentId
 const workspace = "demo" as WorkspaceId
 
-describe("HostBackend of the Hub", { timeout: 120_000 }, () => {
+describe("HostBackend of the Hub", () => {
   const hub = new HubInProcess({ env: gatewayEnv })
   let runtime: ManagedRuntime.ManagedRuntime<Layer.Success<typeof hubServicesLayer>, unknown>
   beforeAll(async () => {

@@ -26,7 +26,7 @@ HttpApi.reflect(HubApi, {
     void operations.push({ method: endpoint.method, path: endpoint.path.replaceAll(/:[A-Za-z]+/g, "x") })
 })
 
-describe("The Hub's routes", { timeout: 60_000 }, () => {
+describe("The Hub's routes", () => {
   it("declare their authentication in the contract", () => {
     let checked = 0
     HttpApi.reflect(HubApi, {
@@ -48,7 +48,7 @@ describe("The Hub's routes", { timeout: 60_000 }, () => {
   })
 })
 
-describe("The Hub's routes in another program's server", { timeout: 60_000 }, () => {
+describe("The Hub's routes in another program's server", () => {
   const hub = new HubInProcess()
   let ada: HubClient
   beforeAll(async () => {

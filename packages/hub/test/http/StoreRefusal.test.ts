@@ -57,7 +57,7 @@ const states: ReadonlyArray<readonly [string, boolean]> = [
   ...faults.split(" ").map((state) => [state, false] as const)
 ]
 
-describe("A statement that fails", { timeout: 60_000 }, () => {
+describe("A statement that fails", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())
@@ -120,7 +120,7 @@ describe("A statement that fails", { timeout: 60_000 }, () => {
     ))
 })
 
-describe("A transaction that PostgreSQL has ended", { timeout: 60_000 }, () => {
+describe("A transaction that PostgreSQL has ended", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

@@ -21,7 +21,7 @@ const pair = async (autoPong: boolean) => {
   return { own: accepted, peer, closed, socket: new LinkSocket(accepted, stream, 0) }
 }
 
-describe("LinkSocket", { timeout: 20_000 }, () => {
+describe("LinkSocket", () => {
   it("terminates a peer that answers no ping for 25 s", async () => {
     const { closed, peer, socket } = await pair(false)
     const pinged = once(peer, "ping")

@@ -27,7 +27,7 @@ import { makeTask, stateOf, until, untilTask, type World, worldOf } from "./Worl
 const failureOf = <A>(answer: Result.Result<A, { readonly code: string }>): string =>
   Result.isFailure(answer) ? answer.failure.code : "taken"
 
-describe("links", { timeout: 60_000 }, () => {
+describe("links", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

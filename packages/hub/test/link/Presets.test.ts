@@ -30,7 +30,7 @@ const answers = (command: EdgeCommand): CommandOutcome | undefined => {
   return { _tag: "Done", value: command.payload.change._tag === "Remove" ? {} : { preset } }
 }
 
-describe("presets of a device", { timeout: 60_000 }, () => {
+describe("presets of a device", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

@@ -13,7 +13,7 @@ import { deviceOf, stateOf, until, type World, worldOf } from "./World.ts"
 const codeOf = <A>(answer: Result.Result<A, { readonly code: string }>): string =>
   Result.isFailure(answer) ? answer.failure.code : "taken"
 
-describe("Proof of a device", { timeout: 60_000 }, () => {
+describe("Proof of a device", () => {
   const hub = new HubInProcess()
   let world: World
   beforeAll(async () => {

@@ -11,7 +11,7 @@ import { LinkedEdge, newKeyPair } from "../harness/LinkedEdge.ts"
 import { Statements } from "../harness/Statements.ts"
 import { stateOf, type World, worldOf } from "./World.ts"
 
-describe("takeovers", { timeout: 60_000 }, () => {
+describe("takeovers", () => {
   const hub = new HubInProcess()
   const statements = new Statements(hub)
   let world: World

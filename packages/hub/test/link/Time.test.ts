@@ -8,7 +8,7 @@ import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { LinkedEdge } from "../harness/LinkedEdge.ts"
 import { worldOf } from "./World.ts"
 
-describe("Time limits of a link", { timeout: 60_000 }, () => {
+describe("Time limits of a link", () => {
   const hub = new HubInProcess()
   const scope = Scope.makeUnsafe()
   /** A Hub on the same database with shorter time limits. */

@@ -23,7 +23,7 @@ import {
 import { ChangeFollower } from "../harness/ChangeFollower.ts"
 import { reportOffer } from "@corral/testing/hub/Offers"
 
-describe("/client/news", { timeout: 60_000 }, () => {
+describe("/client/news", () => {
   const hub = new HubInProcess()
   let ada: HubClient
   let bob: HubClient

@@ -19,7 +19,7 @@ import {
 } from "@corral/testing/hub/Mirror"
 import { refusedUpgrade, StreamReader } from "@corral/testing/hub/StreamReader"
 
-describe("/client/events", { timeout: 60_000 }, () => {
+describe("/client/events", () => {
   const hub = new HubProcess()
   let ada: HubClient
   let bob: HubClient

@@ -15,7 +15,7 @@ import {
   startMirror
 } from "@corral/testing/hub/Mirror"
 
-describe("/client/runs/{id}/events as text/event-stream", { timeout: 60_000 }, () => {
+describe("/client/runs/{id}/events as text/event-stream", () => {
   const hub = new HubInProcess()
   let ada: HubClient
   let mirror: Mirror

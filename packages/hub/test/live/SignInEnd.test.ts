@@ -13,7 +13,7 @@ import { createdRun, Mirror, runStarted } from "@corral/testing/hub/Mirror"
 import { refusedUpgrade, StreamReader } from "@corral/testing/hub/StreamReader"
 import { UncontendedTime } from "@corral/testing/time/Until"
 
-describe("live sockets of what has ended", { timeout: 60_000 }, () => {
+describe("live sockets of what has ended", () => {
   let issuer: Issuer
   let hub: HubInProcess
   let ada: HubClient

@@ -14,7 +14,7 @@ import type { HubClient } from "@corral/testing/hub/HubClient"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { type Mirror, createdRun, startMirror } from "@corral/testing/hub/Mirror"
 
-describe("StreamAuthority", { timeout: 60_000 }, () => {
+describe("StreamAuthority", () => {
   const hub = new HubInProcess()
   let ada: HubClient
   let bob: HubClient

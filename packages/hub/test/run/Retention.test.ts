@@ -24,7 +24,7 @@ import { StreamReader } from "@corral/testing/hub/StreamReader"
 
 const DAY_MS = 86_400_000
 
-describe("Retention", { timeout: 60_000 }, () => {
+describe("Retention", () => {
   const hub = new HubInProcess({ env: { CORRAL_HUB_RETENTION_DAYS: "30" } })
   let ada: HubClient
   let mirror: Mirror

@@ -22,7 +22,7 @@ import {
 
 const small = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
-describe("RunLog", { timeout: 120_000 }, () => {
+describe("RunLog", () => {
   const hub = new HubInProcess()
   let ada: HubClient
   let mirror: Mirror

@@ -30,7 +30,7 @@ interface LinkedRun {
   readonly deviceId: DeviceId
 }
 
-describe("storeKnown", { timeout: 60_000 }, () => {
+describe("storeKnown", () => {
   const hub = new HubInProcess()
   let project: ProjectId
   let owner: UserId | undefined

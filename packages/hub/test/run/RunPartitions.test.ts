@@ -25,7 +25,7 @@ import { partitionsMigration } from "../../src/store/migrations/Release03.ts"
 const DAY_MS = 86_400_000
 const runIdAt = (at: number) => `run_${encodeUlid(at, randomBytes(10))}` as RunId
 
-describe("RunPartitions", { timeout: 60_000 }, () => {
+describe("RunPartitions", () => {
   const hub = new HubInProcess()
   let ada: HubClient
   let mirror: Mirror
@@ -126,7 +126,7 @@ describe("RunPartitions", { timeout: 60_000 }, () => {
   })
 })
 
-describe("The migration to partitions", { timeout: 60_000 }, () => {
+describe("The migration to partitions", () => {
   it("keeps every event of a filled table, in the partition of its run", async () => {
     const url = await makeDatabase(await sharedServer(), { prepared: false })
     const client = new Client({ connectionString: url })

@@ -32,7 +32,7 @@ const Step = Schema.Struct({
 })
 const Steps = Schema.Array(Step).check(Schema.isMaxLength(60))
 
-describe("pushes of several targets", { timeout: 120_000 }, () => {
+describe("pushes of several targets", () => {
   const hub = new HubInProcess()
   let project: ProjectId
   let owner: UserId | undefined

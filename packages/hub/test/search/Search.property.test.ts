@@ -45,7 +45,7 @@ interface ModelProject {
 
 const vocabulary = ["索引 shared", "shared ui", "shared 🚀", "shared", "SHARED naïve", "shared%_"]
 
-describe("Search", { timeout: 120_000 }, () => {
+describe("Search", () => {
   const hub = new HubInProcess()
   const users: Array<HubClient> = []
   let mirror: Mirror

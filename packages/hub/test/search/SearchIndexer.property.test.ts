@@ -9,7 +9,7 @@ import { SqlClient } from "effect/sql"
 import * as fc from "fast-check"
 import { indexChanges } from "../../src/search/SearchIndexer.ts"
 
-describe("The search indexer", { timeout: 60_000 }, () => {
+describe("The search indexer", () => {
   const hub = new HubInProcess()
   let sessionId: string
   let userId: string

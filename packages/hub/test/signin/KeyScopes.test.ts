@@ -41,7 +41,7 @@ HttpApi.reflect(HubApi, {
   }
 })
 
-describe("A key", { timeout: 60_000 }, () => {
+describe("A key", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

@@ -4,7 +4,7 @@ import { openPostgres, query } from "@corral/testing/postgres/OutsidePostgres"
 import { until } from "@corral/testing/time/Until"
 import { assert, describe, it } from "@effect/vitest"
 
-describe("a database with slow commits", { timeout: 60_000 }, () => {
+describe("a database with slow commits", () => {
   it("is a problem in health, while the Hub stays ready", async () => {
     const { url } = await openPostgres()
     const token = "a-metrics-token-of-a-test-with-a-database"

@@ -28,7 +28,7 @@ const wrongClock = (offBy: { ms: number }): Clock.Clock => {
   }
 }
 
-describe("A Hub whose machine has a wrong clock", { timeout: 60_000 }, () => {
+describe("A Hub whose machine has a wrong clock", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

@@ -14,7 +14,7 @@ import { type World, worldOf } from "../link/World.ts"
 /** More than the largest batch. */
 const HELD = 210
 
-describe("A batch of rows that another program holds", { timeout: 120_000 }, () => {
+describe("A batch of rows that another program holds", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

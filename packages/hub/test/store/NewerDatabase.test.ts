@@ -9,7 +9,7 @@ import { migrations } from "../../src/store/migrations.ts"
 
 const newest = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))
 
-describe("A Hub on a database of a later version", { timeout: 60_000 }, () => {
+describe("A Hub on a database of a later version", () => {
   const start = (url: string) => {
     const config = { ...hubDefaults, home: "/nonexistent", databaseUrl: Redacted.make(url) }
     const layer = Layer.provide(hubDatabaseLayer, Layer.succeed(HubConfig, config))

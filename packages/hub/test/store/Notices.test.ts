@@ -13,7 +13,7 @@ import {
 } from "../../src/store/Notices.ts"
 import { Statements } from "../harness/Statements.ts"
 
-describe("Notices", { timeout: 30_000 }, () => {
+describe("Notices", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import { pageOfProject } from "../../src/session/Sessions.ts"
 import { PlannedSql } from "../../src/store/Database.ts"
 
-describe("PlannedSql", { timeout: 60_000 }, () => {
+describe("PlannedSql", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

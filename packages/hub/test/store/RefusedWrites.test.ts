@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 const END_CONNECTIONS =
   "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'corral-hub %'"
 
-describe("a database that takes no writes", { timeout: 60_000 }, () => {
+describe("a database that takes no writes", () => {
   it("makes the Hub unready until it takes them again", async () => {
     const { url } = await openPostgres()
     const hub = await openHub({ env: { CORRAL_DATABASE_URL: url } })

@@ -5,7 +5,7 @@ import { Deferred, Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { doSharedWork, takeSharedWork } from "../../src/store/SharedWork.ts"
 
-describe("Work that Hubs share", { timeout: 30_000 }, () => {
+describe("Work that Hubs share", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

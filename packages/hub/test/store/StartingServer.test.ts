@@ -8,7 +8,7 @@ import { SqlClient } from "effect/sql"
 import { HubConfig, hubDefaults } from "../../src/config/HubConfig.ts"
 import { hubDatabaseLayer } from "../../src/store/Database.ts"
 
-describe("The Hub's database", { timeout: 60_000 }, () => {
+describe("The Hub's database", () => {
   const read = (url: string) => {
     const config = { ...hubDefaults, home: "/nowhere", databaseUrl: Redacted.make(url) }
     const layer = Layer.provide(hubDatabaseLayer, Layer.succeed(HubConfig, config))

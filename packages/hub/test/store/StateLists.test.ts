@@ -15,7 +15,7 @@ const source = fileURLToPath(new URL("../../src/", import.meta.url))
 /** A list of states in the text of a statement. */
 const listed = /\bstate (?:NOT )?IN \(\s*'/
 
-describe("Lists of states", { timeout: 60_000 }, () => {
+describe("Lists of states", () => {
   const hub = new HubInProcess()
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())

@@ -4,7 +4,7 @@ import { tableScans } from "@corral/testing/postgres/StatementLog"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Client } from "pg"
 
-describe("tableScans", { timeout: 60_000 }, () => {
+describe("tableScans", () => {
   let url: string
   let client: Client
   beforeAll(async () => {

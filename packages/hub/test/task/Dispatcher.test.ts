@@ -97,7 +97,7 @@ class PlayedEdge {
   }
 }
 
-describe("Dispatcher", { timeout: 60_000 }, () => {
+describe("Dispatcher", () => {
   const hub = new HubInProcess()
   let ada: HubClient
   beforeAll(async () => {

@@ -38,7 +38,7 @@ const moment = fc.oneof(
     .map(([date, offset]) => Date.parse(`2026-${date}T00:00:00Z`) + offset)
 )
 
-describe("The day of a run", { timeout: 120_000 }, () => {
+describe("The day of a run", () => {
   const hub = new HubInProcess()
   let author: UserId
   beforeAll(async () => {

@@ -58,7 +58,7 @@ const opposite: ReadonlyArray<Array<Array<Waiting>>> = [
   ]
 ]
 
-describe("Starts under limits", { timeout: 120_000 }, () => {
+describe("Starts under limits", () => {
   const hub = new HubInProcess()
   const persons: Array<UserId> = []
   const projects: Array<ProjectId> = []

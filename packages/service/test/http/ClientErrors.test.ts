@@ -16,7 +16,7 @@ const whole = (target: string) =>
 const answersIn = (text: string): number => text.split(/HTTP\/1\.1 \d{3} /).length - 1
 
 /** Together: nearly all of their time is the wait for the limit of a request's head. */
-describe("answerClientErrors", { timeout: 60_000, concurrent: true }, () => {
+describe("answerClientErrors", { concurrent: true }, () => {
   it.live("closes a connection that sends nothing without a word, and answers half a request with 408", () =>
     Effect.gen(function* () {
       const port = yield* answering

@@ -49,7 +49,7 @@ const closing = (upgraded: Array<WebSocket>): Partial<ConnectionHandlers> => {
   }
 }
 
-describe("mountedLayer", { timeout: 60_000 }, () => {
+describe("mountedLayer", () => {
   it("serves each service below its path, for any paths, next to the program's own routes", async () => {
     await fc.assert(
       fc.asyncProperty(separatePaths, async (paths) => {

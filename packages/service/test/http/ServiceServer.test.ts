@@ -31,7 +31,7 @@ const fetchText = (port: number, path = "/", init: RequestInit = {}) =>
 const quiet = { disableListenLog: true, disableLogger: true }
 const page = HttpRouter.add("GET", "/page", HttpServerResponse.text("page"))
 
-describe("serviceServerLayer", { timeout: 60_000 }, () => {
+describe("serviceServerLayer", () => {
   // What a system allows is its own affair: some hold no more than 128.
   it.effect.runIf(room >= 4_096)("has room for 2,000 that connect before one is accepted", () =>
     Effect.gen(function* () {
