@@ -96,8 +96,8 @@ const madeCall = (api: HttpApi.Top, group: string, endpoint: string): Effect.Eff
     let calls = madeCalls.get(api)
     if (calls === undefined) madeCalls.set(api, (calls = new Map()))
     const key = `${group} ${endpoint}`
-    const made = calls.get(key)
-    if (made !== undefined) return Effect.succeed(made)
+    const existing = calls.get(key)
+    if (existing !== undefined) return Effect.succeed(existing)
     return targetedClient.pipe(
       Effect.flatMap(
         (httpClient) =>
