@@ -36,7 +36,8 @@ import type {
   HostMessage,
   HostRights,
   HostRun,
-  HostSession
+  HostSession,
+  WaitingMessage
 } from "../src/host/HostBackend.ts"
 
 export const workspace = "sample" as WorkspaceId // an id of any text
@@ -79,6 +80,8 @@ export class MemoryServices {
     []
   readonly cancelled: Array<RunId> = []
   readonly files = new Map<string, string>()
+  /** Messages of all chats that wait. */
+  waiting: ReadonlyArray<WaitingMessage> = []
   /** Failure of the next message. */
   refusal: Failure | undefined
   /** Whether a run between turns reads a message. */
@@ -279,6 +282,15 @@ export class MemoryServices {
             ? Effect.tap(this.send(message), () => Effect.promise(() => this.answering))
             : Effect.fail(new PermissionDenied())
         ),
+      waiting: () => readable(() => Effect.succeed([...this.waiting])),
+      withdraw: (_, key) =>
+        readable(() => {
+          const before = this.waiting.length
+          this.waiting = this.waiting.filter((each) => each.key !== key)
+          return this.waiting.length < before
+            ? Effect.void
+            : Effect.fail(new Conflict({ message: "The message does not wait." }))
+        }),
       cancel: (runId) =>
         readable(() =>
           Effect.sync(() => {

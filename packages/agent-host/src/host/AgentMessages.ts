@@ -4,6 +4,7 @@
  * Guarantees: a message that is sent again is one message. A turn that the service refuses ends with the reason: a refusal alone would leave it open in the
  * client. A message that waits is answered before its turn begins: a client that hears of it afterwards shows it as waiting for good.
  */
+import { Conflict, type Failure } from "@corral/domain/errors/Failures"
 import { Effect } from "effect"
 import type { ChatAction } from "../protocol/Actions.ts"
 import type { Dispatch, SentFields, SentMessage } from "../protocol/Messages.ts"
@@ -12,7 +13,7 @@ import type { DispatchAnswers } from "./DispatchAnswers.ts"
 import type { HostMessage } from "./HostBackend.ts"
 import type { HostClient } from "./HostClient.ts"
 import { SessionChannel } from "./SessionChannel.ts"
-import { chosenModel } from "./SessionViews.ts"
+import { chosenModel, turnOf, waitingIdOf } from "./SessionViews.ts"
 
 /** Attachments of a message as lines of its text: the agent reads files itself. */
 const textOf = ({ attachments = [], text }: SentMessage): string => {
@@ -24,9 +25,6 @@ const textOf = ({ attachments = [], text }: SentMessage): string => {
   })
   return lines.length === 0 ? text : `${text}\n\nAttached:\n${lines.join("\n")}`
 }
-
-/** Id of the turn of a message that waited. Clients name what they show of a turn by its id, and a message that waits by its own. */
-const turnOf = (messageId: string): string => `${messageId}.turn`
 
 export class AgentMessages {
   private readonly client: HostClient
@@ -70,7 +68,8 @@ export class AgentMessages {
     dispatch: Dispatch,
     { message, queuedMessageId, startedAt, turnId }: SentFields<"chat/turnStarted">
   ): Effect.Effect<void> {
-    if (chat.hasTurn(turnId) || chat.isBegun(turnId))
+    const ids = [turnId, ...(queuedMessageId === undefined ? [] : [turnOf(queuedMessageId)])]
+    if (ids.some((id) => chat.hasTurn(id)) || chat.isBegun(turnId))
       return this.answers.answer(dispatch, "The turn has begun already.")
     if (chat.snapshot().activeTurn !== undefined)
       return this.answers.answer(dispatch, "A prompt is in progress. Wait for its end, or stop it.")
@@ -81,8 +80,11 @@ export class AgentMessages {
       origin,
       ...(queuedMessageId === undefined ? {} : { queuedMessageId })
     }
+    // The turn has the text of the message, which waits no longer.
+    const unqueued =
+      queuedMessageId === undefined ? Effect.void : Effect.ignore(this.takeBack(chat, queuedMessageId))
     const sent = this.client.backend.send(this.hostMessage(chat, message, "turn", turnId))
-    const call = chat.beginTurn(turn, sent)
+    const call = chat.beginTurn(turn, Effect.andThen(unqueued, sent))
     return Effect.flatMap(this.answers.outcomeOf(call), (reason) =>
       Effect.sync(() => {
         if (!chat.hasTurn(turnId)) {
@@ -136,6 +138,24 @@ export class AgentMessages {
           if (isInput) this.client.publish(chat, { type: "chat/pendingMessageRemoved", kind, id })
           else chat.follow()
         })
+    })
+  }
+
+  /** Takes a message back that waits for its turn. */
+  withdraw(chat: ChatChannel, dispatch: Dispatch, id: string): Effect.Effect<void> {
+    return Effect.flatMap(this.answers.outcomeOf(this.takeBack(chat, id)), (reason) =>
+      this.answers.answer(dispatch, reason)
+    )
+  }
+
+  private takeBack({ chat, sessionId }: ChatChannel, id: string): Effect.Effect<void, Failure> {
+    const { backend } = this.client
+    const place = { sessionId, chatId: chat.id }
+    return Effect.flatMap(backend.waiting(place), (waiting) => {
+      const found = waiting.find(({ key }) => waitingIdOf(key) === id)
+      return found === undefined
+        ? Effect.fail(new Conflict({ message: "The message does not wait." }))
+        : backend.withdraw(place, found.key)
     })
   }
 

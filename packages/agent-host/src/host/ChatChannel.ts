@@ -11,12 +11,19 @@ import { isTerminal } from "@corral/domain/run/RunEnd"
 import { Effect, type Fiber, Queue, Stream } from "effect"
 import { remember, type SubagentAction } from "../fold/CallFold.ts"
 import { RunFold } from "../fold/RunFold.ts"
-import { addressOfChat, chatSummary, emptyChat, type PlacedSession } from "./SessionViews.ts"
+import {
+  addressOfChat,
+  chatSummary,
+  emptyChat,
+  type PlacedSession,
+  queuedMessage,
+  waitingIdOf
+} from "./SessionViews.ts"
 import type { ChatAction, StateAction } from "../protocol/Actions.ts"
 import { subagentAddress } from "../protocol/Addresses.ts"
 import { ACTIVITY_BITS, type ChatState, type Turn } from "../protocol/State.ts"
 import { chatReducer } from "../reducers/ChatReducer.ts"
-import type { HostChat, HostRun, HostSession, SentMessage } from "./HostBackend.ts"
+import type { HostChat, HostRun, HostSession, SentMessage, WaitingMessage } from "./HostBackend.ts"
 import type { Channel, HostClient, Origin } from "./HostClient.ts"
 import { SessionChannel } from "./SessionChannel.ts"
 import { SubagentChannel } from "./SubagentChannel.ts"
@@ -74,6 +81,8 @@ export class ChatChannel implements Channel {
   /** Turns that the client has begun, by the run that has them. */
   private readonly keys = new Map<RunId, string>()
   private beginnings: ReadonlyArray<BegunTurn> = []
+  /** Messages that waited when the chat was read, and whose turns have not begun. */
+  private waiting: ReadonlyArray<WaitingMessage> = []
   /** Calls of the service that begin a turn: a run that begins meanwhile waits until its turn is known. */
   private sending = 0
   /** Chats of sub-agents, by their addresses. */
@@ -125,13 +134,16 @@ export class ChatChannel implements Channel {
     Effect.gen({ self: this }, function* () {
       const runs = yield* this.newest()
       for (const run of runs.toReversed()) yield* this.readRun(run)
+      const { client, sessionId } = this
+      this.waiting = yield* client.backend.waiting({ sessionId, chatId: this.chat.id })
       const nextCursor = this.olderCursor
       const summary = chatSummary(this.placed, this.chat)
       this.state = {
         ...this.state,
         ...summary,
         status: (this.state.status & ACTIVITY_BITS) | (summary.status & ~ACTIVITY_BITS),
-        ...(nextCursor === null ? {} : { turnsNextCursor: nextCursor })
+        ...(nextCursor === null ? {} : { turnsNextCursor: nextCursor }),
+        ...(this.waiting.length === 0 ? {} : { queuedMessages: this.waiting.map(queuedMessage) })
       }
       this.follow()
     })
@@ -179,7 +191,9 @@ export class ChatChannel implements Channel {
     return new RunFold({
       runId: run.id,
       turnKey: run.key ?? this.keys.get(run.id),
-      keyOfTurn: (text) => this.beginnings.find((turn) => turn.text === text)?.turnId,
+      keyOfTurn: (text) =>
+        this.beginnings.find((turn) => turn.text === text)?.turnId ??
+        this.waiting.find((message) => message.text === text)?.key,
       subagentAddress: (toolCallId) => subagentAddress(this.placed.address, toolCallId),
       model: run.model,
       modes: this.client.agents.find(({ id }) => id === run.agentId)?.modes ?? [],
@@ -260,7 +274,9 @@ export class ChatChannel implements Channel {
     this.beginnings = this.beginnings.filter((turn) => turn !== beginning)
     if (this.hasTurn(action.turnId)) return
     beginning?.onStart?.()
-    const { queuedMessageId } = beginning ?? {}
+    const hasWaited = this.waiting.some(({ key }) => key === action.turnId)
+    this.waiting = this.waiting.filter(({ key }) => key !== action.turnId)
+    const { queuedMessageId = hasWaited ? waitingIdOf(action.turnId) : undefined } = beginning ?? {}
     const started = queuedMessageId === undefined ? action : { ...action, queuedMessageId }
     this.client.publish(this, started, beginning?.origin)
   }

@@ -209,7 +209,9 @@ export class Dispatches {
       case "chat/truncated":
         return this.answers.answer(dispatch, "What has happened cannot be removed.")
       case "chat/pendingMessageRemoved":
-        return this.answers.answer(dispatch, "Withdraw the message in the console.")
+        return this.decoded(dispatch, "chat/pendingMessageRemoved", ({ id }) =>
+          this.messages.withdraw(chat, dispatch, id)
+        )
       default:
         return this.answers.answer(dispatch, "It cannot be changed here.")
     }

@@ -154,6 +154,18 @@ export interface SentMessage {
   readonly runId?: RunId
 }
 
+/** A message that waits for its turn. `key`: that of its `send`, if the service has it, otherwise another id of it. */
+export interface WaitingMessage {
+  readonly key: string
+  readonly text: string
+}
+
+/** A chat by its session. */
+export interface ChatPlace {
+  readonly sessionId: SessionId
+  readonly chatId: string
+}
+
 export type ChangesDecision =
   | { readonly kind: "accept"; readonly payload: AcceptChanges }
   | { readonly kind: "reject"; readonly payload: RejectChanges }
@@ -201,7 +213,12 @@ export interface HostBackend {
   readonly events: (id: RunId, after: number) => Stream.Stream<SequencedEvent, Failure>
   /** Open as long as the connection. Hints from the moment at which the stream starts. */
   readonly hints: Stream.Stream<HostHint, Failure>
+  /** A message that waits is stored, and outlives a restart of the service. */
   readonly send: (message: HostMessage) => Effect.Effect<SentMessage, Failure>
+  /** Messages of a chat that wait for the end of a run, in order. */
+  readonly waiting: (chat: ChatPlace) => Effect.Effect<ReadonlyArray<WaitingMessage>, Failure>
+  /** Takes back a message that waits. `key` is the one of `waiting`. */
+  readonly withdraw: (chat: ChatPlace, key: string) => Effect.Effect<void, Failure>
   readonly cancel: (id: RunId, key: string) => Effect.Effect<void, Failure>
   /** Recorded with the origin `editor`. */
   readonly decide: (decision: DecideApproval, key: string) => Effect.Effect<void, Failure>

@@ -1,12 +1,13 @@
 /** Sessions, chats and agents as the protocol has them: summaries, state, and the choices of a session. Pure. */
 import type { RunMode } from "@corral/domain/approval/RunMode"
-import type { HostActivity, HostAgent, HostChat, HostSession } from "./HostBackend.ts"
+import type { HostActivity, HostAgent, HostChat, HostSession, WaitingMessage } from "./HostBackend.ts"
 import { changesetAddress, chatAddress, fileAddress, providerOf } from "../protocol/Addresses.ts"
 import {
   type AgentInfo,
   type ChatState,
   type ChatSummary,
   type ConfigState,
+  type PendingMessage,
   type SessionState,
   type SessionSummary,
   statusBits
@@ -144,6 +145,22 @@ export const emptyChat = (placed: PlacedSession, chat: HostChat): ChatState => (
   ...chatSummary(placed, chat),
   status: statusOf(placed.session, "idle"),
   turns: []
+})
+
+/** Ends ids of turns of messages that waited, and ids of messages that another client has sent. */
+const TURN = ".turn"
+const WAITING = ".waiting"
+
+/** Id of the turn of a message that waited. Clients name what they show of a turn by its id, and a message that waits by its own. */
+export const turnOf = (messageId: string): string => `${messageId}${TURN}`
+
+/** Id under which clients show a message that waits, by its key, which is the id of its turn. */
+export const waitingIdOf = (key: string): string =>
+  key.endsWith(TURN) ? key.slice(0, -TURN.length) : `${key}${WAITING}`
+
+export const queuedMessage = ({ key, text }: WaitingMessage): PendingMessage => ({
+  id: waitingIdOf(key),
+  message: { text, origin: { kind: "user" } }
 })
 
 /** VS Code shows an agent only with a model. */

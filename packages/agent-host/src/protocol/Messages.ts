@@ -227,6 +227,10 @@ export const sentActions = {
     id: name,
     message: sentMessage
   }),
+  "chat/pendingMessageRemoved": Schema.Struct({
+    kind: Schema.Literals(["steering", "queued"]),
+    id: name
+  }),
   "session/isArchivedChanged": Schema.Struct({ isArchived: Schema.Boolean }),
   "session/configChanged": Schema.Struct({ config: values }),
   "session/activeClientSet": Schema.Struct({ activeClient: Schema.Struct({ clientId: name }) }),

@@ -408,6 +408,60 @@ describe("a conversation", () => {
   )
 })
 
+describe("messages that wait", () => {
+  // One of this protocol, and one of another client.
+  const second = { key: "queued-2.turn", text: "the second" }
+  const waiting = Effect.gen(function* () {
+    const prompted = yield* withPrompt
+    prompted.services.waiting = [{ key: "msg-1", text: "the first" }, second]
+    const other = yield* prompted.server.open()
+    const state = yield* stateOf(other, prompted.chat)
+    const [sent] = prompted.services.sent
+    assert.isDefined(sent)
+    return { ...prompted, other, id: sent.sessionId, queued: state["queuedMessages"] }
+  })
+
+  it.live("are in the state of a chat until their turns begin", () =>
+    Effect.gen(function* () {
+      const { chat, id, other, queued, services } = yield* waiting
+      assert.deepStrictEqual(queued, [
+        { id: "msg-1.waiting", message: { text: "the first", origin: { kind: "user" } } },
+        { id: "queued-2", message: { text: "the second", origin: { kind: "user" } } }
+      ])
+      services.emit(services.lastRun(), "run.completed", {})
+      services.waiting = [second]
+      services.newRun(id, "the first", "msg-1")
+      const { action } = yield* Effect.promise(() =>
+        other.action(
+          ({ action, channel }) => channel === chat && action["turnId"] === "msg-1",
+          "the turn of the message"
+        )
+      )
+      assert.deepInclude(action, { type: "chat/turnStarted", queuedMessageId: "msg-1.waiting" })
+    })
+  )
+
+  it.live("are taken back once, and by a turn that has their text", () =>
+    Effect.gen(function* () {
+      const { chat, other, services } = yield* waiting
+      const removed = { type: "chat/pendingMessageRemoved", kind: "queued", id: "msg-1.waiting" }
+      const remove = Effect.promise(() => other.perform(chat, removed))
+      assert.isUndefined((yield* remove).rejectionReason)
+      assert.isDefined((yield* remove).rejectionReason)
+      services.emit(services.lastRun(), "run.completed", {})
+      yield* Effect.promise(() => other.action("chat/turnComplete"))
+      yield* Effect.promise(() =>
+        other.perform(chat, { ...prompt("turn-2", "the second"), queuedMessageId: "queued-2" })
+      )
+      assert.deepStrictEqual(services.waiting, [])
+      assert.lengthOf(
+        services.sent.filter(({ text }) => text === "the second"),
+        1
+      )
+    })
+  )
+})
+
 describe("rights", () => {
   it.live("an API key reads and sends, and decides nothing", () =>
     Effect.gen(function* () {

@@ -9,6 +9,7 @@ import { choose, type TestEditor } from "../acp/TestEditor.ts"
 import { Chats } from "./Chats.ts"
 import { EditorHomes } from "./EditorHomes.ts"
 import { raceDecisions } from "./EditorRaces.ts"
+import { clientProtocolEditor } from "./RacingEditors.ts"
 import { openForwardingAddress } from "./ForwardingAddress.ts"
 
 describe("Editors at a Hub", () => {
@@ -91,7 +92,8 @@ describe("Editors at a Hub", () => {
   })
 
   it("has one winner of each race with the console, a terminal and a chat, and names it", async () => {
-    const wins = await raceDecisions(chats, homes, 5)
+    const editor = clientProtocolEditor(await homes.open(joined.owner))
+    const wins = await raceDecisions(chats, editor, 5)
     assert.strictEqual(
       [...wins.values()].reduce((sum, count) => sum + count, 0),
       5

@@ -17,7 +17,7 @@ import {
   Overloaded,
   type WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
-import type { RunId, SessionId, WorkspaceId } from "@corral/domain/identity/Ids"
+import type { AgentId, RunId, SessionId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { isReady, modesIn, usualMode } from "@corral/domain/offer/Offer"
 import type { Agent } from "@corral/domain/run/Agent"
 import { EventSequence } from "@corral/domain/run/EventSequence"
@@ -160,6 +160,18 @@ const runIn = ({ runs }: HostServices, place: Place, id: RunId): Effect.Effect<R
     () => new NotFound()
   )
 
+/** The agent of a chat in the workspaces of the connection. */
+const chatIn = (
+  all: HostServices,
+  place: Place,
+  sessionId: SessionId,
+  chatId: string
+): Effect.Effect<AgentId, NotFound> =>
+  Effect.flatMap(conversationOf(all, place, sessionId), (conversation) => {
+    const [run] = runsOfChat(conversation, chatId)
+    return run === undefined ? Effect.fail(new NotFound()) : Effect.succeed(run.agentId)
+  })
+
 const localRights = { maySend: true, mayDecide: true } as const
 
 const sessionView = (conversation: Conversation) => ({
@@ -260,21 +272,26 @@ const hintsOf = Effect.fnUntraced(function* ({ changes, log, store }: HostServic
 const decisions = (
   all: HostServices,
   place: Place
-): Pick<HostBackend, "send" | "cancel" | "decide" | "answer" | "archive"> => ({
+): Pick<HostBackend, "send" | "waiting" | "withdraw" | "cancel" | "decide" | "answer" | "archive"> => ({
   send: (message) =>
     Effect.gen(function* () {
-      const { agentId, chatId = agentId, sessionId, workspace } = message
+      const { agentId, chatId = agentId, workspace } = message
       if (place !== undefined && workspace !== place) return yield* new NotFound()
       // Fails for a workspace that is no longer linked.
       yield* all.workspaces.open(workspace)
       if (chatId !== agentId) return yield* new NotFound()
-      const previous = (): Run | undefined => {
-        const conversation = conversations(all.store, new Set([workspace])).find(({ id }) => id === sessionId)
-        const [last] = conversation === undefined ? [] : runsOfChat(conversation, chatId)
-        return last === undefined ? undefined : findRun(all.store, last.id)
-      }
-      return yield* all.messages.send({ message, previous })
+      return yield* all.messages.send(message)
     }),
+
+  waiting: ({ chatId, sessionId }) =>
+    Effect.map(chatIn(all, place, sessionId, chatId), (agentId) =>
+      all.messages.waiting({ sessionId, agentId })
+    ),
+
+  withdraw: ({ chatId, sessionId }, key) =>
+    Effect.flatMap(chatIn(all, place, sessionId, chatId), (agentId) =>
+      all.messages.withdraw({ sessionId, agentId }, key)
+    ),
 
   cancel: (id) =>
     Effect.andThen(

@@ -1,71 +1,127 @@
 /**
  * Messages of editors to agents of an Edge: each starts a run that continues the conversation, or is input of the run in progress.
  *
- * Guarantees: a key is carried out once. Messages that wait for the end of a run start in order, one at a time.
- * Does not: keep waiting messages over a restart of the Edge, which has no queue of messages.
+ * Guarantees: a key is carried out once. Messages that wait for the end of a run are stored, and start in order, one at a time, also after a
+ * restart of the Edge. After a run that did not complete they wait for one that does: they were written for another outcome.
  */
-import type { HostMessage, SentMessage } from "@corral/agent-host/host/HostBackend"
+import type { HostMessage, SentMessage, WaitingMessage } from "@corral/agent-host/host/HostBackend"
 import { endsWithPlan } from "@corral/domain/approval/RunMode"
+import { retryAfterSeconds } from "@corral/domain/errors/ErrorCodes"
 import { Conflict, type Failure, type NotFound, Overloaded } from "@corral/domain/errors/Failures"
-import type { SessionId } from "@corral/domain/identity/Ids"
+import type { RunId } from "@corral/domain/identity/Ids"
+import { currentAgentId } from "@corral/domain/offer/Offer"
 import { type InputRequest, planMessage } from "@corral/domain/input/InputRequest"
 import { limitsOfTurn } from "@corral/domain/run/Budget"
 import { cannotContinue } from "@corral/domain/run/Continuation"
 import type { CreateRun, Run } from "@corral/domain/run/Run"
 import { isTerminal } from "@corral/domain/run/RunEnd"
-import { Data, Effect, FiberSet } from "effect"
-import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
+import { Data, Effect, FiberSet, Schedule } from "effect"
+import { EdgeEventLog } from "../log/EdgeEventLog.ts"
+import { EdgeIdempotency, type IdempotentResult, type ResultRows } from "../log/EdgeIdempotency.ts"
+import { findRun } from "../log/Runs.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
+import { storeUnavailable } from "../run/start/RunCreation.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
-import { MESSAGE_SCOPE } from "./AgentHostSessions.ts"
+import { Store, type Write } from "../store/Store.ts"
+import { conversations, MESSAGE_SCOPE, runsOfChat, sessionOfRun } from "./AgentHostSessions.ts"
 import { LOCAL_PRINCIPAL } from "./EdgeRequestPolicy.ts"
+import {
+  type AgentChat,
+  chatsThatWait,
+  deleteWaitingMessage,
+  insertWaitingMessage,
+  waitingMessages
+} from "./WaitingMessages.ts"
 
 /** Messages of one conversation that wait. */
 const MAX_WAITING = 16
 /** A look at the run that is waited for. */
 const LOOK_MS = 3_600_000
+/** Pauses between attempts to deliver a message that the Edge cannot take at the moment. */
+const pauses = Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("1 minute")])
 
-/** A run is in progress that does not take the message. */
-class RunInProgress extends Data.TaggedError("RunInProgress")<{}> {}
-
-interface OutgoingMessage {
-  readonly message: HostMessage
-  /** Reads the newest run of the chat. */
-  readonly previous: () => Run | undefined
-}
+/** A run is in progress that does not take the message, or other messages wait before it. */
+class MustWait extends Data.TaggedError("MustWait")<{}> {}
 
 interface MessageServices {
   readonly runs: RunSupervisor["Service"]
   readonly runtimes: Runtimes["Service"]
   readonly idempotency: EdgeIdempotency["Service"]
+  readonly store: Store["Service"]
   /** Forks work that ends with the Edge. */
   readonly fork: (effect: Effect.Effect<void, Failure>) => void
 }
 
 export const agentHostMessages = Effect.gen(function* () {
   const fork = yield* FiberSet.makeRuntime()
-  return new AgentHostMessages({
+  const log = yield* EdgeEventLog
+  const messages = new AgentHostMessages({
     runs: yield* RunSupervisor,
     runtimes: yield* Runtimes,
     idempotency: yield* EdgeIdempotency,
+    store: yield* Store,
     fork: (effect) => void fork(Effect.ignore(effect, { log: true }))
   })
+  const unfollow = log.follow(undefined, {
+    isObserver: true,
+    receive: ({ runId, terminal }) => {
+      if (terminal) messages.runEnded(runId)
+    }
+  })
+  yield* Effect.addFinalizer(() => Effect.sync(unfollow))
+  messages.deliverStored()
+  return messages
 })
+
+const keyOfChat = ({ agentId, sessionId }: AgentChat): string => `${sessionId} ${agentId}`
 
 class AgentHostMessages {
   readonly #services: MessageServices
-  readonly #waiting = new Map<SessionId, ReadonlyArray<OutgoingMessage>>()
+  /** Chats with messages that wait. */
+  readonly #waiting = new Set<string>()
+  /** Chats whose messages are being delivered. `again`: a run has ended meanwhile. */
+  readonly #delivering = new Map<string, { again: boolean }>()
+  /** Chats whose first message was refused when it was due. */
+  readonly #refused = new Set<string>()
 
   constructor(services: MessageServices) {
     this.#services = services
   }
 
-  readonly send = (outgoing: OutgoingMessage): Effect.Effect<SentMessage, Failure> => {
-    const { agentId: chatId, sessionId } = outgoing.message
-    return this.#deliver(outgoing).pipe(
-      Effect.map(({ id: runId }): SentMessage => ({ sessionId, chatId, runId })),
-      Effect.catchTag("RunInProgress", () => Effect.as(this.#wait(outgoing), { sessionId, chatId }))
+  readonly send = (message: HostMessage): Effect.Effect<SentMessage, Failure> => {
+    const { agentId: chatId, sessionId } = message
+    return this.#deliver(message).pipe(
+      Effect.map(({ body: { id: runId } }): SentMessage => ({ sessionId, chatId, runId })),
+      Effect.catchTag("MustWait", () => Effect.as(this.#wait(message), { sessionId, chatId }))
     )
+  }
+
+  /** Messages of a chat that wait, in order. */
+  waiting(chat: AgentChat): ReadonlyArray<WaitingMessage> {
+    return waitingMessages(this.#services.store, chat).map(({ key, text }) => ({ key, text }))
+  }
+
+  /** Takes back a message that waits. */
+  withdraw(chat: AgentChat, key: string): Effect.Effect<void, Conflict | Overloaded> {
+    return Effect.suspend((): Effect.Effect<void, Conflict | Overloaded> =>
+      this.waiting(chat).some((each) => each.key === key)
+        ? this.#commit(deleteWaitingMessage(chat, key))
+        : Effect.fail(new Conflict({ message: "The message does not wait." }))
+    )
+  }
+
+  /** Delivers what waited when the Edge ended. */
+  deliverStored(): void {
+    for (const chat of chatsThatWait(this.#services.store)) this.#deliverLater(chat)
+  }
+
+  /** Delivers what waits for the end of this run. */
+  runEnded(id: RunId): void {
+    if (this.#waiting.size === 0) return
+    const run = findRun(this.#services.store, id)
+    if (run === undefined) return
+    const chat = { sessionId: sessionOfRun(run), agentId: currentAgentId(run.agentId) }
+    if (this.#waiting.has(keyOfChat(chat))) this.#deliverLater(chat)
   }
 
   /** After an approved plan that ends its run: the next run, in the chosen mode. The key is that of the command line. */
@@ -141,58 +197,96 @@ class AgentHostMessages {
     }
   )
 
+  /** The newest run of the message's chat. */
+  #previous({ agentId, sessionId, workspace }: HostMessage): Run | undefined {
+    const { store } = this.#services
+    const conversation = conversations(store, new Set([workspace])).find(({ id }) => id === sessionId)
+    const [last] = conversation === undefined ? [] : runsOfChat(conversation, agentId)
+    return last === undefined ? undefined : findRun(store, last.id)
+  }
+
+  /** Whether messages that are due, or will be at the end of the run in progress, wait before this one. */
+  #isBehindOthers(message: HostMessage, last: Run | undefined): boolean {
+    const [first] = waitingMessages(this.#services.store, message)
+    if (first === undefined || first.key === message.key) return false
+    return mayFollow(last) && !this.#refused.has(keyOfChat(message))
+  }
+
   /** Delivers a message, or fails if it has to wait. */
-  #deliver({ message, previous }: OutgoingMessage) {
+  #deliver(message: HostMessage): Effect.Effect<IdempotentResult<Run>, Failure | MustWait> {
     const { idempotency, runs } = this.#services
-    const write = (keep: ResultRows<Run>): Effect.Effect<Run, Failure | RunInProgress> => {
-      const last = previous()
+    const write = (keep: ResultRows<Run>): Effect.Effect<Run, Failure | MustWait> => {
+      const keepAndDelete: ResultRows<Run> = (run) => [
+        ...keep(run),
+        deleteWaitingMessage(message, message.key)
+      ]
+      const last = this.#previous(message)
       const hasEnded = last !== undefined && isTerminal(last.state)
-      if (hasEnded && message.when === "now")
-        return Effect.fail(new Conflict({ message: "The run has ended." }))
-      if (last === undefined || hasEnded) return this.#start(message, last, keep)
+      if (message.when === "now") {
+        if (hasEnded) return Effect.fail(new Conflict({ message: "The run has ended." }))
+      } else if (this.#isBehindOthers(message, last)) return Effect.fail(new MustWait())
+      if (last === undefined || hasEnded) return this.#start(message, last, keepAndDelete)
       return takesNext(last, message)
-        ? runs.input(last.id, message.text, undefined, undefined, keep)
-        : Effect.fail(new RunInProgress())
+        ? runs.input(last.id, message.text, undefined, undefined, keepAndDelete)
+        : Effect.fail(new MustWait())
     }
-    return idempotency
-      .once({ scope: MESSAGE_SCOPE, key: message.key, request: message }, write)
-      .pipe(Effect.map(({ body }) => body))
+    return idempotency.once({ scope: MESSAGE_SCOPE, key: message.key, request: message }, write)
   }
 
-  /** Delivers what waits for a run, in order. After a run that did not complete, the messages are dropped: they were written for another outcome. */
-  #deliverWaiting(sessionId: SessionId): Effect.Effect<void, Failure> {
-    return Effect.gen({ self: this }, function* () {
+  /** Delivers what waits in a chat, in order, until a run is in progress. The end of that run continues. */
+  readonly #deliverWaiting = (chat: AgentChat): Effect.Effect<void, Failure> =>
+    Effect.gen({ self: this }, function* () {
       for (;;) {
-        const [next] = this.#waiting.get(sessionId) ?? []
-        if (next === undefined) return
-        const last = next.previous()
-        if (last !== undefined && !isTerminal(last.state)) {
-          const { state } = yield* this.#ended(last)
-          if (state !== "completed") return
-        }
-        // Another client may have started a run meanwhile.
-        const isDelivered = yield* this.#deliver(next).pipe(
-          Effect.as(true),
-          Effect.catchTag("RunInProgress", () => Effect.succeed(false))
-        )
-        if (isDelivered) this.#waiting.set(sessionId, this.#waiting.get(sessionId)?.slice(1) ?? [])
+        const [next] = waitingMessages(this.#services.store, chat)
+        if (next === undefined) return void this.#waiting.delete(keyOfChat(chat))
+        // A message whose conversation is forgotten starts nothing by itself.
+        if (this.#previous(next)?.state !== "completed") return
+        const { replayed } = yield* this.#deliver(next)
+        if (replayed) yield* this.#commit(deleteWaitingMessage(chat, next.key))
       }
-    }).pipe(Effect.ensuring(Effect.sync(() => this.#waiting.delete(sessionId))))
+    }).pipe(
+      Effect.catchTag("MustWait", () => Effect.void),
+      Effect.retry({ while: ({ code }) => retryAfterSeconds[code] !== undefined, schedule: pauses })
+    )
+
+  #deliverLater(chat: AgentChat): void {
+    const key = keyOfChat(chat)
+    this.#waiting.add(key)
+    const current = this.#delivering.get(key)
+    if (current !== undefined) {
+      current.again = true
+      return
+    }
+    const pass = { again: false }
+    this.#delivering.set(key, pass)
+    this.#refused.delete(key)
+    this.#services.fork(
+      this.#deliverWaiting(chat).pipe(
+        Effect.tapError(() => Effect.sync(() => this.#refused.add(key))),
+        Effect.ensuring(Effect.sync(() => this.#delivering.delete(key))),
+        Effect.tap(() => Effect.sync(() => pass.again && this.#deliverLater(chat)))
+      )
+    )
   }
 
-  #wait(next: OutgoingMessage): Effect.Effect<void, Overloaded> {
+  #commit(...writes: ReadonlyArray<Write>): Effect.Effect<void, Overloaded> {
+    return Effect.mapError(this.#services.store.commit(writes), storeUnavailable)
+  }
+
+  #wait(message: HostMessage): Effect.Effect<void, Overloaded> {
     return Effect.suspend(() => {
-      const { key, sessionId } = next.message
-      const before = this.#waiting.get(sessionId)
-      if (before?.some(({ message }) => message.key === key) === true) return Effect.void
-      if ((before?.length ?? 0) >= MAX_WAITING)
+      const before = this.waiting(message)
+      if (before.length >= MAX_WAITING && before.every(({ key }) => key !== message.key))
         return Effect.fail(new Overloaded({ message: "Too many messages wait for the end of the run." }))
-      this.#waiting.set(sessionId, [...(before ?? []), next])
-      if (before === undefined) this.#services.fork(this.#deliverWaiting(sessionId))
-      return Effect.void
+      return Effect.tap(this.#commit(insertWaitingMessage(message)), () =>
+        Effect.sync(() => this.#deliverLater(message))
+      )
     })
   }
 }
+
+/** Whether messages may be delivered after the run by themselves. */
+const mayFollow = (run: Run | undefined): boolean => run?.state !== "failed" && run?.state !== "cancelled"
 
 /** Whether the run in progress can have the message as input, or as its next turn. */
 const takesNext = (live: Run, { mode, model = live.model, when }: HostMessage): boolean =>

@@ -217,6 +217,17 @@ const steps: ReadonlyArray<string> = [
     checks TEXT NOT NULL
   ) STRICT;
   CREATE INDEX run_checks_open ON run_checks (run_id) WHERE state != 'ended';
+  `,
+  // Messages of editors that wait for the end of a run, in their order.
+  `
+  CREATE TABLE waiting_messages (
+    position INTEGER PRIMARY KEY,
+    session_id TEXT NOT NULL,
+    agent_id TEXT NOT NULL,
+    key TEXT NOT NULL,
+    message TEXT NOT NULL,
+    UNIQUE (session_id, agent_id, key)
+  ) STRICT;
   `
 ]
 

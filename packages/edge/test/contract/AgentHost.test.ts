@@ -278,12 +278,7 @@ describe("A session of an editor", () => {
     const session = await newSession(client)
     const turn = await session.prompt("/say working\n/ask\n/say finished")
     const call = await session.confirmation(turn)
-    await client.perform(session.chat, {
-      type: "chat/pendingMessageSet",
-      kind: "queued",
-      id: "queued-1",
-      message: { text: "/say from the queue", origin: { kind: "user" } }
-    })
+    await session.queue("queued-1", "/say from the queue")
     await session.confirm(call, "approve")
     await session.ended(turn)
     const started = await client.action(
@@ -406,6 +401,44 @@ describe("The agent host of an Edge that restarts", () => {
     const second = await continued.prompt("/say after the restart")
     assert.strictEqual(await continued.ended(second), "chat/turnComplete")
     assert.isAbove(next.lastSeq, lastSeq, "serverSeq grows over a restart")
+    next.drop()
+  })
+})
+
+describe("Messages that wait when an Edge ends", () => {
+  it("are shown by the next one, and sent after a turn that completes", { timeout: 60_000 }, async () => {
+    const at = await openEdgeInProcess()
+    const client = await connect(at)
+    const session = await newSession(client, at)
+    const turn = await session.prompt("/say hanging\n/hang")
+    await session.hasText(turn, "hanging")
+    for (const id of ["first", "second", "third"]) await session.queue(id, `/say the ${id} message`)
+    await at.stop()
+    await at.start()
+    const next = await connect(at)
+    const shown = await AgentHostSession.open(next, session.resource)
+    const queued = shown.chatState["queuedMessages"] as ReadonlyArray<{ readonly id: string }>
+    assert.deepStrictEqual(
+      queued.map(({ id }) => id),
+      ["first", "second", "third"]
+    )
+    const removed = { type: "chat/pendingMessageRemoved", kind: "queued", id: "second" }
+    assert.isUndefined((await next.perform(shown.chat, removed)).rejectionReason)
+    assert.isDefined((await next.perform(shown.chat, removed)).rejectionReason, "it does not wait")
+    const again = await shown.prompt("/say after the restart")
+    assert.strictEqual(await shown.ended(again), "chat/turnComplete")
+    for (const id of ["first", "third"]) {
+      assert.strictEqual(await shown.ended(`${id}.turn`), "chat/turnComplete")
+      assert.include(shown.text(`${id}.turn`), `the ${id} message`)
+    }
+    const started = next.actions.flatMap(({ action }) =>
+      action.type === "chat/turnStarted" ? [[action["turnId"], action["queuedMessageId"]]] : []
+    )
+    assert.deepStrictEqual(started, [
+      [again, undefined],
+      ["first.turn", "first"],
+      ["third.turn", "third"]
+    ])
     next.drop()
   })
 })

@@ -42,6 +42,8 @@ const edge = Effect.map(temporaryFolder, (folder) => {
   )
 })
 
+const chat = { sessionId: SESSION, chatId: agentId }
+
 let lastKey = 0
 const message = (text: string, more: Partial<HostMessage> = {}): HostMessage => ({
   sessionId: SESSION,
@@ -147,30 +149,57 @@ describe("AgentHostBackend", () => {
     )
   )
 
-  it.live(
-    "lets messages wait for the run in progress, in order, and drops them if it does not complete",
-    () =>
-      withBackend((backend) =>
-        Effect.gen(function* () {
-          const first = yield* backend.send(message("/wait\n/say done"))
-          const waiting = ["/say second", "/say third"].map((text) => message(text, { when: "next" }))
-          for (const next of [...waiting, ...waiting])
-            assert.isUndefined((yield* backend.send(next)).runId, "and once each")
-          yield* backend.send(message("go on", { when: "now" }))
-          yield* ended(first.runId)
-          yield* runWith(backend, "third")
-          assert.deepStrictEqual(
-            (yield* runsOf(backend)).map(({ text }) => text),
-            ["/say third", "/say second", "/wait\n/say done"]
-          )
-          const hanging = yield* backend.send(message("/say hanging\n/hang"))
-          yield* backend.send(message("/say never", { when: "next" }))
-          yield* backend.cancel(hanging.runId as RunId, "cancel")
-          const next = yield* backend.send(message("/say after the stop"))
-          yield* ended(next.runId)
-          assert.isUndefined((yield* runsOf(backend)).find(({ text }) => text === "/say never"))
-        })
-      )
+  it.live("lets messages wait for the run in progress, in order", () =>
+    withBackend((backend) =>
+      Effect.gen(function* () {
+        const first = yield* backend.send(message("/wait\n/say done"))
+        const second = message("/say second", { when: "next" })
+        const third = message("/say third", { when: "next" })
+        const changed = { ...third, text: "/say third, changed" }
+        for (const next of [second, third, second, changed])
+          assert.isUndefined((yield* backend.send(next)).runId, "and once each")
+        assert.deepStrictEqual(yield* backend.waiting(chat), [
+          { key: second.key, text: "/say second" },
+          { key: third.key, text: "/say third, changed" }
+        ])
+        yield* backend.send(message("go on", { when: "now" }))
+        yield* ended(first.runId)
+        yield* runWith(backend, "third")
+        assert.deepStrictEqual(
+          (yield* runsOf(backend)).map(({ text }) => text),
+          ["/say third, changed", "/say second", "/wait\n/say done"]
+        )
+        assert.deepStrictEqual(yield* backend.waiting(chat), [])
+        assert.deepStrictEqual((yield* backend.send(second)).sessionId, SESSION)
+        assert.deepStrictEqual(yield* backend.waiting(chat), [], "a delivered message is not stored again")
+      })
+    )
+  )
+
+  it.live("lets messages wait after a run that did not complete until one does, or takes them back", () =>
+    withBackend((backend, other) =>
+      Effect.gen(function* () {
+        const hanging = yield* backend.send(message("/say hanging\n/hang"))
+        const later = message("/say later", { when: "next" })
+        const never = message("/say never", { when: "next" })
+        for (const next of [later, never]) yield* backend.send(next)
+        yield* backend.cancel(hanging.runId as RunId, "cancel")
+        yield* ended(hanging.runId)
+        assert.lengthOf(yield* backend.waiting(chat), 2)
+        assert.strictEqual((yield* Effect.flip(other.waiting(chat))).code, "not_found")
+        assert.strictEqual((yield* Effect.flip(other.withdraw(chat, never.key))).code, "not_found")
+        yield* backend.withdraw(chat, never.key)
+        assert.strictEqual((yield* Effect.flip(backend.withdraw(chat, never.key))).code, "conflict")
+        const next = yield* backend.send(message("/say after the stop"))
+        assert.isDefined(next.runId, "a new message does not wait for them")
+        yield* runWith(backend, "later")
+        assert.deepStrictEqual(
+          (yield* runsOf(backend)).map(({ text }) => text),
+          ["/say later", "/say after the stop", "/say hanging\n/hang"]
+        )
+        assert.deepStrictEqual(yield* backend.waiting(chat), [])
+      })
+    )
   )
 
   it.live("refuses more waiting messages than a conversation can have", () =>

@@ -322,6 +322,8 @@ const makeBackends = Effect.gen(function* () {
       events: (id, after) => streams.events(connection, id, after),
       hints: streams.hints(connection),
       send: (message) => actions.send(connection, message),
+      waiting: (chat) => sessions.waiting(connection, chat),
+      withdraw: (chat, key) => actions.withdraw(connection, chat, key),
       cancel: (id) => actions.cancel(connection, id),
       decide: (decision, key) => actions.decide(connection, decision, key),
       answer: ({ inputId }, answer, key) => actions.answer(connection, inputId, answer, key),

@@ -6,6 +6,7 @@
  */
 import type {
   ChangesDecision,
+  ChatPlace,
   HostChanges,
   HostMessage,
   SentMessage
@@ -13,7 +14,7 @@ import type {
 import { type DecideApproval, ORIGIN_HEADER } from "@corral/domain/approval/Approval"
 import type { FoundFiles } from "@corral/domain/device/Workspace"
 import { AcceptChanges, RejectChanges, UndoChanges } from "@corral/domain/edge-api/ChangeSet"
-import { NotFound, PermissionDenied } from "@corral/domain/errors/Failures"
+import { Conflict, NotFound, PermissionDenied } from "@corral/domain/errors/Failures"
 import { MAX_LIMIT } from "@corral/domain/http/Page"
 import { DecideHubApproval } from "@corral/domain/hub-api/HubRun"
 import {
@@ -40,7 +41,7 @@ import type { HostPlace, HostPlaces } from "./HostPlaces.ts"
 import type { HostSessions } from "./HostSessions.ts"
 import { inputAnswer } from "./Inputs.ts"
 import { runEndHandlers } from "./Runs.ts"
-import { messageHandlers, sessionAgentHandlers, sessionHandlers } from "./Sessions.ts"
+import { messageChangeHandlers, messageHandlers, sessionAgentHandlers, sessionHandlers } from "./Sessions.ts"
 
 const headersOf = (key: string) => ({ "idempotency-key": key })
 const editorHeaders = (key: string) => ({ ...headersOf(key), [ORIGIN_HEADER]: "editor" as const })
@@ -234,12 +235,19 @@ export const makeHostActions = Effect.fnUntraced(function* (
 ) {
   const { cancel } = yield* runEndHandlers
   const { update } = yield* sessionHandlers
+  const { withdrawMessage } = yield* messageChangeHandlers
   const { writing } = calls
 
   return {
     send: yield* makeSending(calls, places),
     ...(yield* makeDecisions(calls)),
     ...(yield* makeEdgeReads(calls, places, sessions)),
+    withdraw: Effect.fnUntraced(function* (connection: HostConnection, chat: ChatPlace, key: string) {
+      const found = (yield* sessions.waiting(connection, chat)).find((message) => message.key === key)
+      if (found === undefined) return yield* new Conflict({ message: "The message does not wait." })
+      const params = { id: chat.sessionId, messageId: found.id }
+      yield* withdrawMessage({ params }).pipe(writing(connection, "sessions.withdrawMessage"))
+    }),
     cancel: (connection: HostConnection, id: RunId) =>
       cancel({ params: { id } }).pipe(writing(connection, "runs.cancel"), Effect.asVoid),
     archive: (connection: HostConnection, id: SessionId) =>

@@ -1,5 +1,6 @@
 /** Sessions of a Hub as an editor's connection reads them: with their agents as chats, what these do now, and the runs of each. */
 import type {
+  ChatPlace,
   HostActivity,
   HostChat,
   HostPage,
@@ -26,6 +27,7 @@ import {
 } from "../conversation/AgentConversations.ts"
 import { HubIdempotency } from "../HubIdempotency.ts"
 import { Projects } from "../project/Projects.ts"
+import { MessageStore } from "../session/MessageStore.ts"
 import { Runs } from "../run/Runs.ts"
 import { decodePosition, encodePosition } from "../store/ListPage.ts"
 import type { HostCalls, HostConnection } from "./HostCalls.ts"
@@ -33,6 +35,8 @@ import type { HostCalls, HostConnection } from "./HostCalls.ts"
 /** Members whose names a session has, and its change sets that are counted. */
 const MAX_MEMBERS = 200
 const MAX_SETS = 100
+/** The newest messages of a session, of which those that wait are found. */
+const MAX_MESSAGES = 200
 
 const isWaiting = (state: HubRunStatus): boolean => state === "waiting_approval" || state === "waiting_input"
 
@@ -192,9 +196,7 @@ const sessionDescriptions = Effect.gen(function* () {
   })
 })
 
-export interface ChatPage {
-  readonly sessionId: SessionId
-  readonly chatId: string
+export interface ChatPage extends ChatPlace {
   readonly limit: number
   readonly cursor?: string
 }
@@ -205,7 +207,25 @@ export const makeHostSessions = Effect.fnUntraced(function* ({ reading }: HostCa
   const describe = yield* sessionDescriptions
   const find = yield* sessionLookup
   const idempotency = yield* HubIdempotency
+  const messages = yield* MessageStore
   const runs = yield* Runs
+
+  const listWaiting = Effect.fnUntraced(function* (
+    connection: HostConnection,
+    { chatId, sessionId }: ChatPlace
+  ) {
+    yield* find(connection, sessionId)
+    const proof = yield* authority.inSession("project.read", sessionId)
+    const newest = yield* messages.list(proof, sessionId, undefined, MAX_MESSAGES)
+    const keys = yield* idempotency.keysOf(scopeOfMessages(connection.principal.userId, sessionId))
+    return newest
+      .toReversed()
+      .filter(
+        ({ delivery, to, when }) =>
+          to === chatId && when !== "now" && delivery?.state === "pending" && delivery.runId === undefined
+      )
+      .map(({ id, text }) => ({ id, key: keys.get(id) ?? id, text }))
+  })
 
   const listSessions = Effect.fnUntraced(function* (
     connection: HostConnection,
@@ -267,6 +287,9 @@ export const makeHostSessions = Effect.fnUntraced(function* ({ reading }: HostCa
       }).pipe(reading(connection, "sessions.get")),
     runs: (connection: HostConnection, page: ChatPage) =>
       listRuns(connection, page).pipe(reading(connection, "runs.list")),
+    /** Messages of a chat that have no run yet, in order. */
+    waiting: (connection: HostConnection, chat: ChatPlace) =>
+      listWaiting(connection, chat).pipe(reading(connection, "sessions.messages")),
     /** The newest run of a chat with a change set; `undefined` if there is none. */
     changedRun: (connection: HostConnection, { chatId, sessionId }: Omit<ChatPage, "cursor">) =>
       Effect.gen(function* () {

@@ -218,7 +218,7 @@ export const sessionEndpoints = HttpApiBuilder.group(
   })
 )
 
-/** `/client/sessions/{id}/messages`: messages of a session, sent, changed, withdrawn and sent again, and held ones. */
+/** `/client/sessions/{id}/messages`: messages of a session, read and sent. */
 export const messageHandlers = Effect.gen(function* () {
   const audit = yield* Audit
   const authority = yield* HubAuthority
@@ -274,7 +274,8 @@ export const messageHandlers = Effect.gen(function* () {
   }
 })
 
-const messageChangeHandlers = Effect.gen(function* () {
+/** `/client/sessions/{id}/messages/{messageId}`: messages of a session, changed, withdrawn and sent again, and held ones. */
+export const messageChangeHandlers = Effect.gen(function* () {
   const audit = yield* Audit
   const authority = yield* HubAuthority
   const writeOnce = yield* keyedWrite

@@ -306,6 +306,33 @@ describe("The agent host of a Hub", () => {
     owner.drop()
   })
 
+  it("shows messages that wait to each client, and takes them back", async () => {
+    const team = await open()
+    const client = await connect(team)
+    const { session, turn } = await beginRun(team, client, "Work")
+    for (const id of ["first", "second"]) await session.queue(id, `The ${id} message`)
+    const next = await connect(team)
+    const shown = await AgentHostSession.open(next, session.resource)
+    const queued = shown.chatState["queuedMessages"] as ReadonlyArray<{ readonly id: string }>
+    assert.deepStrictEqual(
+      queued.map(({ id }) => id),
+      ["first", "second"]
+    )
+    const removed = { type: "chat/pendingMessageRemoved", kind: "queued", id: "first" }
+    assert.isUndefined((await next.perform(shown.chat, removed)).rejectionReason)
+    assert.isDefined((await next.perform(shown.chat, removed)).rejectionReason, "it does not wait")
+    const index = team.edge.turns.length
+    await team.edge.complete(turn, "Done.")
+    await team.edge.begin(await team.edge.turn(index))
+    const started = await next.action(
+      ({ action }) => action.type === "chat/turnStarted" && action["turnId"] === "second.turn",
+      "the turn of the message"
+    )
+    assert.strictEqual(started.action["queuedMessageId"], "second")
+    client.drop()
+    next.drop()
+  })
+
   it("lets an API key start and send, and decide nothing", async () => {
     const team = await open()
     const { token } = await keyOf(team.world.client.userId, "read", "write")

@@ -30,9 +30,17 @@ export interface HostError {
   readonly data?: unknown
 }
 
+/** Answer to a request. An error with the code 0: the connection was closed before. */
 interface HostAnswer {
   readonly result?: Fields | null
   readonly error?: HostError
+}
+
+/** State of a channel, and the number after which its actions follow. */
+export interface HostSnapshot {
+  readonly resource: string
+  readonly state: Fields
+  readonly fromSeq: number
 }
 
 export interface AgentHostOptions {
@@ -54,6 +62,8 @@ export class AgentHostClient {
   readonly notifications: Array<ReceivedNotification> = []
   /** The largest `serverSeq` that was received. */
   lastSeq = 0
+  /** Number of actions that had been received before the last answer. */
+  actionsBefore = 0
   private readonly socket: WebSocket
   private readonly answers = new Map<number, (answer: HostAnswer) => void>()
   private readonly closing: Promise<{ readonly code: number; readonly reason: string }>
@@ -155,8 +165,13 @@ export class AgentHostClient {
 
   /** State of a channel that is subscribed to now. */
   async subscribe(channel: string): Promise<Fields> {
+    return (await this.snapshot(channel)).state
+  }
+
+  /** The same with the number after which its actions follow. */
+  async snapshot(channel: string): Promise<HostSnapshot> {
     const { snapshot } = await this.call("subscribe", {}, channel)
-    return Object(Reflect.get(Object(snapshot), "state")) as Fields
+    return snapshot as HostSnapshot // as the protocol has it
   }
 
   /** The first matching action, including past ones. */
@@ -178,6 +193,10 @@ export class AgentHostClient {
   /** Sends a message that may be none of the protocol. */
   send(message: unknown): void {
     this.socket.send(typeof message === "string" ? message : JSON.stringify(message))
+  }
+
+  get isClosed(): boolean {
+    return this.socket.readyState !== WebSocket.OPEN
   }
 
   get closed(): Promise<{ readonly code: number; readonly reason: string }> {
@@ -227,6 +246,7 @@ export class AgentHostClient {
     if (method === undefined && id !== undefined) {
       const settle = this.answers.get(id)
       this.answers.delete(id)
+      this.actionsBefore = this.actions.length
       settle?.({ ...(result === undefined ? {} : { result }), ...(error === undefined ? {} : { error }) })
     } else if (method === "action") this.takeAction(params as unknown as ReceivedAction) // as the protocol has it
     else if (method !== undefined) this.notifications.push({ method, params: params ?? {} })

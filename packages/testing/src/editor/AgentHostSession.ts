@@ -1,4 +1,5 @@
 /** A session of the Agent Host Protocol with its chat, as the window of an editor has it. */
+import { assert } from "@effect/vitest"
 import { pathToFileURL } from "node:url"
 import type { AgentHostClient, ReceivedAction } from "./AgentHostClient.ts"
 
@@ -79,6 +80,13 @@ export class AgentHostSession {
     const startedAt = new Date().toISOString()
     await this.client.perform(this.chat, { type: "chat/turnStarted", turnId, startedAt, message })
     return turnId
+  }
+
+  /** Sends a message that waits for the end of the turn, and asserts that it is accepted. */
+  async queue(id: string, text: string): Promise<void> {
+    const message = { text, origin: { kind: "user" } }
+    const action = { type: "chat/pendingMessageSet", kind: "queued", id, message }
+    assert.isUndefined((await this.client.perform(this.chat, action)).rejectionReason)
   }
 
   /** The first tool call of a turn that waits, or the one after `after` others. */
