@@ -3,6 +3,8 @@ import { relative } from "node:path"
 
 /** By file, what its skipped tests lack. `scripts/skipped.test.ts` finds files that are missing here. */
 export const reasons: Readonly<Record<string, string>> = {
+  "packages/agent-host/test/protocol/RoundTrips.test.ts":
+    "`CORRAL_TEST_AHP_FIXTURES` names no folder with stored messages of the protocol",
   "packages/agent-host/test/reducers/Fixtures.test.ts":
     "`CORRAL_TEST_AHP_FIXTURES` names no folder with test cases of the protocol",
   "packages/cli/test/failover/Cluster.failover.test.ts":

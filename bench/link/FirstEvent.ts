@@ -6,7 +6,7 @@ import type { LinkPair } from "./LinkPair.ts"
 /** Milliseconds of one task. */
 export type FirstEvent = () => Promise<number>
 
-const open = async (url: string, token: string): Promise<WebSocket> => {
+export const openSocket = async (url: string, token: string): Promise<WebSocket> => {
   const socket = new WebSocket(url.replace("http", "ws"), {
     perMessageDeflate: false,
     headers: { authorization: `Bearer ${token}` }
@@ -46,7 +46,7 @@ const firstEventOf = async (
     title: "First event"
   })
   const request = await prepare(sessionId)
-  return firstEventAt(await open(`${hub.url}/client/events?sessionId=${sessionId}`, token), request)
+  return firstEventAt(await openSocket(`${hub.url}/client/events?sessionId=${sessionId}`, token), request)
 }
 
 const agent = { workspace: "bench", agentId: "scripted", mode: "ask" }
@@ -81,4 +81,4 @@ export const bareFirstEvent = async (
   url: string,
   start: (text: string) => Promise<string>
 ): Promise<FirstEvent> =>
-  firstEventAt(await open(`${url}/client/events?all`, "none"), () => start("/say hello"))
+  firstEventAt(await openSocket(`${url}/client/events?all`, "none"), () => start("/say hello"))

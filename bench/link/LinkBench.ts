@@ -2,6 +2,7 @@
 import { runGroups } from "../Groups.ts"
 import type { Report } from "../Report.ts"
 import { measureDevices } from "./Devices.ts"
+import { measureEditors } from "./Editors.ts"
 import { measureHubs } from "./Hubs.ts"
 import { measureLinkIngest } from "./Ingest.ts"
 import type { LinkBenchOptions } from "./LinkPair.ts"
@@ -14,6 +15,7 @@ const groups = {
   trickle: measureTrickle,
   hubs: measureHubs,
   trip: measureTrip,
+  editors: measureEditors,
   devices: measureDevices
 }
 

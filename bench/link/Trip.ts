@@ -43,7 +43,7 @@ interface Named {
   readonly id: string
 }
 
-const until = async <A>(look: () => Promise<A | undefined>): Promise<A> => {
+export const until = async <A>(look: () => Promise<A | undefined>): Promise<A> => {
   for (;;) {
     const found = await look()
     if (found !== undefined) return found
@@ -90,11 +90,22 @@ const joined = async (pair: LinkPair, options: BuildOptions, side: BenchSide): P
   })
 }
 
-const ourWay = async (pair: LinkPair, options: BuildOptions, side: "edge" | "previous"): Promise<Way> => {
+/** A real Edge whose workspace "bench" is linked to the project, and its device's id. */
+export const joinedToProject = async (
+  pair: LinkPair,
+  options: BuildOptions,
+  side: "edge" | "previous"
+): Promise<string> => {
   const { projectId, signedInCall } = pair
   const targetId = await joined(pair, options, side)
   await signedInCall("PATCH", `/client/devices/${targetId}`, { sharedWith: [projectId] })
   await signedInCall("POST", `/client/projects/${projectId}/workspaces`, { targetId, workspace: "bench" })
+  return targetId
+}
+
+const ourWay = async (pair: LinkPair, options: BuildOptions, side: "edge" | "previous"): Promise<Way> => {
+  const { projectId, signedInCall } = pair
+  const targetId = await joinedToProject(pair, options, side)
   return {
     source: { side, url: pair.hub.url, token: pair.token },
     path: "/client/events",

@@ -1,5 +1,10 @@
-/** A real WebSocket server with the host, for tests. Each upgrade is of the caller that its path names. */
+/**
+ * A real WebSocket server with the host, for tests. Each upgrade is of the caller that its path names.
+ *
+ * Guarantees: a test fails if the host sends an action that the protocol does not have.
+ */
 import { AgentHostClient, type AgentHostOptions } from "@corral/testing/editor/AgentHostClient"
+import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { once } from "node:events"
 import { createServer } from "node:http"
@@ -8,6 +13,7 @@ import type { HostBackend } from "../src/host/HostBackend.ts"
 import { chatAddress, sessionAddress } from "../src/protocol/Addresses.ts"
 import { type AgentHostOptions as HostOptions, makeAgentHost } from "../src/host/AgentHost.ts"
 import { agentId, MemoryServices } from "./MemoryServices.ts"
+import { problemOf } from "./protocol/ActionSchemas.ts"
 
 export const serveHost = Effect.fnUntraced(function* (
   backendFor: (path: string) => HostBackend,
@@ -35,7 +41,17 @@ export const serveHost = Effect.fnUntraced(function* (
   const { port } = server.address() as AddressInfo // listening
   const url = `ws://127.0.0.1:${port}`
   const clients: Array<AgentHostClient> = []
-  yield* Effect.addFinalizer(() => Effect.sync(() => clients.forEach((client) => client.drop())))
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      clients.forEach((client) => client.drop())
+      // An action with an origin repeats what a client has sent.
+      const written = clients.flatMap(({ actions }) => actions.filter(({ origin }) => origin === undefined))
+      assert.deepStrictEqual(
+        written.flatMap(({ action }) => problemOf(action) ?? []),
+        []
+      )
+    })
+  )
   const keep = (client: AgentHostClient) => {
     clients.push(client)
     return client

@@ -130,8 +130,12 @@ export const requests = {
   invokeChangesetOperation: Schema.Struct({
     ...channel,
     operationId: name,
+    // A part of a file is no target: the operation would be carried out on the whole file.
     target: Schema.optionalKey(
-      Schema.Struct({ kind: Schema.String, resource: Schema.String.check(Schema.isMaxLength(8_192)) })
+      Schema.Struct({
+        kind: Schema.Literal("resource"),
+        resource: Schema.String.check(Schema.isMaxLength(8_192))
+      })
     )
   })
 } as const

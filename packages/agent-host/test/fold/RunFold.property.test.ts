@@ -9,6 +9,7 @@ import { RunFold } from "../../src/fold/RunFold.ts"
 import type { ChatAction } from "../../src/protocol/Actions.ts"
 import type { ChatState, ResponsePart } from "../../src/protocol/State.ts"
 import { chatReducer } from "../../src/reducers/ChatReducer.ts"
+import { problemOf } from "../protocol/ActionSchemas.ts"
 
 const runId = "run_01K0000000000000000000000A" as RunId // has the shape
 const empty: ChatState = {
@@ -150,6 +151,19 @@ describe("RunFold", () => {
     fc.assert(
       fc.property(runs, (events) => {
         assert.deepStrictEqual(actionsOf(events), actionsOf(events))
+      })
+    )
+  })
+
+  it("writes actions with the fields of the protocol and no others", () => {
+    fc.assert(
+      fc.property(runs, (events) => {
+        assert.deepStrictEqual(
+          actionsOf(events)
+            .flat()
+            .flatMap((action) => problemOf(action) ?? []),
+          []
+        )
       })
     )
   })

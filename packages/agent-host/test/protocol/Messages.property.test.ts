@@ -11,7 +11,7 @@ import {
   providerOf,
   sessionAddress
 } from "../../src/protocol/Addresses.ts"
-import { chooseVersion, parseMessage } from "../../src/protocol/Messages.ts"
+import { chooseVersion, decodeParams, parseMessage } from "../../src/protocol/Messages.ts"
 
 const ulid = fc
   .tuple(
@@ -119,5 +119,14 @@ describe("messages", () => {
         }
       )
     )
+  })
+
+  it("an operation on a part of a file is refused, and not carried out on the whole file", () => {
+    const params = { channel: "claude-code:/x/changeset/session", operationId: "accept" }
+    const resource = "file:///work/a.txt"
+    const range = { start: { line: 2, character: 0 }, end: { line: 5, character: 10 } }
+    const decode = (target: object) => decodeParams("invokeChangesetOperation", { ...params, target })
+    assert.deepStrictEqual(decode({ kind: "resource", resource })._tag, "Success")
+    assert.deepStrictEqual(decode({ kind: "range", resource, range })._tag, "Failure")
   })
 })
