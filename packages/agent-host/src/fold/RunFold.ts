@@ -88,7 +88,9 @@ export class RunFold {
       missing === undefined
         ? none
         : this.writer.line(event, `Events ${missing.from} to ${missing.to} are no longer available.`, "gap")
-    return [...gap, ...handleEvent(RunFold.handlers, this, event)]
+    const actions = [...gap, ...handleEvent(RunFold.handlers, this, event)]
+    this.writer.note(actions)
+    return actions
   }
 
   /** Takes the actions on chats of sub-agents since the last time. */
@@ -120,7 +122,7 @@ export class RunFold {
       }
       const partId = this.writer.partId(event)
       remember(this.streams, messageId, { partId, sent: text.length })
-      return [{ type: "chat/responsePart", turnId, part: { kind, id: partId, content: text } }]
+      return [this.writer.textPart(turnId, kind, partId, text)]
     })
   }
 
@@ -140,8 +142,7 @@ export class RunFold {
         return [{ type, turnId, partId: stream.partId, content: rest }]
       }
       const kind = channel === "text" ? ("markdown" as const) : ("reasoning" as const)
-      const part = { kind, id: this.writer.partId(event), content: rest }
-      return [{ type: "chat/responsePart", turnId, part }]
+      return [this.writer.textPart(turnId, kind, this.writer.partId(event), rest)]
     })
   }
 

@@ -10,6 +10,13 @@ import type { ChatAction } from "../protocol/Actions.ts"
 type Actions = ReadonlyArray<ChatAction>
 const none: Actions = []
 
+/** What stands between two texts. */
+const separating: ReadonlySet<ChatAction["type"]> = new Set([
+  "chat/turnStarted",
+  "chat/toolCallStart",
+  "chat/inputRequested"
+])
+
 export class TurnWriter {
   /** The turn in progress. */
   turnId: string | undefined
@@ -17,6 +24,8 @@ export class TurnWriter {
   hasText = false
   model: string | undefined
   private readonly runId: string
+  /** Whether the last part of the turn is text. */
+  private isAfterText = false
   private turn = 0
   private startedAt = ""
 
@@ -45,6 +54,20 @@ export class TurnWriter {
     const started = this.turnId === undefined ? this.begin(event, "", "systemNotification") : none
     const turnId = this.turnId ?? ""
     return [...started, ...actions(turnId)]
+  }
+
+  /** A text of the agent. Clients join what follows another text: it is another paragraph. */
+  textPart(turnId: string, kind: "markdown" | "reasoning", id: string, text: string): ChatAction {
+    const content = kind === "markdown" && this.isAfterText ? `\n\n${text}` : text
+    return { type: "chat/responsePart", turnId, part: { kind, id, content } }
+  }
+
+  /** Takes note of what was sent. */
+  note(actions: Actions): void {
+    for (const action of actions) {
+      if (action.type === "chat/responsePart") this.isAfterText = action.part.kind === "markdown"
+      else if (separating.has(action.type)) this.isAfterText = false
+    }
   }
 
   duration(event: RunEvent): number {

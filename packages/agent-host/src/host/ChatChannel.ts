@@ -304,10 +304,12 @@ export class ChatChannel implements Channel {
 
   /** Runs a call of the service that begins a turn of the client. */
   beginTurn<E>(turn: BegunTurn, call: Effect.Effect<SentMessage, E>): Effect.Effect<void, E> {
-    const others = this.beginnings.filter(({ turnId }) => turnId !== turn.turnId)
-    this.beginnings = [...others, turn].slice(-MAX_KEYS)
-    this.sending++
-    return call.pipe(
+    return Effect.suspend(() => {
+      const others = this.beginnings.filter(({ turnId }) => turnId !== turn.turnId)
+      this.beginnings = [...others, turn].slice(-MAX_KEYS)
+      this.sending++
+      return call
+    }).pipe(
       Effect.map(({ chatId, runId }) => {
         // A draft has its agent now.
         this.client.drafts.delete(this.sessionId)

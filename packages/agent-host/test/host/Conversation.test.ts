@@ -323,6 +323,20 @@ describe("a conversation", () => {
     })
   )
 
+  it.live("a run that follows a message to the run before it is shown", () =>
+    Effect.gen(function* () {
+      const { chat, client, run, services } = yield* withPrompt
+      yield* Effect.promise(() => client.perform(chat, pending("m1", "more")))
+      yield* Effect.promise(() => client.action("chat/pendingMessageRemoved"))
+      services.emit(run, "run.completed", { text: "done" })
+      yield* Effect.promise(() => client.action("chat/turnComplete"))
+      yield* Effect.promise(() => client.perform(chat, prompt("turn-2", "next")))
+      services.emit(services.lastRun(), "run.completed", { text: "done again" })
+      yield* Effect.promise(() => client.action(endOf("turn-2")))
+      assertIdle(yield* stateOf(client, chat))
+    })
+  )
+
   it.live("a message waits no longer when its turn begins before the service has answered", () =>
     Effect.gen(function* () {
       const { chat, client, run, services } = yield* withPrompt

@@ -91,11 +91,10 @@ describe("a sub-agent", () => {
         await client.subscribe(resource),
         await client.subscribe(chat)
       ])
-      const expected = [
+      assert.deepStrictEqual(callsOf((late?.["turns"] as ReadonlyArray<unknown>)[0]), [
         ["Bash", "completed"],
         ["Bash", "completed"]
-      ]
-      assert.deepStrictEqual(callsOf((late?.["turns"] as ReadonlyArray<unknown>)[0]), expected)
+      ])
       assert.isUndefined(late?.["activeTurn"])
       const [turn] = agent?.["turns"] as ReadonlyArray<unknown>
       assert.deepStrictEqual(callsOf(turn), [["Agent", "completed"]])

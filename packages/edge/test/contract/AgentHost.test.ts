@@ -326,6 +326,9 @@ describe("A session of an editor", () => {
     await client.action("chat/pendingMessageRemoved")
     assert.strictEqual(await session.ended(turn), "chat/turnComplete")
     assert.include(session.text(turn), "the input of a person")
+    const next = await session.prompt("/say next\n/hang")
+    await session.hasText(next, "next")
+    await session.stop(next)
     client.drop()
   })
 

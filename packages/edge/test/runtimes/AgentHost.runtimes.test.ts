@@ -181,7 +181,7 @@ const finishWithClaude = async ({ host, requests }: ServedClaude, window: Workbe
   await window.says("Here again")
 }
 
-describe.skipIf(place.missing !== undefined)("The workbench", { timeout: 400_000 }, () => {
+describe.skipIf(place.missing !== undefined)("The workbench", { timeout: 900_000 }, () => {
   it("drives the scripted agent: sessions, decisions, questions, changes, a stop and reloads", async () => {
     const edge = await openEdgeProcess()
     const host = hostAtEdge(edge)
