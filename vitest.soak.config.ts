@@ -32,6 +32,7 @@ export default defineConfig({
       projectOf("long", {
         include: [
           "packages/*/test/**/*.{soak,property}.test.ts",
+          "packages/adapters/test/Conformance.test.ts",
           "packages/edge/test/{run/Recovery,workspace/Snapshots}.test.ts",
           "scripts/**/*.soak.test.ts"
         ],

@@ -39,7 +39,7 @@ export interface PlannedCheck {
 }
 
 export interface ConformanceOptions {
-  /** Examples of each property and recording. Default: 8. */
+  /** Examples of each property and recording. Default: 8. With fewer, each recording is also cut and cancelled at fewer places. */
   readonly runs?: number | undefined
   /** Seed of the properties. Default: a different one each time. */
   readonly seed?: number | undefined
@@ -86,12 +86,16 @@ export const planChecks = (
     ),
     ...recordings.flatMap((recording) => [
       planned(`${recording.name}: as it was printed`, (adapter) => recordedFindings(adapter, recording)),
-      planned(`${recording.name}: with corrupted lines`, (adapter) => corruptedFindings(adapter, recording)),
+      planned(`${recording.name}: with corrupted lines`, (adapter) =>
+        corruptedFindings(adapter, recording, runs)
+      ),
       planned(`${recording.name}: with answers`, (adapter) => [
         ...answerFindings(adapter, recording),
         ...questionFindings(adapter, recording)
       ]),
-      planned(`${recording.name}: cancelled at any line`, (adapter) => cancelFindings(adapter, recording)),
+      planned(`${recording.name}: cancelled at any line`, (adapter) =>
+        cancelFindings(adapter, recording, runs)
+      ),
       planned(`${recording.name}: any reads, bytes and calls`, (adapter) =>
         propertyFindings(adapter, recording, { runs, seed })
       )

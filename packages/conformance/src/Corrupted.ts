@@ -122,10 +122,11 @@ const inserted = (bytes: Uint8Array, at: number, line: Uint8Array): Uint8Array =
 
 /** Valid outputs on each corruption; an exception is a violation of `rule`. */
 const corruptions = (
-  stdout: Uint8Array
+  stdout: Uint8Array,
+  runs: number
 ): ReadonlyArray<readonly [RuleId, string, ReadonlyArray<Uint8Array>]> => {
   const random = randomNumbers(stdout.length)
-  const places = Array.from({ length: Math.min(stdout.length, 24) }, () => random(stdout.length))
+  const places = Array.from({ length: Math.min(stdout.length, 3 * runs, 24) }, () => random(stdout.length))
   return [
     ["unknown-input", "noise", [Hostile.withNoise(stdout)]],
     ["throws", "every line twice", [Hostile.withEveryLineTwice(stdout)]],
@@ -161,16 +162,19 @@ const noiseFindings = (
 const truncationFindings = (
   adapter: RuntimeAdapter,
   recording: Recording,
-  whole: ReadonlyArray<AdapterOutput>
+  whole: ReadonlyArray<AdapterOutput>,
+  runs: number
 ) => {
   const { stdout } = recording
   const expected = content(whole)
   const random = randomNumbers(stdout.length)
   const ends = lineEnds(stdout)
-  const chosen = ends.length <= 60 ? ends : Array.from({ length: 60 }, () => ends[random(ends.length)] ?? 0)
+  const count = Math.min(8 * runs, 60)
+  const chosen =
+    ends.length <= count ? ends : Array.from({ length: count }, () => ends[random(ends.length)] ?? 0)
   const places = [
     ...chosen.flatMap((end) => [end - 2, end - 1, end]),
-    ...Array.from({ length: 40 }, () => random(stdout.length + 1))
+    ...Array.from({ length: Math.min(5 * runs, 40) }, () => random(stdout.length + 1))
   ]
   return catching("throws", "cut", () =>
     [...new Set(places)].flatMap((place) => {
@@ -198,11 +202,16 @@ const secretFindings = (adapter: RuntimeAdapter, recording: Recording) =>
     })
   )
 
-export const corruptedFindings = (adapter: RuntimeAdapter, recording: Recording): ReadonlyArray<Finding> =>
+/** `runs`: examples of a property. With fewer, the recording is cut at fewer places. */
+export const corruptedFindings = (
+  adapter: RuntimeAdapter,
+  recording: Recording,
+  runs: number
+): ReadonlyArray<Finding> =>
   catching("throws", "as recorded", () => {
     const { isText = false, stdout } = recording
     const whole = replay(adapter, recording, [stdout])
-    const valid = corruptions(stdout).flatMap(([rule, name, reads]) =>
+    const valid = corruptions(stdout, runs).flatMap(([rule, name, reads]) =>
       catching(rule, name, () =>
         labelled(name, invariantFindings(replay(adapter, recording, reads), adapter))
       )
@@ -216,7 +225,7 @@ export const corruptedFindings = (adapter: RuntimeAdapter, recording: Recording)
         differences("reordered keys", reordered.map(withoutRaw), whole.map(withoutRaw))
       ),
       ...noiseFindings(adapter, recording, whole),
-      ...truncationFindings(adapter, recording, whole),
+      ...truncationFindings(adapter, recording, whole, runs),
       ...secretFindings(adapter, recording)
     ]
   })

@@ -126,8 +126,8 @@ export const questionFindings = (adapter: RuntimeAdapter, recording: Recording):
   )
 
 const answer = { decision: "allow", scope: "once" } as const
-/** Enough lines of a long recording. */
-const MAX_PLACES = 40
+/** Enough lines of a long recording, for each example of a property, and at most. */
+const [PLACES, MAX_PLACES] = [5, 40]
 
 const linesOf = (recording: Recording): ReadonlyArray<Uint8Array> => splitLines(recording.stdout)
 
@@ -165,17 +165,22 @@ export const answerFindings = (adapter: RuntimeAdapter, recording: Recording): R
   })
 
 /** A run that is cancelled at any of its lines is valid, and what was stopped is cancelled. */
-export const cancelFindings = (adapter: RuntimeAdapter, recording: Recording): ReadonlyArray<Finding> => {
+export const cancelFindings = (
+  adapter: RuntimeAdapter,
+  recording: Recording,
+  runs: number
+): ReadonlyArray<Finding> => {
   const lines = linesOf(recording)
-  const step = Math.max(1, Math.ceil(lines.length / MAX_PLACES))
+  const step = Math.max(1, Math.ceil(lines.length / Math.min(PLACES * runs, MAX_PLACES)))
   // The Edge ends the others by signals, and then decides the outcome itself. A failure may be known before the cancel.
   const mayCancel = adapter.capabilities.cancel && recording.expected?.outcome !== "Failed"
   const places =
     lines.length === 0 ? [0] : Array.from({ length: Math.ceil(lines.length / step) }, (_, at) => at * step)
   return places.flatMap((at) =>
     catching("throws", `cancelled at line ${at}`, () => {
-      const stopped = cancelled(adapter, recording, at, true)
-      const continued = cancelled(adapter, recording, at, false)
+      const [before, rest] = [joinLines(lines.slice(0, at)), joinLines(lines.slice(at))]
+      const stopped = cancelled(adapter, recording, before, undefined)
+      const continued = cancelled(adapter, recording, before, rest)
       return [
         ...invariantFindings(continued.all, adapter),
         ...findingsOf("cancel", cancelStops(continued.after)),
@@ -194,14 +199,19 @@ const isOutcome = ({ _tag }: AdapterOutput): boolean => _tag === "Outcome"
 const isFailure = (output: AdapterOutput): boolean =>
   output._tag === "Outcome" && output.outcome._tag === "Failed"
 
-/** Outputs before and after a cancel at a line. `isStopped`: a signal ends the program there. */
-const cancelled = (adapter: RuntimeAdapter, recording: Recording, at: number, isStopped: boolean) => {
-  const lines = linesOf(recording)
+/** Outputs before and after a cancel. `rest`: what the program prints after it. Without it, a signal ends the program. */
+const cancelled = (
+  adapter: RuntimeAdapter,
+  recording: Recording,
+  printed: Uint8Array,
+  rest: Uint8Array | undefined
+) => {
   const protocol = startProtocol(adapter, recording)
-  const before = protocol.step(joinLines(lines.slice(0, at)))
+  const before = protocol.step(printed)
   protocol.cancel()
-  const after = isStopped
-    ? protocol.end({ code: null, signal: "SIGTERM", stderr: "" })
-    : [...protocol.step(joinLines(lines.slice(at))), ...protocol.end(recording.exit)]
+  const after =
+    rest === undefined
+      ? protocol.end({ code: null, signal: "SIGTERM", stderr: "" })
+      : [...protocol.step(rest), ...protocol.end(recording.exit)]
   return { before, after, all: [...before, ...after] }
 }

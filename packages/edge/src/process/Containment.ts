@@ -22,7 +22,7 @@ import { edgeGroup, commandInGroup, killGroup, makeGroup, ownGroup, removeGroup 
 import { hasProof } from "./GroupRecord.ts"
 import { findSurvivors, hasProc, type Survivors, type SweepSteps } from "./MarkSearch.ts"
 import { type ProcessTarget, sweepTarget } from "./ProcessSweep.ts"
-import { type FindSurvivors, SharedSearch } from "./SharedSearch.ts"
+import { type FindSurvivors, SearchThreadStart, SharedSearch } from "./SharedSearch.ts"
 
 export type { ProcessTarget } from "./ProcessSweep.ts"
 
@@ -102,8 +102,9 @@ const isStillProven = (home: string, parentGroup: string): boolean => {
 
 const choose = Effect.fnUntraced(function* ({ containment, home }: Pick<EdgeConfig, "containment" | "home">) {
   const searches = (yield* CurrentMetrics).counter(edgeMetrics.searches)
+  const startThread = yield* SearchThreadStart
   const { find } = yield* Effect.acquireRelease(
-    Effect.sync(() => new SharedSearch(() => searches.add(1))),
+    Effect.sync(() => new SharedSearch(() => searches.add(1), startThread)),
     (search) => Effect.sync(() => search.close())
   )
   const group = containment === "auto" ? ownGroup() : undefined

@@ -6,13 +6,13 @@
  *
  * Does not: start the thread before the first search, or keep one that is not used.
  */
-import { Effect } from "effect"
+import { Context, Effect } from "effect"
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { Worker } from "node:worker_threads"
 import { findAllSurvivors, type MarkedProcesses, type Survivors } from "./MarkSearch.ts"
 
-interface SearchThread {
+export interface SearchThread {
   readonly search: (targets: ReadonlyArray<MarkedProcesses>) => Promise<ReadonlyArray<Survivors>>
   readonly close: () => void
 }
@@ -54,6 +54,11 @@ export const startSearchThread = (): SearchThread => {
     close: () => void worker.terminate()
   }
 }
+
+/** How an Edge starts its thread. A program with many Edges can give them one. */
+export const SearchThreadStart = Context.Reference<() => SearchThread>("corral/edge/SearchThreadStart", {
+  defaultValue: () => startSearchThread
+})
 
 /** How a sweep searches. */
 export type FindSurvivors = (target: MarkedProcesses) => Effect.Effect<Survivors>

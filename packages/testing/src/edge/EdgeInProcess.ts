@@ -16,10 +16,23 @@ import { readEdgeConfig } from "@corral/edge/EdgeSettings"
 import { EdgeServer } from "@corral/edge/http/Server"
 import { HostUnreachable, NetworkAccess } from "@corral/edge/network/NetworkAccess"
 import { connectLoopback } from "@corral/edge/preview/Loopback"
+import { type SearchThread, SearchThreadStart, startSearchThread } from "@corral/edge/process/SharedSearch"
 import { onTestFinished } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { once } from "node:events"
 import { createServer, type Server } from "node:http"
+
+/** Thread of the searches of all Edges here, one after the other: to start one for each Edge costs more than the searches of a test. */
+let searchThread: SearchThread | undefined
+let lastSearch: Promise<unknown> = Promise.resolve()
+const sharedSearchThread = (): SearchThread => ({
+  search: (targets) => {
+    const found = lastSearch.then(() => (searchThread ??= startSearchThread()).search(targets))
+    lastSearch = found.catch(() => (searchThread = undefined))
+    return found
+  },
+  close: () => undefined
+})
 
 export class EdgeInProcess extends EdgeProcess {
   /** Replaced parts of the Edge. */
@@ -31,7 +44,8 @@ export class EdgeInProcess extends EdgeProcess {
     return runLayer(
       Edge.edgeLayer.pipe(
         Layer.provide(Layer.effect(EdgeConfig, readEdgeConfig(this.environment))),
-        Layer.provide(this.parts)
+        Layer.provide(this.parts),
+        Layer.provide(Layer.succeed(SearchThreadStart, sharedSearchThread))
       ),
       (context) => ({ url: Context.get(context, EdgeServer).url }),
       (line) => (this.stderr += `${line}\n`)

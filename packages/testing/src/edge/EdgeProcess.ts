@@ -169,7 +169,7 @@ export class EdgeProcess {
   /** Ends the Edge. A test that checks an orderly stop does so before. */
   async remove(): Promise<void> {
     if (this.launched !== undefined) await this.end()
-    endHolder(this.home, "SIGKILL")
+    if (this.environment["CORRAL_EDGE_ORPHAN_MS"] !== "0") endHolder(this.home, "SIGKILL")
     await endGroups(this.runIds, this.storedId())
     for (let look = 0; look < 20 && this.survivors().length > 0; look++) endAll(this.survivors())
     rmSync(this.folder, { recursive: true, force: true })

@@ -3,11 +3,14 @@
  * /proc and the control groups of this machine independently of the Edge. An Edge that a test starts is in the same group as the test.
  */
 import {
+  closeSync,
   existsSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
+  readSync,
   rmdirSync,
   writeFileSync
 } from "node:fs"
@@ -50,8 +53,22 @@ const inside = (group: string): ReadonlyArray<string> => {
 export const edgeGroups = (): ReadonlyArray<string> =>
   groupsHere === undefined ? [] : inside(groupsHere).filter((group) => basename(group).startsWith("corral-"))
 
-/** The run whose group a process is in, or `undefined`. */
-const groupOf = (cgroup: string): string | undefined => /^0::.*\/corral-[^/]+\/([^/\n]+)/m.exec(cgroup)?.[1]
+const pidsIn = (group: string): ReadonlyArray<number> => [
+  ...attempt(() => readFileSync(join(group, "cgroup.procs"), "latin1"))
+    .split("\n")
+    .filter((line) => line !== "")
+    .map(Number),
+  ...inside(group).flatMap(pidsIn)
+]
+
+/** Processes in the groups of these runs. */
+const groupedPids = (runIds: ReadonlySet<string>): ReadonlySet<number> =>
+  new Set(
+    edgeGroups()
+      .flatMap(inside)
+      .filter((group) => runIds.has(basename(group)))
+      .flatMap(pidsIn)
+  )
 
 const remove = (group: string): void => {
   for (const inner of inside(group)) remove(inner)
@@ -88,6 +105,22 @@ const attempt = (read: () => string): string => {
   }
 }
 
+/** Longer than the environments of most processes. */
+const buffer = Buffer.alloc(262_144)
+
+/** A file of /proc, in fewer calls of the system than `readFileSync` makes. */
+const readProc = (path: string): string => {
+  const file = openSync(path, "r")
+  try {
+    let length = 0
+    for (let read = -1; read !== 0 && length < buffer.length; length += read)
+      read = readSync(file, buffer, length, buffer.length - length, null)
+    return length < buffer.length ? buffer.latin1Slice(0, length) : readFileSync(path, "latin1")
+  } finally {
+    closeSync(file)
+  }
+}
+
 const isDead = (pid: number): boolean => {
   const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, "latin1"))
   return stat === "" || /\) [ZX] /.test(stat)
@@ -99,16 +132,14 @@ export const survivors = (
   runIds: ReadonlySet<string>
 ): ReadonlyArray<Survivor> => {
   const found: Array<Survivor> = []
+  const grouped = groupedPids(runIds)
   for (const name of readdirSync("/proc")) {
     const pid = Number(name)
     if (!Number.isInteger(pid)) continue
     const worksHere = workspace !== undefined && attempt(() => readlinkSync(`/proc/${pid}/cwd`)) === workspace
-    const mark = /(?:^|\0)CORRAL_RUN_ID=([^\0]*)/.exec(
-      attempt(() => readFileSync(`/proc/${pid}/environ`, "latin1"))
-    )?.[1]
+    const mark = /(?:^|\0)CORRAL_RUN_ID=([^\0]*)/.exec(attempt(() => readProc(`/proc/${pid}/environ`)))?.[1]
     const isMarked = mark !== undefined && runIds.has(mark)
-    const group = groupOf(attempt(() => readFileSync(`/proc/${pid}/cgroup`, "latin1")))
-    const isGrouped = group !== undefined && runIds.has(group)
+    const isGrouped = grouped.has(pid)
     if (!(worksHere || isMarked || isGrouped) || isDead(pid)) continue
     const command = attempt(() => readFileSync(`/proc/${pid}/cmdline`, "latin1")).replaceAll("\0", " ")
     found.push({ pid, command: command.trim() })
