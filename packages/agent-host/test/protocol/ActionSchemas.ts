@@ -2,32 +2,34 @@
 import { Result, Schema } from "effect"
 import type { StateAction } from "../../src/protocol/Actions.ts"
 import {
-  AgentInfo,
   answers,
+  ConfirmationOption,
+  ConfirmationReason,
+  contributor,
+  ErrorPart,
+  InputRequestState,
+  InputResponse,
+  Message,
+  ResponsePart,
+  StringOrMarkdown,
+  ToolCallResult,
+  ToolResultContent,
+  UsageInfo
+} from "./PartSchemas.ts"
+import {
+  AgentInfo,
   Changeset,
   ChangesetFile,
   ChangesetOperation,
   ChangesetState,
   ChatState,
   ChatSummary,
-  ConfirmationOption,
-  ConfirmationReason,
-  contributor,
-  ErrorPart,
   InputNeeded,
-  InputRequestState,
-  InputResponse,
-  Message,
   PartialChatSummary,
-  ResponsePart,
   RootState,
   SessionState,
   SessionSummary,
-  StringOrMarkdown,
-  ToolCallResult,
-  ToolResultContent,
-  Turn,
-  UsageInfo
+  Turn
 } from "./StateSchemas.ts"
 
 const { Array: list, Boolean: flag, Finite: number, String: text, Unknown: unknown } = Schema

@@ -21,6 +21,7 @@ import {
 } from "../../src/protocol/Messages.ts"
 import type { ActionEnvelope as Envelope } from "../../src/protocol/Actions.ts"
 import * as Sent from "./ActionSchemas.ts"
+import * as Part from "./PartSchemas.ts"
 import * as State from "./StateSchemas.ts"
 
 interface Stored {
@@ -80,7 +81,7 @@ const target: RoundTrip = (input) =>
 const roundTrips: Readonly<Record<string, RoundTrip>> = {
   ActionEnvelope: envelope,
   ChangesetOperationTarget: target,
-  ChatInputQuestion: writtenBy(State.InputQuestion),
+  ChatInputQuestion: writtenBy(Part.InputQuestion),
   Implementation: writtenBy(Sent.Implementation),
   InitializeParams: paramsOf("initialize"),
   InitializeResult: writtenBy(Sent.InitializeResult),
@@ -95,7 +96,7 @@ const roundTrips: Readonly<Record<string, RoundTrip>> = {
   SessionSummary: writtenBy(State.SessionSummary),
   Snapshot: writtenBy(Sent.Snapshot),
   StateAction: stateAction,
-  StringOrMarkdown: writtenBy(State.StringOrMarkdown),
+  StringOrMarkdown: writtenBy(Part.StringOrMarkdown),
   Turn: writtenBy(State.Turn)
 }
 
