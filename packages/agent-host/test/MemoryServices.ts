@@ -69,7 +69,12 @@ export interface MemoryCaller {
   readonly end: (reason: string) => void
 }
 
-export const person = (name = "ann"): HostCaller => ({ id: `sin_${name}`, name, kind: "user" })
+export const person = (name = "ann"): HostCaller => ({
+  id: `sin_${name}`,
+  userId: `usr_${name}`,
+  name,
+  kind: "user"
+})
 
 export class MemoryServices {
   readonly sessions = new Map<SessionId, Omit<HostSession, "rights">>()

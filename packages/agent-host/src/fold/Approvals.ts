@@ -1,12 +1,11 @@
 /** Approvals as confirmations of a tool call, with options of the host, and what a confirmation decides. */
 import type { ApprovalRequest, DecideApproval, DecisionScope } from "@corral/domain/approval/Approval"
-import { inputText } from "@corral/domain/approval/InputEdit"
 import { isJsonObject } from "@corral/domain/text/JsonObject"
 import { Option, Schema } from "effect"
 import { safeCommand, safeText } from "@corral/domain/text/SafeText"
 import type { ChatAction } from "../protocol/Actions.ts"
 import type { ConfirmationOption } from "../protocol/State.ts"
-import { codeBlock, plain } from "./Lines.ts"
+import { codeBlock, plain, visibleInput } from "./Lines.ts"
 
 export type ApprovalDecision = Pick<DecideApproval, "decision" | "scope" | "reason" | "updatedInput">
 
@@ -63,7 +62,7 @@ const isEditable = ({ command, editable, input }: ApprovalRequest): boolean =>
   editable && command === undefined && isJsonObject(input)
 
 const shownInput = ({ command, input }: ApprovalRequest): string | undefined =>
-  command ?? (input === undefined ? undefined : inputText(input))
+  command === undefined && input === undefined ? undefined : visibleInput(command ?? input)
 
 /** The tool call waits for a decision of a person. */
 export const confirmation = (

@@ -5,15 +5,15 @@
  * Guarantees: a call is announced before it changes. Its content is bounded. The chat of a sub-agent has one turn, which ends with its call or with the turn of
  * the agent.
  */
-import { inputText } from "@corral/domain/approval/InputEdit"
 import { refusalHint } from "@corral/domain/run/ConfinementText"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import type { Step } from "@corral/domain/run/Work"
 import { firstCharacters } from "@corral/domain/text/Cut"
 import { isJsonObject } from "@corral/domain/text/JsonObject"
+import { safeText } from "@corral/domain/text/SafeText"
 import type { ChatAction } from "../protocol/Actions.ts"
 import type { ToolResultContent } from "../protocol/State.ts"
-import { plain } from "./Lines.ts"
+import { plain, visibleInput } from "./Lines.ts"
 
 type Actions = ReadonlyArray<ChatAction>
 
@@ -157,7 +157,7 @@ export class CallFold {
     if (call === undefined || call.chat !== undefined || resource === undefined) return []
     const title = plain(call.title)
     call.chat = { content: { type: "subagent", resource, title }, startedAt: at }
-    const message = { text: call.title, origin: { kind: "agent" } }
+    const message = { text: safeText(call.title), origin: { kind: "agent" } }
     const started = {
       type: "chat/turnStarted",
       turnId: this.turnOfChat(callId),
@@ -204,7 +204,7 @@ export class CallFold {
       ...([...wordsOf(tool)].some((word) => searches.has(word)) ? { toolKind: "search" } : {}),
       ...(parent === undefined ? {} : { corral: { parentToolCallId: this.idOf(parent) } })
     }
-    const toolInput = input === undefined ? undefined : (commandOf(input) ?? inputText(input))
+    const toolInput = input === undefined ? undefined : visibleInput(commandOf(input) ?? input)
     const toolCallId = this.idOf(callId)
     const mark = parent === undefined || chatOf !== undefined ? "" : "↳ "
     const announced = this.place(callId, turnId, (placedIn) => [
@@ -213,7 +213,7 @@ export class CallFold {
         turnId: placedIn,
         toolCallId,
         toolName: tool,
-        displayName: `${mark}${tool}`,
+        displayName: `${mark}${safeText(tool)}`,
         ...(Object.keys(meta).length === 0 ? {} : { _meta: meta })
       },
       {

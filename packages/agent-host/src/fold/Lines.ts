@@ -3,12 +3,13 @@
  *
  * Guarantees: what a program or a person named is text in them, never markup.
  */
+import { inputText } from "@corral/domain/approval/InputEdit"
 import { unknownChangesText } from "@corral/domain/changes/UnknownChanges"
 import type { RequestedInput } from "@corral/domain/input/InputRequest"
 import type { ApprovalResolution, InputResolution } from "@corral/domain/run/Resolution"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import { firstCharacters } from "@corral/domain/text/Cut"
-import { safeText } from "@corral/domain/text/SafeText"
+import { safeCommand, safeText } from "@corral/domain/text/SafeText"
 
 export type NameOf = (user: string) => string
 
@@ -20,6 +21,21 @@ export const plain = (text: string): string =>
   safeText(firstCharacters(text, MAX_LINE))
     .replaceAll(/[\r\n\t\u2028\u2029]+/g, " ")
     .replaceAll(MARKUP, String.raw`\$&`)
+
+const escaped = (character: string): string =>
+  Array.from(
+    { length: character.length },
+    (_, at) => String.raw`\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`
+  ).join("")
+
+/** The input of a call. JSON is escaped where a person does not see a character, and stays the same value. */
+export const visibleInput = (input: unknown): string => {
+  if (typeof input === "string") return safeCommand(input)
+  const text = inputText(input)
+  return safeText(text) === text
+    ? text
+    : text.replaceAll(/./gsu, (each) => (safeText(each) === each ? each : escaped(each)))
+}
 
 /** A block of text that no line of it ends. */
 export const codeBlock = (text: string, language = ""): string => {

@@ -100,6 +100,14 @@ const planChoices = ({ mode, modes }: PlanPlace): ReadonlyArray<PlanChoice> => {
   return [...approvals, { option: { id: "return", label: "Send back" }, answer: { approve: false } }]
 }
 
+/** An address for a browser, with the real name of its host: editors have commands that are addresses too. */
+const webAddress = (text: string | undefined): string | undefined => {
+  const url = text === undefined ? null : URL.parse(text)
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === ""
+    ? url.href
+    : undefined
+}
+
 /** The request as clients show it. `undefined`: an editor cannot ask it. */
 export const inputRequest = (
   id: string,
@@ -108,7 +116,10 @@ export const inputRequest = (
 ): InputRequestState | undefined => {
   const { kind, questions = [], title, url } = request
   const message = safeText(title)
-  if (kind === "link") return url === undefined ? undefined : { id, message, url }
+  if (kind === "link") {
+    const address = webAddress(url)
+    return address === undefined ? undefined : { id, message, url: address }
+  }
   if (kind === "plan") {
     const options = planChoices(place).map(({ option }) => option)
     const base = { id: DECISION, title: "Plan", message: "Approve the plan?", required: true }

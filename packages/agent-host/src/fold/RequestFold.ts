@@ -61,7 +61,9 @@ export class RequestFold {
 
   approval(event: EventOf<"run.approval.requested">): Actions {
     const { approvalId, request } = event.payload
-    const callId = request.callId ?? approvalId
+    const { callId: named } = request
+    // A call whose other approval waits shows that one.
+    const callId = named === undefined || this.approvals.has(this.calls.idOf(named)) ? approvalId : named
     const toolCallId = this.calls.idOf(callId)
     remember(this.approvals, toolCallId, { approvalId, request })
     remember(this.callOfApproval, approvalId, callId)
@@ -96,7 +98,7 @@ export class RequestFold {
       approvalResolution(event.payload, event.createdAt),
       this.options.nameOf
     )
-    const isOnlyApproval = request.callId === undefined
+    const isOnlyApproval = callId === approvalId
     const decided = (turnId: string): Actions => {
       const base = { type: "chat/toolCallConfirmed", turnId, toolCallId } as const
       const confirmed: ChatAction =

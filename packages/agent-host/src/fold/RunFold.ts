@@ -7,9 +7,12 @@
  */
 import { envelopeOf, type SequencedEvent } from "@corral/domain/run/EventSequence"
 import { type EventHandlers, handleEvent } from "@corral/domain/run/EventTable"
+import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import type { RunMode, Usage } from "@corral/domain/run/Run"
+import { isTerminal } from "@corral/domain/run/RunEnd"
 import type { EventOf, RunEvent } from "@corral/domain/run/RunEvent"
 import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
+import { safeText } from "@corral/domain/text/SafeText"
 import type { ChatAction } from "../protocol/Actions.ts"
 import type { UsageInfo } from "../protocol/State.ts"
 import { CallFold, remember, shownOutput, stepLines, type SubagentAction } from "./CallFold.ts"
@@ -43,6 +46,19 @@ export interface RunFoldOptions {
   /** Modes in which an approved plan can be carried out. */
   readonly modes: ReadonlyArray<RunMode>
 }
+
+/** A run of which nothing but its end may be known. */
+interface EndedRun {
+  readonly state: HubRunStatus
+  readonly text: string
+  readonly lastSeq: number
+  readonly error?: string
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+export const hasEnded = ({ state }: Pick<EndedRun, "state">): boolean =>
+  state !== "queued" && isTerminal(state)
 
 const usageInfo = (usage: Usage, model: string | undefined): UsageInfo => ({
   ...(usage.inputTokens === undefined ? {} : { inputTokens: usage.inputTokens }),
@@ -91,6 +107,28 @@ export class RunFold {
     const actions = [...gap, ...handleEvent(RunFold.handlers, this, event)]
     this.writer.note(actions)
     return actions
+  }
+
+  /** The turn of a run that the service has ended without an event of it: its device did not answer. Nothing if it has not ended, or has events. */
+  endUnanswered(run: EndedRun): Actions {
+    const { createdAt, error, lastSeq, state, text, updatedAt } = run
+    if (lastSeq > 0 || !hasEnded(run)) return none
+    this.hasEnded = true
+    const [started] = this.writer.begin({ createdAt }, text, "user", this.options.turnKey)
+    const { turnId = "" } = this.writer
+    this.writer.turnId = undefined
+    const duration = Math.max(0, Date.parse(updatedAt) - Date.parse(createdAt))
+    const message = safeText(error ?? "The device did not answer.")
+    const end: ChatAction =
+      state === "failed"
+        ? {
+            type: "chat/error",
+            turnId,
+            duration,
+            part: { kind: "error", error: { errorType: state, message } }
+          }
+        : { type: "chat/turnCancelled", turnId, duration }
+    return started === undefined ? none : [started, end]
   }
 
   /** Takes the actions on chats of sub-agents since the last time. */
@@ -307,7 +345,7 @@ export class RunFold {
       type: "chat/error",
       turnId,
       duration,
-      part: { kind: "error", error: { errorType: code, message } }
+      part: { kind: "error", error: { errorType: code, message: safeText(message) } }
     }
   }
 

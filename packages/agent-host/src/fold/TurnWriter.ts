@@ -38,7 +38,12 @@ export class TurnWriter {
     return `${this.runId}.${event.seq}${part === "" ? "" : `.${part}`}`
   }
 
-  begin(event: RunEvent, text: string, kind: "user" | "systemNotification", key?: string): Actions {
+  begin(
+    event: Pick<RunEvent, "createdAt">,
+    text: string,
+    kind: "user" | "systemNotification",
+    key?: string
+  ): Actions {
     this.turn++
     const turnId = key ?? `${this.runId}.${this.turn}`
     this.turnId = turnId

@@ -34,14 +34,20 @@ export interface AgentHostOptions {
   readonly keepMs?: number
   /** Bytes that may wait for a reader. */
   readonly maxBuffered?: number
+  /** Milliseconds within which a connection has to begin. */
+  readonly beginWithinMs?: number
 }
 
 const KEEP_MS = 600_000
 const MAX_BUFFERED = 33_554_432
 const MAX_CLIENTS = 1_000
-const MAX_CLIENTS_OF_CALLER = 64
+/** Of one user, for whatever their connections are. */
+const MAX_CLIENTS_OF_USER = 128
+const BEGIN_WITHIN_MS = 30_000
 const GOING_AWAY = 1001
 const TRY_AGAIN = 1013
+const POLICY_VIOLATION = 1008
+const NORMAL = 1000
 /** Longest reason of a close frame, in bytes. */
 const MAX_REASON = 120
 
@@ -49,6 +55,13 @@ interface ClientEntry {
   readonly client: HostClient
   /** Unix milliseconds since when the client is away. */
   awaySince: number | undefined
+}
+
+interface OpenConnection {
+  readonly connection: Connection
+  readonly socket: HostSocket
+  /** Unix milliseconds. */
+  readonly since: number
 }
 
 const handshakeServer = (): WebSocketServer => {
@@ -86,6 +99,7 @@ const hostSocket = (socket: WebSocket, maxBuffered: number): HostSocket => ({
 const CLOSE_WITHIN_MS = 3_000
 
 export const makeAgentHost = Effect.fn("AgentHost.make")(function* ({
+  beginWithinMs = BEGIN_WITHIN_MS,
   keepMs = KEEP_MS,
   maxBuffered = MAX_BUFFERED
 }: AgentHostOptions = {}) {
@@ -95,7 +109,7 @@ export const makeAgentHost = Effect.fn("AgentHost.make")(function* ({
   const fork = Effect.runForkWith(services)
   const handshakes = handshakeServer()
   const clients = new Map<string, ClientEntry>()
-  const open = new Set<WebSocket>()
+  const open = new Set<OpenConnection>()
 
   const drop = (key: string): void => {
     const entry = clients.get(key)
@@ -103,11 +117,11 @@ export const makeAgentHost = Effect.fn("AgentHost.make")(function* ({
     entry?.client.close()
   }
 
-  /** Room for one more client of a caller: of those that are away, the one that has been away longest leaves. */
-  const makeRoom = (callerId: string): boolean => {
-    const ofCaller = [...clients].filter(([, { client }]) => client.backend.caller.id === callerId)
-    const crowded = ofCaller.length >= MAX_CLIENTS_OF_CALLER ? ofCaller : [...clients]
-    if (crowded.length < MAX_CLIENTS && crowded !== ofCaller) return true
+  /** Room for one more client of a user: of those that are away, the one that has been away longest leaves. */
+  const makeRoom = (userId: string): boolean => {
+    const ofUser = [...clients].filter(([, { client }]) => client.backend.caller.userId === userId)
+    const crowded = ofUser.length >= MAX_CLIENTS_OF_USER ? ofUser : [...clients]
+    if (crowded.length < MAX_CLIENTS && crowded !== ofUser) return true
     const [oldest] = crowded
       .filter(([, { client }]) => !client.isConnected)
       .toSorted(([, a], [, b]) => (a.awaySince ?? 0) - (b.awaySince ?? 0))
@@ -119,6 +133,9 @@ export const makeAgentHost = Effect.fn("AgentHost.make")(function* ({
   yield* Effect.sync(() => {
     for (const [key, { awaySince, client }] of clients)
       if (client.hasEnded || (awaySince !== undefined && now() - awaySince > keepMs)) drop(key)
+    for (const { connection, since, socket } of open)
+      if (connection.isUnused && now() - since > beginWithinMs)
+        socket.close(POLICY_VIOLATION, "the client did not begin")
   }).pipe(Effect.andThen(Effect.sleep("1 second")), Effect.forever, Effect.forkScoped)
   yield* Effect.addFinalizer(() => Effect.sync(() => [...clients.keys()].forEach(drop)))
 
@@ -133,8 +150,9 @@ export const makeAgentHost = Effect.fn("AgentHost.make")(function* ({
         fork,
         begin: (clientId) => {
           const wanted = keyOf(clientId)
+          clients.get(wanted)?.client.end(NORMAL, "another connection of this client")
           drop(wanted)
-          if (!makeRoom(backend.caller.id)) return undefined
+          if (!makeRoom(backend.caller.userId)) return undefined
           key = wanted
           const client = new HostClient({ clientId, backend, now, fork })
           new Dispatches(client).start()
@@ -151,7 +169,8 @@ export const makeAgentHost = Effect.fn("AgentHost.make")(function* ({
       },
       socket
     )
-    open.add(webSocket)
+    const opened: OpenConnection = { connection, socket, since: now() }
+    open.add(opened)
     webSocket.on("message", (data, isBinary) => {
       // Messages are text frames, which arrive as one buffer.
       if (isBinary || !Buffer.isBuffer(data)) return socket.close(UNSUPPORTED_DATA, "text frames only")
@@ -159,7 +178,7 @@ export const makeAgentHost = Effect.fn("AgentHost.make")(function* ({
     })
     webSocket.on("error", () => webSocket.terminate())
     webSocket.once("close", () => {
-      open.delete(webSocket)
+      open.delete(opened)
       connection.closed()
       const entry = key === undefined ? undefined : clients.get(key)
       if (entry !== undefined && !entry.client.isConnected) entry.awaySince = now()
@@ -170,10 +189,7 @@ export const makeAgentHost = Effect.fn("AgentHost.make")(function* ({
     accept: ({ head, request, stream }, backend) =>
       handshakes.handleUpgrade(request, stream, head, (webSocket) => serve(webSocket, backend)),
     closeAll: Effect.sync(() => {
-      for (const webSocket of open) {
-        webSocket.close(GOING_AWAY, "the service stops")
-        setTimeout(() => webSocket.terminate(), CLOSE_WITHIN_MS).unref()
-      }
+      for (const { socket } of open) socket.close(GOING_AWAY, "the service stops")
     })
   }
   return host

@@ -8,7 +8,7 @@ import { Conflict, type Failure } from "@corral/domain/errors/Failures"
 import { Effect } from "effect"
 import type { ChatAction } from "../protocol/Actions.ts"
 import type { Dispatch, SentFields, SentMessage } from "../protocol/Messages.ts"
-import type { ChatChannel } from "./ChatChannel.ts"
+import type { BegunTurn, ChatChannel } from "./ChatChannel.ts"
 import type { DispatchAnswers } from "./DispatchAnswers.ts"
 import type { HostMessage } from "./HostBackend.ts"
 import type { HostClient } from "./HostClient.ts"
@@ -85,9 +85,12 @@ export class AgentMessages {
       queuedMessageId === undefined ? Effect.void : Effect.ignore(this.takeBack(chat, queuedMessageId))
     const sent = this.client.backend.send(this.hostMessage(chat, message, "turn", turnId))
     const call = chat.beginTurn(turn, Effect.andThen(unqueued, sent))
-    return Effect.flatMap(this.answers.outcomeOf(call), (reason) =>
-      Effect.sync(() => {
-        if (!chat.hasTurn(turnId)) {
+    return Effect.flatMap(this.answers.outcomeOf(call), (reason) => {
+      const hasTurn = chat.hasTurn(turnId)
+      if (!hasTurn && chat.snapshot().activeTurn !== undefined)
+        return this.duringOther(chat, dispatch, turn, reason)
+      return Effect.sync(() => {
+        if (!hasTurn) {
           const time = Date.parse(startedAt ?? "")
           const at = Number.isFinite(time) ? new Date(time).toISOString() : this.client.timeText()
           const started = { ...dispatch.action, startedAt: at } as unknown as ChatAction // decoded as the start of a turn
@@ -101,7 +104,22 @@ export class AgentMessages {
         const error = { errorType: "refused", message: reason }
         this.client.publish(chat, { type: "chat/error", turnId, duration: 0, part: { kind: "error", error } })
       })
-    )
+    })
+  }
+
+  /** Another turn has begun meanwhile, which the start of this one would replace in the client: the message waits, or a line says why not. */
+  private duringOther(
+    chat: ChatChannel,
+    dispatch: Dispatch,
+    { text, turnId }: BegunTurn,
+    reason: string | undefined
+  ): Effect.Effect<void> {
+    if (reason !== undefined) return this.answers.refuse(chat, dispatch, reason)
+    return Effect.sync(() => {
+      chat.addWaiting({ key: turnId, text })
+      chat.follow()
+      this.client.reject(dispatch, "Another prompt is in progress. The message waits for its end.")
+    })
   }
 
   pend(

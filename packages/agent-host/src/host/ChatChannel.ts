@@ -7,10 +7,9 @@
  */
 import type { Failure } from "@corral/domain/errors/Failures"
 import type { RunId, SessionId } from "@corral/domain/identity/Ids"
-import { isTerminal } from "@corral/domain/run/RunEnd"
 import { Effect, type Fiber, Queue, Stream } from "effect"
 import { remember, type SubagentAction } from "../fold/CallFold.ts"
-import { RunFold } from "../fold/RunFold.ts"
+import { hasEnded, RunFold } from "../fold/RunFold.ts"
 import {
   addressOfChat,
   chatSummary,
@@ -71,6 +70,8 @@ export class ChatChannel implements Channel {
   readonly sessionId: SessionId
   placed: PlacedSession
   chat: HostChat
+  /** Whether the agent has left the session. The service refuses its messages: they are for no other agent. */
+  isGone = false
   /** The fold of the run in progress, or of the last one. */
   fold: RunFold | undefined
   /** The run in progress, or the last one. */
@@ -78,6 +79,8 @@ export class ChatChannel implements Channel {
   private readonly client: HostClient
   private state: ChatState
   private readonly wake = Effect.runSync(Queue.sliding<void>(1))
+  /** Wakes what looks after a run without events. */
+  private readonly look = Effect.runSync(Queue.sliding<void>(1))
   /** Turns that the client has begun, by the run that has them. */
   private readonly keys = new Map<RunId, string>()
   private beginnings: ReadonlyArray<BegunTurn> = []
@@ -120,8 +123,12 @@ export class ChatChannel implements Channel {
     const placed = this.client.place(session)
     if (placed === undefined) return
     this.placed = placed
-    this.chat = session.chats.find(({ id }) => id === this.chat.id) ?? session.chats[0]
+    // The agent of a draft has its id now.
+    const chat = this.chat.id === "" ? session.chats[0] : session.chats.find(({ id }) => id === this.chat.id)
+    this.isGone = chat === undefined
+    this.chat = chat ?? this.chat
     Queue.offerUnsafe(this.wake, undefined)
+    if (this.fold?.lastSeq === 0) Queue.offerUnsafe(this.look, undefined)
   }
 
   close(): void {
@@ -206,7 +213,10 @@ export class ChatChannel implements Channel {
     const fold = this.foldOf(run)
     this.fold = fold
     this.run = run.id
-    if (run.lastSeq === 0) return
+    if (run.lastSeq === 0) {
+      for (const action of fold.endUnanswered(run)) this.state = chatReducer(this.state, action)
+      return
+    }
     yield* this.foldEvents(
       run.id,
       fold,
@@ -238,7 +248,11 @@ export class ChatChannel implements Channel {
   /** Follows the run in progress to its end, then each run after it. */
   private readonly followNew: Effect.Effect<void, Failure> = Effect.suspend(() =>
     Effect.gen({ self: this }, function* () {
-      if (this.run !== undefined && this.fold?.hasEnded === false) yield* this.followRun(this.run, this.fold)
+      if (this.run !== undefined && this.fold?.hasEnded === false) {
+        // It can have ended since it was read.
+        Queue.offerUnsafe(this.look, undefined)
+        yield* this.followRun(this.run, this.fold)
+      }
       for (;;) {
         if (this.sending > 0) return
         const { items } = yield* this.page(NEW_RUNS)
@@ -248,15 +262,32 @@ export class ChatChannel implements Channel {
         )
           .toReversed()
           .filter(({ id }) => id !== this.run)
-        const [next] = newer
+        const next = this.answeredLate(items) ?? newer[0]
         if (next === undefined || this.sending > 0) return
         const fold = this.foldOf(next)
         this.fold = fold
         this.run = next.id
-        yield* this.followRun(next.id, fold)
+        fold.endUnanswered(next).forEach((action) => this.sendAction(action))
+        if (!fold.hasEnded) yield* this.followRun(next.id, fold)
       }
     })
   )
+
+  /** The last run, if it has events after its end without them: they are another turn. */
+  private answeredLate(runs: ReadonlyArray<HostRun>): HostRun | undefined {
+    const run = this.fold?.lastSeq === 0 ? runs.find(({ id }) => id === this.run) : undefined
+    return run === undefined || run.lastSeq === 0 ? undefined : { ...run, key: `${run.id}.late` }
+  }
+
+  /** Ends with a run that the service has ended without an event of it. The stream of its events stays open. */
+  private readonly unanswered = Effect.fnUntraced(function* (this: ChatChannel, id: RunId, fold: RunFold) {
+    while (!fold.hasEnded) {
+      yield* Queue.take(this.look)
+      if (fold.lastSeq > 0) continue
+      const run = (yield* this.page(NEW_RUNS)).items.find((each) => each.id === id)
+      if (run !== undefined) fold.endUnanswered(run).forEach((action) => this.sendAction(action))
+    }
+  })
 
   private followRun(run: RunId, fold: RunFold): Effect.Effect<void, Failure> {
     return this.foldEvents(
@@ -264,7 +295,7 @@ export class ChatChannel implements Channel {
       fold,
       (action) => this.sendAction(action),
       () => false
-    )
+    ).pipe(Effect.raceFirst(this.unanswered(run, fold)))
   }
 
   /** Sends an action of a run. The start of a turn that the client has begun is the answer to it. */
@@ -332,6 +363,12 @@ export class ChatChannel implements Channel {
     )
   }
 
+  /** Shows a message that waits for the end of the turn in progress. */
+  addWaiting(message: WaitingMessage): void {
+    this.waiting = [...this.waiting.filter(({ key }) => key !== message.key), message]
+    this.client.publish(this, { type: "chat/pendingMessageSet", kind: "queued", ...queuedMessage(message) })
+  }
+
   /** A line in the turn in progress: clients do not show why an action was refused. */
   addLine(text: string): void {
     const turnId = this.state.activeTurn?.id
@@ -352,15 +389,12 @@ export class ChatChannel implements Channel {
     let older: ChatState = { ...this.state, turns: [], activeTurn: undefined }
     for (const run of items.toReversed()) {
       const fold = this.foldOf(run)
-      if (run.lastSeq === 0 || !isEnded(run)) continue
-      yield* this.foldEvents(
-        run.id,
-        fold,
-        (action) => {
-          older = chatReducer(older, action)
-        },
-        () => false
-      )
+      if (!hasEnded(run)) continue
+      const onAction = (action: ChatAction): void => {
+        older = chatReducer(older, action)
+      }
+      fold.endUnanswered(run).forEach(onAction)
+      if (run.lastSeq > 0) yield* this.foldEvents(run.id, fold, onAction, () => fold.lastSeq >= run.lastSeq)
     }
     const turns: ReadonlyArray<Turn> = older.turns
     this.olderCursor = nextCursor
@@ -371,5 +405,3 @@ export class ChatChannel implements Channel {
     })
   })
 }
-
-const isEnded = ({ state }: HostRun): boolean => state !== "queued" && isTerminal(state)

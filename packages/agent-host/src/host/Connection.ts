@@ -4,7 +4,7 @@
  * Guarantees: nothing but `initialize` and `reconnect` is answered before one of them has succeeded. Messages a second, messages that wait and requests in progress
  * are bounded: a client beyond a bound is closed.
  */
-import { Effect, type Fiber, Queue, Result } from "effect"
+import { Effect, type Fiber, Result } from "effect"
 import { ROOT } from "../protocol/Addresses.ts"
 import {
   chooseVersion,
@@ -62,6 +62,8 @@ export class Connection {
 
   /** A message of the client. */
   receive(message: string): void {
+    // The socket is closing: what still arrives has no effect.
+    if (this.client?.hasEnded === true) return
     if (this.isTooFast()) return this.socket.close(POLICY_VIOLATION, "too many messages")
     const parsed = parseMessage(message)
     if (parsed === undefined) return
@@ -70,7 +72,12 @@ export class Connection {
       return this.socket.close(POLICY_VIOLATION, "invalid message")
     }
     const { id } = parsed
-    return id === undefined ? this.takeNotification(parsed) : this.answer(parsed, id)
+    return id === undefined ? this.takeNotification(parsed, message.length) : this.answer(parsed, id)
+  }
+
+  /** Whether the client has sent nothing yet that begins the protocol. */
+  get isUnused(): boolean {
+    return this.client === undefined && !this.isStarting
   }
 
   /** The connection is lost. */
@@ -86,7 +93,7 @@ export class Connection {
   }
 
   /** A notification. Those that the host does not know are ignored. */
-  private takeNotification({ method, params }: Incoming): void {
+  private takeNotification({ method, params }: Incoming, size: number): void {
     const { client } = this
     if (client === undefined) return
     if (method === "unsubscribe") {
@@ -96,8 +103,7 @@ export class Connection {
       const decoded = decodeDispatch(params)
       // Without its number, an action cannot be answered.
       if (Result.isFailure(decoded)) return this.socket.close(POLICY_VIOLATION, "invalid action")
-      if (!Queue.offerUnsafe(client.dispatches, decoded.success))
-        this.socket.close(POLICY_VIOLATION, "too many actions wait")
+      if (!client.offer(decoded.success, size)) this.socket.close(POLICY_VIOLATION, "too many actions wait")
     }
   }
 
@@ -167,7 +173,10 @@ export class Connection {
     const client = this.host.begin(clientId)
     if (client === undefined)
       return yield* Effect.fail(protocolError("conflict", "The host has too many clients."))
-    yield* Effect.mapError(client.start, refusalOf)
+    yield* Effect.mapError(client.start, (failure) => {
+      client.end(NORMAL, "it could not start")
+      return refusalOf(failure)
+    })
     const opened = yield* Effect.forEach(initialSubscriptions, (address) =>
       Effect.option(openChannel(client, address))
     )
@@ -193,7 +202,8 @@ export class Connection {
     const wanted = new Set([ROOT, ...subscriptions])
     for (const address of client.channels.keys()) if (!wanted.has(address)) client.unsubscribe(address)
     this.serve(client)
-    const actions = client.log.after(lastSeenServerSeq, wanted)
+    // What the caller may no longer read has no channel.
+    const actions = client.log.after(lastSeenServerSeq, new Set(client.channels.keys()))
     if (actions !== undefined) {
       const missing = subscriptions.filter((address) => !client.channels.has(address))
       return { type: "replay", actions, missing }

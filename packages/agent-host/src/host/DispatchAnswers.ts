@@ -9,13 +9,18 @@ import { plain } from "../fold/Lines.ts"
 import type { StateAction } from "../protocol/Actions.ts"
 import type { Dispatch } from "../protocol/Messages.ts"
 import type { ChatChannel } from "./ChatChannel.ts"
-import type { HostClient, Origin } from "./HostClient.ts"
+import type { Channel, HostClient, Origin } from "./HostClient.ts"
 
 /** `undefined`: accepted. A text: why it changes nothing. */
 export type Outcome = string | undefined
 
+/** Drafts and descriptions of one client in all of its channels, in characters. */
+const MAX_STORED = 4_194_304
+
 export class DispatchAnswers {
   private readonly client: HostClient
+  /** What channels have for this client alone, by the place in its state. */
+  private readonly stored = new Map<string, { readonly channel: Channel; readonly size: number }>()
 
   constructor(client: HostClient) {
     this.client = client
@@ -39,6 +44,24 @@ export class DispatchAnswers {
     if (channel === undefined) return this.client.reject(dispatch, "The channel is not subscribed.")
     // Its fields are decoded as far as the reducers of its type read them.
     this.client.publish(channel, dispatch.action as unknown as StateAction, this.originOf(dispatch))
+  }
+
+  /** Accepts what the state of a channel has for this client alone, unless all of it is too large. */
+  keep(dispatch: Dispatch): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { channels } = this.client
+      for (const [place, { channel }] of this.stored)
+        if (channels.get(channel.address) !== channel) this.stored.delete(place)
+      const { action, channel: address } = dispatch
+      const place = JSON.stringify([address, action.type, action.requestId, action.questionId])
+      const size = JSON.stringify(action).length
+      const others = [...this.stored].filter(([each]) => each !== place)
+      if (others.reduce((sum, [, stored]) => sum + stored.size, size) > MAX_STORED)
+        return this.answer(dispatch, "The drafts of this connection are too large together.")
+      const channel = channels.get(address)
+      if (channel !== undefined) this.stored.set(place, { channel, size })
+      return this.answer(dispatch, undefined)
+    })
   }
 
   outcomeOf(call: Effect.Effect<unknown, Failure>): Effect.Effect<Outcome> {

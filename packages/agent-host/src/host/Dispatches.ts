@@ -6,7 +6,7 @@
  */
 import type { Failure } from "@corral/domain/errors/Failures"
 import type { ApprovalId, InputRequestId } from "@corral/domain/identity/Ids"
-import { Effect, Queue } from "effect"
+import { Effect } from "effect"
 import { decisionOf } from "../fold/Approvals.ts"
 import { plain } from "../fold/Lines.ts"
 import { answerOf } from "../fold/Questions.ts"
@@ -59,7 +59,7 @@ export class Dispatches {
     const { client } = this
     client.run(
       Effect.forever(
-        Effect.flatMap(Queue.take(client.dispatches), (dispatch) =>
+        Effect.flatMap(client.nextDispatch, (dispatch) =>
           Effect.catchDefect(this.handle(dispatch), (defect) =>
             Effect.andThen(
               Effect.logError("failed to carry out an action of an editor", { defect }),
@@ -115,7 +115,7 @@ export class Dispatches {
     switch (dispatch.action.type) {
       case "session/activeClientSet":
         return this.decoded(dispatch, "session/activeClientSet", ({ activeClient }) =>
-          this.answers.answer(dispatch, isOwn(activeClient))
+          this.keep(dispatch, isOwn(activeClient))
         )
       case "session/activeClientRemoved":
         return this.decoded(dispatch, "session/activeClientRemoved", (fields) =>
@@ -137,6 +137,11 @@ export class Dispatches {
       default:
         return this.answers.answer(dispatch, "It cannot be changed here.")
     }
+  }
+
+  /** What the state of a channel keeps for this client alone, if there is no reason against it. */
+  private keep(dispatch: Dispatch, reason: Outcome): Effect.Effect<void> {
+    return reason === undefined ? this.answers.keep(dispatch) : this.answers.answer(dispatch, reason)
   }
 
   /** Only the choices that the host offers are kept and echoed. */
@@ -203,9 +208,9 @@ export class Dispatches {
         )
       // Of this client only: neither is sent anywhere.
       case "chat/draftChanged":
-        return this.answers.answer(dispatch, draftProblem(dispatch))
+        return this.keep(dispatch, draftProblem(dispatch))
       case "chat/inputAnswerChanged":
-        return this.answers.answer(dispatch, draftProblem(dispatch) ?? questionProblem(chat, dispatch))
+        return this.keep(dispatch, draftProblem(dispatch) ?? questionProblem(chat, dispatch))
       case "chat/truncated":
         return this.answers.answer(dispatch, "What has happened cannot be removed.")
       case "chat/pendingMessageRemoved":

@@ -34,6 +34,8 @@ import type { Effect, Stream } from "effect"
 /** The caller. `id` is equal for connections of the same sign-in, and differs between sign-ins. */
 export interface HostCaller {
   readonly id: string
+  /** Whose limits it counts for. */
+  readonly userId: string
   readonly name: string
   /** `local`: the owner of the Edge's token. */
   readonly kind: "local" | "user" | "api_key"
@@ -125,8 +127,10 @@ export interface HostRun {
   readonly text: string
   /** Present if `send` started it: the key of that call, if the service has it. */
   readonly key?: string
-  /** Position of its newest event. 0 if no Edge has the run yet. */
+  /** Position of its newest event. 0 if no Edge has the run yet, or has answered before its end. */
   readonly lastSeq: number
+  /** Why it failed. */
+  readonly error?: string
   readonly createdAt: string
   readonly updatedAt: string
 }

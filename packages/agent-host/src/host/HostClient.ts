@@ -35,6 +35,8 @@ export interface Channel {
   readonly address: string
   /** The session that it belongs to. */
   readonly sessionId?: SessionId
+  /** Whether what it shows has left its address. */
+  readonly isGone?: boolean
   readonly snapshot: () => unknown
   /** Applies an action to the state. */
   readonly reduce: (action: StateAction) => void
@@ -56,6 +58,8 @@ export interface HostClientOptions {
 export const MAX_CHANNELS = 256
 const MAX_DRAFTS = 64
 const MAX_WAITING = 1_000
+/** Size of the actions that wait, in characters of their messages. */
+const MAX_WAITING_SIZE = 4_194_304
 /** Sessions whose changes the client hears of. */
 const MAX_LISTED = 5_000
 /** Largest configuration that a client can have at the root, in characters. */
@@ -68,13 +72,15 @@ export class HostClient implements Channel {
   readonly log: ReplayLog
   readonly channels = new Map<string, Channel>()
   readonly drafts = new Map<SessionId, Draft>()
-  /** Actions of the client that wait. They are carried out also while it is away. */
-  readonly dispatches = Effect.runSync(Queue.dropping<Dispatch>(MAX_WAITING))
   agents: ReadonlyArray<HostAgent> = []
   workspaces: ReadonlyArray<HostWorkspace> = []
   private readonly options: HostClientOptions
   private readonly fibers = new Set<Fiber.Fiber<unknown, unknown>>()
   private readonly dirty = new Set<SessionId>()
+  private readonly waiting = Effect.runSync(
+    Queue.dropping<{ readonly dispatch: Dispatch; readonly size: number }>(MAX_WAITING)
+  )
+  private waitingSize = 0
   private readonly wake = Effect.runSync(Queue.sliding<void>(1))
   /** Sessions in the lists and notifications that the client has received, with their addresses. */
   private readonly listed = new Map<SessionId, string>()
@@ -134,9 +140,25 @@ export class HostClient implements Channel {
     if (this.socket === socket) this.socket = undefined
   }
 
-  /** Forks work of this client, which ends with it. */
+  /** Takes an action to carry out in its turn, also while the client is away. `false`: too much waits. */
+  offer(dispatch: Dispatch, size: number): boolean {
+    if (this.waitingSize + size > MAX_WAITING_SIZE) return false
+    if (!Queue.offerUnsafe(this.waiting, { dispatch, size })) return false
+    this.waitingSize += size
+    return true
+  }
+
+  /** The next action of the client. */
+  readonly nextDispatch: Effect.Effect<Dispatch> = Effect.suspend(() =>
+    Effect.map(Queue.take(this.waiting), ({ dispatch, size }) => {
+      this.waitingSize -= size
+      return dispatch
+    })
+  )
+
+  /** Forks work of this client, which ends with it. A request can still be in progress when the client ends: its work does not begin. */
   run<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E> {
-    const fiber = this.options.fork(effect)
+    const fiber = this.options.fork(this.isClosed ? Effect.interrupt : effect)
     this.fibers.add(fiber)
     fiber.addObserver(() => this.fibers.delete(fiber))
     return fiber
@@ -157,12 +179,8 @@ export class HostClient implements Channel {
     const { socket } = this
     this.socket = undefined
     socket?.close(code, reason)
-    this.onEnd()
     this.close()
   }
-
-  /** Set by the owner of all clients. */
-  onEnd: () => void = () => undefined
 
   get hasEnded(): boolean {
     return this.isClosed
@@ -275,6 +293,8 @@ export class HostClient implements Channel {
         return this.touch(hint.sessionId)
       case "sessions":
         for (const id of this.listed.keys()) this.touch(id)
+        // A client can subscribe to what it has not listed.
+        for (const { sessionId } of this.channels.values()) if (sessionId !== undefined) this.touch(sessionId)
         return
       case "agents":
         this.run(Effect.ignore(this.readAgents))

@@ -18,7 +18,7 @@ export class ReplayLog {
   private dropped: number
   private last: number
   private bytes = 0
-  private entries: Array<Entry> = []
+  private entries: Array<Entry | undefined> = []
   private first = 0
 
   constructor(start: number) {
@@ -39,8 +39,9 @@ export class ReplayLog {
     this.entries.push({ envelope, size })
     this.bytes += size
     while (this.entries.length - this.first > MAX_ENTRIES || this.bytes > MAX_BYTES) {
-      const oldest = this.entries[this.first++]
+      const oldest = this.entries[this.first]
       if (oldest === undefined) break
+      this.entries[this.first++] = undefined
       this.bytes -= oldest.size
       this.dropped = oldest.envelope.serverSeq
     }
@@ -55,7 +56,7 @@ export class ReplayLog {
     if (seq < this.dropped || seq > this.last) return undefined
     return this.entries
       .slice(this.first)
-      .filter(({ envelope }) => envelope.serverSeq > seq && channels.has(envelope.channel))
-      .map(({ envelope }) => envelope)
+      .flatMap((entry) => entry?.envelope ?? [])
+      .filter(({ channel, serverSeq }) => serverSeq > seq && channels.has(channel))
   }
 }

@@ -90,7 +90,7 @@ const findSubagent = (client: HostClient, address: string, session: string) => {
 /** Opens the channel of an address. */
 export const openChannel = Effect.fnUntraced(function* (client: HostClient, address: string) {
   const existing = client.channels.get(address)
-  if (existing !== undefined) return existing
+  if (existing !== undefined && existing.isGone !== true) return existing
   if (client.channels.size >= MAX_CHANNELS)
     return yield* Effect.fail(protocolError("conflict", "The connection has too many subscriptions."))
   const channel = yield* makeChannel(client, address)
@@ -204,10 +204,10 @@ const disposeSession = (client: HostClient, { channel }: ParamsOf<"disposeSessio
     return Effect.succeed(null)
   }
   const key = `${client.clientId}:archive:${parsed.id}`
-  return Effect.mapBoth(client.backend.archive(parsed.id, key), {
-    onFailure: refusalOf,
-    onSuccess: () => null
-  })
+  return Effect.andThen(
+    findSession(client, channel),
+    Effect.mapBoth(client.backend.archive(parsed.id, key), { onFailure: refusalOf, onSuccess: () => null })
+  )
 }
 
 const handlers: {

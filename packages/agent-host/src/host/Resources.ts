@@ -3,7 +3,7 @@
  *
  * Guarantees: nothing else is read. Nothing is written. A path is checked by the service too, which knows its real target.
  */
-import type { Failure } from "@corral/domain/errors/Failures"
+import { type Failure, NotFound } from "@corral/domain/errors/Failures"
 import type { ChangedFileId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { contentOfHunks } from "./ChangesetViews.ts"
@@ -56,6 +56,7 @@ const changedContent = Effect.fnUntraced(function* (client: HostClient, uri: str
   const address = content === undefined ? undefined : parseSession(content.session)
   if (content === undefined || address === undefined) return yield* Effect.fail(missing)
   const session = yield* Effect.mapError(client.backend.session(address.id), refusalOf)
+  if (client.place(session) === undefined) return yield* Effect.fail(refusalOf(new NotFound()))
   const { defaultChat: chatId, id: sessionId } = session
   const changes = yield* Effect.mapError(
     client.backend.changes({ sessionId, chatId, limit: MAX_CHANGED_FILES }),

@@ -1,5 +1,6 @@
 /** Sessions, chats and agents as the protocol has them: summaries, state, and the choices of a session. Pure. */
 import type { RunMode } from "@corral/domain/approval/RunMode"
+import { safeText } from "@corral/domain/text/SafeText"
 import type { HostActivity, HostAgent, HostChat, HostSession, WaitingMessage } from "./HostBackend.ts"
 import { changesetAddress, chatAddress, fileAddress, providerOf } from "../protocol/Addresses.ts"
 import {
@@ -60,7 +61,7 @@ export const addressOfChat = ({ address, session }: PlacedSession, chat: HostCha
 
 /** VS Code names a window after its chat: the only chat of a session has the session's title. */
 const titleOfChat = ({ session }: PlacedSession, chat: HostChat): string =>
-  session.chats.length === 1 ? session.title : chat.title
+  safeText(session.chats.length === 1 ? session.title : chat.title)
 
 export const chatSummary = (placed: PlacedSession, chat: HostChat): ChatSummary => ({
   resource: addressOfChat(placed, chat),
@@ -74,7 +75,7 @@ export const chatSummary = (placed: PlacedSession, chat: HostChat): ChatSummary 
 export const sessionSummary = ({ address, folder, session }: PlacedSession): SessionSummary => ({
   resource: address,
   provider: providerOf(session.agentId),
-  title: session.title,
+  title: safeText(session.title),
   status: statusOf(session, activityOf(session)),
   createdAt: session.createdAt,
   modifiedAt: session.updatedAt,
@@ -169,8 +170,8 @@ export const agentInfo = ({ description, id, label, models }: HostAgent): AgentI
   const offered = models.length === 0 ? [{ id: DEFAULT_MODEL, name: "Default" }] : models
   return {
     provider,
-    displayName: label,
-    description,
+    displayName: safeText(label),
+    description: safeText(description),
     models: offered.map((model) => ({ id: model.id, provider, name: model.name }))
   }
 }

@@ -121,6 +121,11 @@ export const written = {
     content: list(ToolResultContent)
   }),
   "chat/usage": action(["chat/usage"], { ...ofTurn, usage: UsageInfo }),
+  "chat/pendingMessageSet": action(["chat/pendingMessageSet"], {
+    kind: Schema.Literals(["steering", "queued"]),
+    id: text,
+    message: Message
+  }),
   "chat/pendingMessageRemoved": action(["chat/pendingMessageRemoved"], {
     kind: Schema.Literals(["steering", "queued"]),
     id: text

@@ -95,7 +95,12 @@ export const agentHostBackends = Effect.map(
   (all) =>
     (place: WorkspaceId | undefined): HostBackend => ({
       // A client continues in the workspace that it began in.
-      caller: { id: [LOCAL_PRINCIPAL, place].join(" "), name: LOCAL_PRINCIPAL, kind: "local" },
+      caller: {
+        id: [LOCAL_PRINCIPAL, place].join(" "),
+        userId: LOCAL_PRINCIPAL,
+        name: LOCAL_PRINCIPAL,
+        kind: "local"
+      },
       // The token is read once, at the start of the Edge.
       ended: Effect.never,
       ...offers(all, place),

@@ -41,7 +41,7 @@ import { type Credential, HubCredentials } from "../signin/HubCredentials.ts"
 import { Users } from "../signin/Users.ts"
 import { Notices } from "../store/Notices.ts"
 import { makeHostActions } from "./HostActions.ts"
-import { type HostConnection, makeHostCalls, type HostCalls } from "./HostCalls.ts"
+import { type HostConnection, makeHostCalls, type HostCalls, type HostScope } from "./HostCalls.ts"
 import { makeHostPlaces } from "./HostPlaces.ts"
 import { makeHostSessions } from "./HostSessions.ts"
 
@@ -102,30 +102,47 @@ const EVERYTHING: ReadonlyArray<HostHint> = [{ kind: "agents" }, { kind: "sessio
 /** Sessions that wait for one connection. */
 const MAX_SESSIONS = 10_000
 
-/** Sessions that people have renamed or archived, or given other agents: the change feed does not name them. Each is read with the rights of the connection. */
+interface NoticeReceiver {
+  readonly scope: HostScope
+  readonly receive: (hints: ReadonlyArray<HostHint>) => void
+}
+
+/**
+ * What the change feed does not name: sessions that people have renamed or archived, or given other agents, and rights in a project that have changed.
+ * Each session is read with the rights of the connection.
+ */
 const changedSessions = Effect.map(Notices, (notices) => {
-  const receivers = new Set<(id: SessionId) => void>()
+  const receivers = new Set<NoticeReceiver>()
   notices.follow({
     onNotice: (kind, payload) => {
-      // That channel carries only ids of sessions.
-      if (kind === "session") for (const receive of receivers) receive(payload as SessionId)
+      if (kind === "session") {
+        // That channel carries only ids of sessions.
+        const hint: HostHint = { kind, sessionId: payload as SessionId }
+        for (const { receive } of receivers) receive([hint])
+      }
+      if (kind !== "membership") return
+      for (const { receive, scope } of receivers)
+        if (scope.projectId === undefined || scope.projectId === payload) receive(EVERYTHING)
     },
     // The change feed ends then, and everything is read again.
     onMissed: () => undefined
   })
-  return Stream.callback<HostHint>(
-    (queue) =>
-      Effect.acquireRelease(
-        Effect.sync(() => {
-          const receive = (sessionId: SessionId) =>
-            void Queue.offerUnsafe(queue, { kind: "session", sessionId })
-          receivers.add(receive)
-          return receive
-        }),
-        (receive) => Effect.sync(() => receivers.delete(receive))
-      ),
-    { bufferSize: MAX_SESSIONS, strategy: "sliding" }
-  )
+  return ({ scope }: HostConnection) =>
+    Stream.callback<HostHint>(
+      (queue) =>
+        Effect.acquireRelease(
+          Effect.sync(() => {
+            const receiver: NoticeReceiver = {
+              scope,
+              receive: (hints) => hints.forEach((hint) => Queue.offerUnsafe(queue, hint))
+            }
+            receivers.add(receiver)
+            return receiver
+          }),
+          (receiver) => Effect.sync(() => receivers.delete(receiver))
+        ),
+      { bufferSize: MAX_SESSIONS, strategy: "sliding" }
+    )
 })
 
 /** The feed sends what the user may see. The connection ends by `ended`, so its sign-in is not verified again with each hint. */
@@ -171,7 +188,7 @@ const makeHints = Effect.gen(function* () {
             hintsOf(connection, changes).pipe(Effect.orElseSucceed(() => EVERYTHING))
           ),
           Stream.flattenIterable,
-          Stream.merge(changed),
+          Stream.merge(changed(connection)),
           Stream.interruptWhen(Deferred.await(over))
         )
       })
@@ -219,9 +236,10 @@ const refuse = (refusal: HttpRefusal): Effect.Effect<never, HttpRefusal> => Effe
 
 const scopeOf = ({ folder, projectId, targetId, workspace }: typeof HostQuery.Type) => {
   const place = targetId === undefined || workspace === undefined ? undefined : { targetId, workspace }
-  // A workspace has its name on a target, and is read with the rights in a project.
+  // A workspace has its name on a target, and is read with the rights in a project. A folder is that of one workspace.
   const isWhole =
-    (targetId === undefined) === (workspace === undefined) && (place === undefined || projectId !== undefined)
+    (targetId === undefined) === (workspace === undefined) &&
+    (place === undefined ? folder === undefined : projectId !== undefined)
   return isWhole ? { projectId, place, folder } : undefined
 }
 
@@ -312,7 +330,7 @@ const makeBackends = Effect.gen(function* () {
     // A client continues with what its connection is for.
     const id = JSON.stringify([signInId, scope.projectId, scope.place, scope.folder])
     const backend: HostBackend = {
-      caller: { id, name: user?.name ?? userId, kind: kind === "key" ? "api_key" : "user" },
+      caller: { id, userId, name: user?.name ?? userId, kind: kind === "key" ? "api_key" : "user" },
       ended: streams.ended(connection),
       agents: places.agents(connection),
       workspaces: places.workspaces(connection),

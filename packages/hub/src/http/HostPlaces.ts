@@ -5,7 +5,7 @@
 import type { HostAgent, HostModel, HostWorkspace } from "@corral/agent-host/host/HostBackend"
 import type { RunMode } from "@corral/domain/approval/RunMode"
 import type { Target } from "@corral/domain/device/Device"
-import { NotFound } from "@corral/domain/errors/Failures"
+import { Conflict, NotFound } from "@corral/domain/errors/Failures"
 import type { AgentId, ProjectId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { findAgent } from "@corral/domain/offer/Offer"
 import { Effect } from "effect"
@@ -120,6 +120,16 @@ export const makeHostPlaces = Effect.fnUntraced(function* ({ reading }: HostCall
   const places = (connection: HostConnection) =>
     readPlaces(connection).pipe(reading(connection, "projects.workspaces"))
 
+  /** Places of a workspace. Its name alone does not say in which of several projects, whose members would read what is sent. */
+  const placesOf = Effect.fnUntraced(function* (connection: HostConnection, workspace: WorkspaceId) {
+    const found = (yield* places(connection)).filter((place) => place.workspace === workspace)
+    if (new Set(found.map(({ projectId }) => projectId)).size > 1)
+      return yield* new Conflict({
+        message: "Several projects have a workspace with this name. Connect to one of them."
+      })
+    return found
+  })
+
   return {
     places,
 
@@ -154,7 +164,7 @@ export const makeHostPlaces = Effect.fnUntraced(function* ({ reading }: HostCall
       workspace: WorkspaceId,
       agentId: AgentId
     ) {
-      const there = (yield* places(connection)).filter((place) => place.workspace === workspace)
+      const there = yield* placesOf(connection, workspace)
       const offering = there.filter(({ target }) => findAgent(target?.agents, agentId) !== undefined)
       const found = offering.find(({ target }) => target?.state === "online") ?? offering[0] ?? there[0]
       return found ?? (yield* new NotFound())
@@ -162,7 +172,7 @@ export const makeHostPlaces = Effect.fnUntraced(function* ({ reading }: HostCall
 
     /** The place of a workspace. */
     placeOfWorkspace: Effect.fnUntraced(function* (connection: HostConnection, workspace: WorkspaceId) {
-      const found = (yield* places(connection)).find((place) => place.workspace === workspace)
+      const [found] = yield* placesOf(connection, workspace)
       return found ?? (yield* new NotFound())
     })
   }

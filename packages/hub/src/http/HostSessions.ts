@@ -66,7 +66,7 @@ const chatOf = (
 }
 
 const hostRunOf = (run: HubRun, key: string | undefined): HostRun => {
-  const { agentId, createdAt, id, input, lastSeq, mode, model, state, updatedAt } = run
+  const { agentId, createdAt, error, id, input, lastSeq, mode, model, state, updatedAt } = run
   return {
     id,
     agentId,
@@ -76,6 +76,7 @@ const hostRunOf = (run: HubRun, key: string | undefined): HostRun => {
     text: messageOfPrompt(input.text),
     ...(key === undefined ? {} : { key }),
     lastSeq,
+    ...(error === undefined ? {} : { error: error.message }),
     createdAt,
     updatedAt
   }

@@ -373,6 +373,48 @@ describe("HostBackend of the Hub", () => {
     assert.match(await within(Effect.runPromise(backend.ended), 5_000, "the end"), /sign-in.*has ended/)
   })
 
+  it("begins no session in one of several projects whose workspaces have the same name", async () => {
+    const { world } = await open()
+    const { client, deviceId, projectId } = world
+    const another = await new Mirror(hub).project(client.userId)
+    const shared = await client.ask("PATCH", `/client/devices/${deviceId}`, {
+      body: { sharedWith: [projectId, another] }
+    })
+    assert.strictEqual(shared.status, 200, shared.text)
+    await new Mirror(hub, deviceId).link(another)
+    const everywhere = await backendFor(client.token, "")
+    const message = first("For one of them only", "turn-1")
+    assert.strictEqual(await codeOf(everywhere.send(message)), "conflict")
+    assert.strictEqual(await codeOf(everywhere.session(message.sessionId)), "not_found")
+    assert.strictEqual(await codeOf(everywhere.readFile(workspace, "a")), "conflict")
+    const ofOne = await backendFor(client.token, new URLSearchParams({ projectId: another }).toString())
+    assert.strictEqual((await run(ofOne.send(message))).sessionId, message.sessionId)
+  })
+
+  it("hints at every session when the members of a project change, to all connections that show it", async () => {
+    const [{ backend, world }, other] = [await open(), await open()]
+    const person = await member(world, "member")
+    const everywhere = collect((await backendFor(person.token, "")).hints)
+    const [owners, others] = [collect(backend.hints), collect(other.backend.hints)]
+    const isAny = ({ kind }: HostHint) => kind === "sessions"
+    const all = [
+      [everywhere, backend],
+      [owners, backend],
+      [others, other.backend]
+    ] as const
+    // A hint comes when its stream has started.
+    for (const [{ items }, sender] of all)
+      await until(async () => {
+        await run(sender.send(first("Say hello", newId("req"))))
+        return items.length > 0 || undefined
+      }, "a first hint")
+    for (const [{ items }] of all) items.splice(0)
+    await new Mirror(hub).noMember(world.client.userId, world.projectId, person.userId)
+    for (const { items } of [everywhere, owners])
+      await until(async () => items.some(isAny) || undefined, "the hint")
+    assert.isFalse(others.items.some(isAny))
+  })
+
   it("admits only a person or a key that may read the project, by a bearer token", async () => {
     const { world } = await open()
     const query = queryOf(world)
@@ -388,6 +430,8 @@ describe("HostBackend of the Hub", () => {
       `projectId=${world.projectId}&targetId=${world.deviceId}`,
       `projectId=x`,
       `folder=relative`,
+      // The folder is that of one workspace.
+      `folder=${FOLDER}`,
       `tkn=${world.client.token}`
     ])
       assert.strictEqual(await refusalOf(world.client.token, wrong), "schema_validation_failed", wrong)
