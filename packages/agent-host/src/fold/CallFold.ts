@@ -17,6 +17,9 @@ import { plain, visibleInput } from "./Lines.ts"
 
 type Actions = ReadonlyArray<ChatAction>
 
+/** Between the id of what is shown again and how often it was shown. */
+export const AGAIN = "~"
+
 /** Longest output of a tool call that is shown. The whole is in the event. */
 const MAX_OUTPUT = 16_384
 /** Parts of the content of one call. */
@@ -112,6 +115,8 @@ export class CallFold {
   /** Address of the chat of a sub-agent. Absent where nobody reads such chats. */
   private readonly addressOf: ((callId: string) => string) | undefined
   private readonly calls = new Map<string, Call>()
+  /** How often calls were shown that were shown again. */
+  private readonly times = new Map<string, number>()
   private ofSubagents: ReadonlyArray<SubagentAction> = []
 
   constructor(runId: string, addressOf?: (callId: string) => string) {
@@ -185,9 +190,17 @@ export class CallFold {
     return { type: "chat/toolCallContentChanged", turnId, toolCallId: this.idOf(callId), content }
   }
 
-  /** Id of a call in the chat: programs number the calls of each run again. */
+  /** Id of a call in the chat: programs number the calls of each run again. A call that is shown again has another one. */
   idOf(callId: string): string {
-    return `${this.runId}/${callId}`
+    const times = this.times.get(callId)
+    return `${this.runId}/${callId}${times === undefined ? "" : `${AGAIN}${times}`}`
+  }
+
+  /** Shows a call again in another turn, as one that was not announced. */
+  repeat(turnId: string, callId: string, start: CallStart): Actions {
+    remember(this.times, callId, (this.times.get(callId) ?? 1) + 1)
+    this.calls.delete(callId)
+    return this.announce(turnId, callId, start)
   }
 
   isRunning(callId: string): boolean {

@@ -6,16 +6,26 @@
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { RequestedInput } from "@corral/domain/input/InputRequest"
 import { approvalResolution, inputResolution } from "@corral/domain/run/Resolution"
-import type { EventOf } from "@corral/domain/run/RunEvent"
+import type { EventOf, RunEvent } from "@corral/domain/run/RunEvent"
 import type { ChatAction } from "../protocol/Actions.ts"
 import { confirmation } from "./Approvals.ts"
-import { type CallFold, remember } from "./CallFold.ts"
+import { AGAIN, type CallFold, type CallStart, remember } from "./CallFold.ts"
 import { answerLine, decisionLine, type NameOf, plain } from "./Lines.ts"
 import { completion, inputRequest, type PlanPlace } from "./Questions.ts"
 import type { TurnWriter } from "./TurnWriter.ts"
 
 type Actions = ReadonlyArray<ChatAction>
 const none: Actions = []
+
+interface WaitingApproval {
+  readonly approvalId: string
+  readonly request: ApprovalRequest
+}
+
+const startOf = (
+  { action, input, parentCallId: parent, title, tool = action }: ApprovalRequest,
+  at: string
+): CallStart => ({ tool, title, input, parent, at })
 
 interface RequestFoldOptions {
   readonly nameOf: NameOf
@@ -28,12 +38,9 @@ export interface OpenQuestion {
   readonly request: RequestedInput
 }
 
-/** Between the id of a question and how often it was asked. */
-const AGAIN = "~"
-
 export class RequestFold {
   /** Approvals that wait for a decision, by the id of their call in the chat. */
-  readonly approvals = new Map<string, { readonly approvalId: string; readonly request: ApprovalRequest }>()
+  readonly approvals = new Map<string, WaitingApproval>()
   private readonly writer: TurnWriter
   private readonly calls: CallFold
   private readonly options: RequestFoldOptions
@@ -64,24 +71,42 @@ export class RequestFold {
     const { callId: named } = request
     // A call whose other approval waits shows that one.
     const callId = named === undefined || this.approvals.has(this.calls.idOf(named)) ? approvalId : named
-    const toolCallId = this.calls.idOf(callId)
-    remember(this.approvals, toolCallId, { approvalId, request })
     remember(this.callOfApproval, approvalId, callId)
-    const { action, parentCallId: parent, title, tool = action } = request
-    return this.writer.inTurn(event, (turnId) => {
-      const { input } = request
-      const announced = this.calls.announce(turnId, callId, {
-        tool,
-        title,
-        input,
-        parent,
-        at: event.createdAt
-      })
-      const asked = this.calls.place(callId, turnId, (placedIn) => [
-        confirmation(placedIn, toolCallId, approvalId, request)
-      ])
-      return [...announced, ...asked]
-    })
+    return this.writer.inTurn(event, (turnId) => [
+      ...this.calls.announce(turnId, callId, startOf(request, event.createdAt)),
+      ...this.askFor(turnId, { approvalId, request })
+    ])
+  }
+
+  /** The call that shows an approval. */
+  private callIdOf({ approvalId }: WaitingApproval): string {
+    return this.callOfApproval.get(approvalId) ?? approvalId
+  }
+
+  /** The call of an approval waits. */
+  private askFor(turnId: string, waiting: WaitingApproval): Actions {
+    const { approvalId, request } = waiting
+    const callId = this.callIdOf(waiting)
+    const toolCallId = this.calls.idOf(callId)
+    remember(this.approvals, toolCallId, waiting)
+    return this.calls.place(callId, turnId, (placedIn) => [
+      confirmation(placedIn, toolCallId, approvalId, request)
+    ])
+  }
+
+  /** What still waits when the turn ends is shown in another one: clients decide by themselves what they no longer show. */
+  showAgain(event: RunEvent): Actions {
+    const waiting = [...this.approvals.values()]
+    const questions = [...this.inputs.keys()]
+    if (waiting.length === 0 && questions.length === 0) return none
+    this.approvals.clear()
+    return this.writer.inTurn(event, (turnId) => [
+      ...waiting.flatMap((each) => [
+        ...this.calls.repeat(turnId, this.callIdOf(each), startOf(each.request, event.createdAt)),
+        ...this.askFor(turnId, each)
+      ]),
+      ...questions.flatMap((inputId) => this.askAgain(inputId))
+    ])
   }
 
   decision(event: EventOf<"run.approval.resolved">): Actions {

@@ -275,7 +275,7 @@ export class RunFold {
       ...(background === undefined ? none : this.activity(background))
     ]
     this.writer.turnId = undefined
-    return ended
+    return [...ended, ...this.requests.showAgain(event)]
   }
 
   private nextTurn(event: EventOf<"run.turn.started">): Actions {

@@ -178,9 +178,12 @@ export class Dispatches {
     })
   }
 
-  private subagent({ chat }: SubagentChannel, dispatch: Dispatch): Effect.Effect<void> {
+  private subagent(subagent: SubagentChannel, dispatch: Dispatch): Effect.Effect<void> {
+    const { chat } = subagent
     return dispatch.action.type === "chat/toolCallConfirmed"
-      ? this.decoded(dispatch, "chat/toolCallConfirmed", (fields) => this.confirm(chat, dispatch, fields))
+      ? this.decoded(dispatch, "chat/toolCallConfirmed", (fields) =>
+          this.confirm(chat, dispatch, fields, subagent.snapshot())
+        )
       : this.answers.answer(dispatch, "Only the agent speaks to its sub-agents.")
   }
 
@@ -252,12 +255,14 @@ export class Dispatches {
   private confirm(
     chat: ChatChannel,
     dispatch: Dispatch,
-    fields: SentFields<"chat/toolCallConfirmed">
+    fields: SentFields<"chat/toolCallConfirmed">,
+    { activeTurn } = chat.snapshot()
   ): Effect.Effect<void> {
-    const { toolCallId } = fields
+    const { toolCallId, turnId } = fields
     const { fold, run } = chat
     const waiting = fold?.requests.approvals.get(toolCallId)
-    if (waiting === undefined || run === undefined)
+    // VS Code confirms what waits when it sees the end of the turn, without a person.
+    if (waiting === undefined || run === undefined || activeTurn?.id !== turnId)
       return this.answers.answer(dispatch, "Nothing waits for this decision.")
     const { approvalId, request } = waiting
     if (fields.approved && fields.confirmed !== undefined && fields.confirmed !== "user-action")

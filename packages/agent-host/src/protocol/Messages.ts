@@ -214,6 +214,7 @@ export const sentActions = {
   }),
   "chat/turnCancelled": Schema.Struct({ turnId: name }),
   "chat/toolCallConfirmed": Schema.Struct({
+    turnId: Schema.String.check(Schema.isMaxLength(1_024)),
     toolCallId: Schema.String.check(Schema.isMaxLength(1_024)),
     approved: Schema.Boolean,
     confirmed: Schema.optionalKey(Schema.String),

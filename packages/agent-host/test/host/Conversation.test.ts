@@ -212,6 +212,43 @@ describe("a conversation", () => {
     })
   )
 
+  it.live("what waits at the end of a turn is shown in another one, and the end decides nothing", () =>
+    Effect.gen(function* () {
+      const { chat, client, run, services } = yield* withPrompt
+      requestApproval(services, run)
+      services.emit(run, "run.input.requested", { inputId, request: question })
+      const waits = ({ action }: ReceivedAction) =>
+        action.type === "chat/toolCallReady" && action["options"] !== undefined
+      const before = yield* Effect.promise(() => client.action(waits))
+      services.emit(run, "run.turn.ended", { turn: 1, outstanding: 1 })
+      yield* Effect.promise(() => client.action("chat/turnComplete"))
+      const confirm = ({ action: { toolCallId, turnId } }: ReceivedAction) =>
+        client.perform(chat, {
+          type: "chat/toolCallConfirmed",
+          turnId,
+          toolCallId,
+          approved: true,
+          confirmed: "user-action"
+        })
+      // As VS Code does when it sees the end of the turn.
+      assert.isDefined((yield* Effect.promise(() => confirm(before))).rejectionReason)
+      assert.deepStrictEqual(services.decided, [])
+      const again = yield* Effect.promise(() =>
+        client.action((each) => waits(each) && each.action["turnId"] === `${run}.2`)
+      )
+      const { activeTurn } = yield* stateOf(client, chat)
+      const { responseParts } = Object(activeTurn) as {
+        readonly responseParts: ReadonlyArray<{ readonly kind: string }>
+      }
+      assert.deepStrictEqual(
+        responseParts.map(({ kind }) => kind),
+        ["toolCall", "inputRequest"]
+      )
+      assert.isUndefined((yield* Effect.promise(() => confirm(again))).rejectionReason)
+      assert.lengthOf(services.decided, 1)
+    })
+  )
+
   it.live("a rule of the editor approves nothing", () =>
     Effect.gen(function* () {
       const { chat, client, run, services } = yield* withPrompt

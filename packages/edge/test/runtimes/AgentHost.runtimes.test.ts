@@ -150,7 +150,7 @@ const decideWithClaude = async ({ workspace }: EditorHost, window: WorkbenchWind
   assert.isFalse(existsSync(join(workspace, "denied.txt")))
 }
 
-/** A question, a change set and a stop. */
+/** A question, a sub-agent, a change set and a stop. */
 const finishWithClaude = async ({ host, requests }: ServedClaude, window: WorkbenchWindow): Promise<void> => {
   await window.prompt(promptFor("ask", "Which colour do you want?"))
   await window.asks("Which colour do you want?")
@@ -158,6 +158,15 @@ const finishWithClaude = async ({ host, requests }: ServedClaude, window: Workbe
   await window.choose(COLOURS[1])
   await window.shows("That was all: ask Which colour")
   assert.include(requests.at(-1), COLOURS[1])
+
+  // The turn ends, and the sub-agent continues in the background: what waits for a decision is not decided by the end of the turn.
+  await window.prompt(promptFor("delegate", "touch nested.txt"))
+  await window.waits("Allow once")
+  await picture(window, "claude-subagent")
+  await host.approval()
+  await window.decide("Allow once")
+  await window.shows("A task of child: completed")
+  assert.isTrue(existsSync(join(host.workspace, "nested.txt")))
 
   await window.prompt(promptFor("edit", "README.md"))
   await window.waits("Allow once")

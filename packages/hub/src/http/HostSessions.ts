@@ -147,15 +147,26 @@ const sessionDescriptions = Effect.gen(function* () {
   const projects = yield* Projects
   const sets = yield* ChangeSets
 
+  /** What is undecided. In one session also what its newest run has written directly, if nothing is: a list would read each session's. */
   const changesOf = Effect.fnUntraced(function* (
     { principal }: HostConnection,
-    { id: sessionId, openChanges, projectId }: Session
+    { id: sessionId, openChanges, projectId }: Session,
+    hasDirect: boolean
   ) {
-    if (openChanges === undefined) return {}
-    const filter = { projectId, sessionId, state: "open" } as const
-    const open = yield* sets.list(principal.userId, filter, undefined, MAX_SETS)
-    const total = (count: (set: (typeof open)[number]) => number): number =>
-      open.reduce((sum, set) => sum + count(set), 0)
+    if (openChanges === undefined && !hasDirect) return {}
+    const filter = { projectId, sessionId, ...(openChanges === undefined ? {} : { state: "open" as const }) }
+    const found = yield* sets.list(
+      principal.userId,
+      filter,
+      undefined,
+      openChanges === undefined ? 1 : MAX_SETS
+    )
+    const shown = found.filter(
+      ({ direct, fileCount }) => openChanges !== undefined || (direct && fileCount > 0)
+    )
+    if (shown.length === 0) return {}
+    const total = (count: (set: (typeof shown)[number]) => number): number =>
+      shown.reduce((sum, set) => sum + count(set), 0)
     return {
       changes: {
         files: total(({ fileCount }) => fileCount),
@@ -181,7 +192,11 @@ const sessionDescriptions = Effect.gen(function* () {
     return { rights, people: new Map(members.map(({ name, userId }) => [userId, name] as const)) }
   })
 
-  return Effect.fnUntraced(function* (connection: HostConnection, shown: ReadonlyArray<ShownSession>) {
+  return Effect.fnUntraced(function* (
+    connection: HostConnection,
+    shown: ReadonlyArray<ShownSession>,
+    hasDirect = false
+  ) {
     const projectIds = new Set(shown.map(({ session }) => session.projectId))
     const found = yield* Effect.forEach(projectIds, (id) =>
       Effect.map(inProject(connection, id), (description) => ({ id, description }))
@@ -191,7 +206,7 @@ const sessionDescriptions = Effect.gen(function* () {
         const { session } = each
         const project = found.find(({ id }) => id === session.projectId)
         if (project === undefined) return yield* new PermissionDenied()
-        return sessionOfShown(each, project.description, yield* changesOf(connection, session))
+        return sessionOfShown(each, project.description, yield* changesOf(connection, session, hasDirect))
       })
     )
   })
@@ -283,7 +298,7 @@ export const makeHostSessions = Effect.fnUntraced(function* ({ reading }: HostCa
       listSessions(connection, page).pipe(reading(connection, "sessions.list")),
     session: (connection: HostConnection, id: SessionId) =>
       Effect.gen(function* () {
-        const [session] = yield* describe(connection, [yield* find(connection, id)])
+        const [session] = yield* describe(connection, [yield* find(connection, id)], true)
         return session ?? (yield* new PermissionDenied())
       }).pipe(reading(connection, "sessions.get")),
     runs: (connection: HostConnection, page: ChatPage) =>
