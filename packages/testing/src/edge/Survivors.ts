@@ -115,7 +115,7 @@ const readProc = (path: string): string => {
     let length = 0
     for (let read = -1; read !== 0 && length < buffer.length; length += read)
       read = readSync(file, buffer, length, buffer.length - length, null)
-    return length < buffer.length ? buffer.latin1Slice(0, length) : readFileSync(path, "latin1")
+    return length < buffer.length ? buffer.toString("latin1", 0, length) : readFileSync(path, "latin1")
   } finally {
     closeSync(file)
   }
