@@ -1,5 +1,5 @@
 /** `npm run test:failover`: Hubs on a cluster of PostgreSQL whose machines fail. `CORRAL_SEED` repeats the same order, `CORRAL_KILLS` sets the number of kills. */
-import { clusterProblem } from "@corral/testing/cluster/PostgresCluster"
+import { clusterProblem } from "./PostgresCluster.ts"
 import { until } from "@corral/testing/time/Until"
 import { assert, describe, it } from "@effect/vitest"
 import { setTimeout as pause } from "node:timers/promises"

@@ -4,7 +4,7 @@
  * The test does what the page leaves to its reader: it installs Node, makes the build, and copies what the page copies with `scp`.
  */
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
-import { EmptyMachines, emptyMachinesProblem } from "@corral/testing/cluster/Machines"
+import { EmptyMachines, emptyMachinesProblem } from "./Machines.ts"
 import { until } from "@corral/testing/time/Until"
 import { execFileSync } from "node:child_process"
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs"

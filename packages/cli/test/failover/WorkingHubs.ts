@@ -1,6 +1,6 @@
 /** Three Hubs and a Gateway on a cluster, with a live run that a client follows, requests and chat messages of people, and pushes of devices. */
 import { assert, onTestFinished } from "@effect/vitest"
-import { PostgresCluster } from "@corral/testing/cluster/PostgresCluster"
+import { PostgresCluster } from "./PostgresCluster.ts"
 import type { Joined } from "@corral/testing/stack/Joined"
 import { until } from "@corral/testing/time/Until"
 import { duringRun } from "../joined/Chaos.ts"

@@ -4,8 +4,8 @@
  *
  * Owns all processes, namespaces and folders; `close` removes them. Needs root, and Debian's `patroni`, `etcd-server` and `haproxy`.
  */
-import { freePort } from "../postgres/PostgresServer.ts"
-import { until } from "../time/Until.ts"
+import { freePort } from "@corral/testing/postgres/PostgresServer"
+import { until } from "@corral/testing/time/Until"
 import { canMakeNetworks, NodeNetwork } from "./Machines.ts"
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
