@@ -160,7 +160,7 @@ export const measureEditors = (options: LinkBenchOptions, report: Report): Promi
         ...compared(taken, ({ cpu }) => cpu),
         rounds
       })
-      if (clients === 1)
-        add(await onSameRuns(follow, rounds), `${editors} at ${rate} events/s, the console on the same run`)
+      const consoles = clients === 1 ? "the console" : `${clients} consoles`
+      add(await onSameRuns(follow, rounds), `${editors} at ${rate} events/s, ${consoles} on the same run`)
     }
   })

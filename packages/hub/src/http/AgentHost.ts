@@ -81,10 +81,11 @@ const makeEvents = Effect.fnUntraced(function* ({ reading }: HostCalls) {
         yield* Effect.addFinalizer(() => Effect.sync(unwatch))
         const sequence = new EventSequence(decodeReceivedEvent, after)
         return logStream(hubRunSource(logs, runId), subject, pingEveryMs).pipe(
-          Stream.flattenIterable,
-          Stream.flatMap(({ lines }) =>
-            Stream.fromIterable(lines.split("\n").flatMap((line) => sequence.next(line) ?? []))
+          // The events of a read together: a stream for each batch costs more than its events.
+          Stream.map((batches) =>
+            batches.flatMap(({ lines }) => lines.split("\n").flatMap((line) => sequence.next(line) ?? []))
           ),
+          Stream.flattenIterable,
           Stream.catch((error) =>
             Stream.fromEffect(
               Effect.fail(error).pipe(gapToConflict(lastSeq), reading(connection, "runs.events"))
