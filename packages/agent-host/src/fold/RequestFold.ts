@@ -38,6 +38,9 @@ export interface OpenQuestion {
   readonly request: RequestedInput
 }
 
+/** Times that a question is asked: each one is a part of the turn. */
+const MAX_ASKED = 100
+
 export class RequestFold {
   /** Approvals that wait for a decision, by the id of their call in the chat. */
   readonly approvals = new Map<string, WaitingApproval>()
@@ -156,8 +159,10 @@ export class RequestFold {
   askAgain(inputId: string): Actions {
     const request = this.inputs.get(inputId)
     const before = this.shownId(inputId)
-    const id = `${inputId}${AGAIN}${Number(before.split(AGAIN)[1] ?? 1) + 1}`
-    const state = request === undefined ? undefined : inputRequest(id, request, this.options.place())
+    const times = Number(before.split(AGAIN)[1] ?? 1) + 1
+    const id = `${inputId}${AGAIN}${times}`
+    const state =
+      request === undefined || times > MAX_ASKED ? undefined : inputRequest(id, request, this.options.place())
     if (state === undefined) return none
     remember(this.askedAs, inputId, id)
     return [

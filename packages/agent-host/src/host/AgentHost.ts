@@ -41,7 +41,7 @@ export interface AgentHostOptions {
 const KEEP_MS = 600_000
 const MAX_BUFFERED = 33_554_432
 const MAX_CLIENTS = 1_000
-/** Of one user, for whatever their connections are. */
+/** Of one user, over all workspaces. */
 const MAX_CLIENTS_OF_USER = 128
 const BEGIN_WITHIN_MS = 30_000
 const GOING_AWAY = 1001

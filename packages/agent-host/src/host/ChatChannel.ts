@@ -37,6 +37,8 @@ const MAX_EVENTS = 20_000
 const NEW_RUNS = 50
 /** Chats of sub-agents that are remembered. */
 const MAX_SUBAGENTS = 1_000
+/** Lines about refusals in one turn. */
+const MAX_LINES = 100
 /** Turns that the client has begun and whose run is not known yet. */
 const MAX_KEYS = 1_000
 
@@ -92,6 +94,8 @@ export class ChatChannel implements Channel {
   readonly subagents = new Map<string, SubagentChannel>()
   private follower: Fiber.Fiber<unknown, unknown> | undefined
   private olderCursor: string | null = null
+  /** Lines about refusals in the turn that had the last one. */
+  private lines = { turnId: "", count: 0 }
 
   constructor(client: HostClient, placed: PlacedSession, chat: HostChat) {
     this.client = client
@@ -373,6 +377,9 @@ export class ChatChannel implements Channel {
   addLine(text: string): void {
     const turnId = this.state.activeTurn?.id
     if (turnId === undefined) return
+    const count = this.lines.turnId === turnId ? this.lines.count + 1 : 1
+    if (count > MAX_LINES) return
+    this.lines = { turnId, count }
     const id = `line.${this.client.log.seq + 1}`
     this.client.publish(this, {
       type: "chat/responsePart",

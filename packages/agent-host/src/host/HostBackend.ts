@@ -17,7 +17,8 @@ import type {
   RejectChanges,
   UndoChanges
 } from "@corral/domain/edge-api/ChangeSet"
-import type { Failure } from "@corral/domain/errors/Failures"
+import { type Failure, SchemaValidationFailed } from "@corral/domain/errors/Failures"
+import { issuesOf } from "@corral/domain/errors/ValidationIssues"
 import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import type {
   AgentId,
@@ -29,7 +30,7 @@ import type {
 } from "@corral/domain/identity/Ids"
 import type { InputAnswer } from "@corral/domain/input/InputRequest"
 import type { SequencedEvent } from "@corral/domain/run/EventSequence"
-import type { Effect, Stream } from "effect"
+import { Effect, Schema, type Stream } from "effect"
 
 /** The caller. `id` is equal for connections of the same sign-in, and differs between sign-ins. */
 export interface HostCaller {
@@ -256,3 +257,13 @@ export interface HostBackend {
   /** Entries of a folder of a workspace. */
   readonly listFolder: (workspace: WorkspaceId, path: string) => Effect.Effect<FoundFiles, Failure>
 }
+
+/** Fails unless the value has the schema of the route's body. */
+export const requireValid = <S extends Schema.ConstraintDecoder<unknown>>(
+  schema: S,
+  value: S["Type"]
+): Effect.Effect<void, SchemaValidationFailed> =>
+  Schema.decodeUnknownEffect(schema)(value).pipe(
+    Effect.mapError(({ issue }) => new SchemaValidationFailed({ details: { issues: issuesOf(issue) } })),
+    Effect.asVoid
+  )

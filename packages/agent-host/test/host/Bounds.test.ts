@@ -1,4 +1,5 @@
 /** Memory and connections of hostile clients: what one client, and one user, can make the host keep. */
+import type { ApprovalId, InputRequestId } from "@corral/domain/identity/Ids"
 import { Conflict } from "@corral/domain/errors/Failures"
 import { type AgentHostClient, ROOT } from "@corral/testing/editor/AgentHostClient"
 import { assert, describe, it } from "@effect/vitest"
@@ -179,6 +180,48 @@ describe("a client that sends without waiting", () => {
     })
   )
 
+  it.live("fills no turn with refusals of its decisions and answers", () =>
+    Effect.gen(function* () {
+      const { chat, id, server, services } = yield* servedSession
+      const run = services.newRun(id, "Go")
+      const client = yield* server.open()
+      yield* Effect.promise(() => client.subscribe(chat))
+      services.emit(run, "run.approval.requested", {
+        approvalId: "apr_01K0000000000000000000000A" as ApprovalId, // has the shape
+        request: {
+          action: "shell",
+          risk: "low",
+          title: "Run",
+          callId: "c",
+          editable: false,
+          scopes: ["once"]
+        },
+        expiresAt: "2026-12-01T00:00:00.000Z"
+      })
+      services.emit(run, "run.input.requested", {
+        inputId: "inq_01K0000000000000000000000A" as InputRequestId, // the same
+        request: { kind: "question", title: "Q", questions: [{ id: "q", text: "Which?", kind: "text" }] }
+      })
+      const question = yield* Effect.promise(() => client.action("chat/inputRequested"))
+      let requestId = Object(question.action["request"]).id
+      for (let n = 0; n < 150; n++) {
+        const confirm = {
+          type: "chat/toolCallConfirmed",
+          turnId: `${run}.1`,
+          toolCallId: `${run}/c`,
+          approved: true
+        }
+        assert.isDefined(yield* reasonFor(client, chat, { ...confirm, selectedOptionId: "none" }))
+        yield* reasonFor(client, chat, { type: "chat/inputCompleted", requestId, response: "cancel" })
+        const last = client.actions.findLast(({ action }) => action.type === "chat/inputRequested")
+        requestId = Object(last?.action["request"]).id
+      }
+      const { activeTurn } = yield* Effect.promise(() => client.subscribe(chat))
+      const { responseParts } = activeTurn as { readonly responseParts: ReadonlyArray<unknown> }
+      assert.isBelow(responseParts.length, 250)
+    })
+  )
+
   it.live("is closed if it sends pings and reads no answers", () =>
     Effect.gen(function* () {
       const services = new MemoryServices()
@@ -202,7 +245,7 @@ describe("a client that sends without waiting", () => {
 })
 
 describe("a user with many connections", () => {
-  it.live("leaves room for others, whatever their connections are for", () =>
+  it.live("leaves room for others, also with connections for different workspaces", () =>
     Effect.gen(function* () {
       const services = new MemoryServices()
       const other = services.connect(person("bob"))

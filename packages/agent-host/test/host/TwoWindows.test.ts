@@ -68,7 +68,7 @@ describe("a prompt during the turn of another window", () => {
         text: "Mine"
       })
       services.emit(run, "run.turn.started", { turn: 3, by: "message" })
-      const begun = yield* Effect.promise(() =>
+      const started = yield* Effect.promise(() =>
         client.action(
           ({ action }) =>
             action.type === "chat/turnStarted" &&
@@ -76,7 +76,7 @@ describe("a prompt during the turn of another window", () => {
             action["queuedMessageId"] !== undefined
         )
       )
-      assert.include(JSON.stringify(state["queuedMessages"]), String(begun.action["queuedMessageId"]))
+      assert.include(JSON.stringify(state["queuedMessages"]), String(started.action["queuedMessageId"]))
     })
   )
 

@@ -4,13 +4,15 @@
  * Guarantees: calls are those of the HTTP routes, with the origin `editor`. Sessions and files of other workspaces are not found.
  * Does not: archive sessions, which an Edge does not have.
  */
-import type {
-  HostAgent,
-  HostBackend,
-  HostHint,
-  HostSession,
-  HostWorkspace
+import {
+  type HostAgent,
+  type HostBackend,
+  type HostHint,
+  type HostSession,
+  type HostWorkspace,
+  requireValid
 } from "@corral/agent-host/host/HostBackend"
+import { DecideApproval } from "@corral/domain/approval/Approval"
 import {
   Conflict,
   NotFound,
@@ -18,10 +20,11 @@ import {
   type WorkspaceOutsideAllowlist
 } from "@corral/domain/errors/Failures"
 import type { AgentId, RunId, SessionId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { InputAnswer } from "@corral/domain/input/InputRequest"
 import { isReady, modesIn, usualMode } from "@corral/domain/offer/Offer"
 import type { Agent } from "@corral/domain/run/Agent"
 import { EventSequence } from "@corral/domain/run/EventSequence"
-import type { Run, RunMode } from "@corral/domain/run/Run"
+import { type Run, RunInput, type RunMode } from "@corral/domain/run/Run"
 import { isTerminal } from "@corral/domain/run/RunEnd"
 import { decodeReceivedEvent } from "@corral/domain/run/RunEvent"
 import type { Workspace } from "@corral/domain/device/Workspace"
@@ -285,6 +288,7 @@ const decisions = (
       // Fails for a workspace that is no longer linked.
       yield* all.workspaces.open(workspace)
       if (chatId !== agentId) return yield* new NotFound()
+      yield* requireValid(RunInput, { text: message.text })
       return yield* all.messages.send(message)
     }),
 
@@ -306,12 +310,13 @@ const decisions = (
 
   decide: (payload, key) =>
     Effect.andThen(
-      runIn(all, place, payload.runId),
+      Effect.andThen(runIn(all, place, payload.runId), requireValid(DecideApproval, payload)),
       Effect.asVoid(all.decisions.decide(payload, { key, origin: "editor" }))
     ),
 
   answer: (request, answer, key) =>
     runIn(all, place, request.runId).pipe(
+      Effect.andThen(requireValid(InputAnswer, answer)),
       Effect.andThen(all.decisions.answer({ ...answer, ...request }, { key, origin: "editor" })),
       Effect.flatMap(({ body, replayed }) => (replayed ? Effect.void : all.messages.carryOut(body)))
     ),

@@ -291,6 +291,20 @@ describe("A session of an editor", () => {
     client.drop()
   })
 
+  it("refuses what the routes refuse: a prompt without text, or with too much of it", async () => {
+    const client = await connect()
+    const session = await newSession(client)
+    const before = (await runsOf(edge)).length
+    const attachments = [{ type: "simple", label: "a", modelRepresentation: "x".repeat(300_000) }]
+    for (const message of [{ text: "" }, { text: "/say hello", attachments }]) {
+      const turnId = crypto.randomUUID()
+      client.dispatch(session.chat, { type: "chat/turnStarted", turnId, message })
+      assert.strictEqual(await session.ended(turnId), "chat/error")
+    }
+    assert.lengthOf(await runsOf(edge), before)
+    client.drop()
+  })
+
   it("starts a turn with a message to a run that has ended meanwhile", async () => {
     const client = await connect()
     const session = await newSession(client)

@@ -4,12 +4,13 @@
  *
  * Guarantees: a call that repeats a key is carried out once, as a request with that `Idempotency-Key`. Decisions and answers have the origin `editor`.
  */
-import type {
-  ChangesDecision,
-  ChatPlace,
-  HostChanges,
-  HostMessage,
-  SentMessage
+import {
+  type ChangesDecision,
+  type ChatPlace,
+  type HostChanges,
+  type HostMessage,
+  type SentMessage,
+  requireValid
 } from "@corral/agent-host/host/HostBackend"
 import { type DecideApproval, ORIGIN_HEADER } from "@corral/domain/approval/Approval"
 import type { FoundFiles } from "@corral/domain/device/Workspace"
@@ -36,7 +37,7 @@ import { Sessions } from "../session/Sessions.ts"
 import { approvalDecision } from "./Approvals.ts"
 import { changeDecisionHandlers, changeReadHandlers } from "./Changes.ts"
 import { fileHandlers } from "./Files.ts"
-import { type HostCalls, type HostConnection, requireValid } from "./HostCalls.ts"
+import type { HostCalls, HostConnection } from "./HostCalls.ts"
 import type { HostPlace, HostPlaces } from "./HostPlaces.ts"
 import type { HostSessions } from "./HostSessions.ts"
 import { inputAnswer } from "./Inputs.ts"

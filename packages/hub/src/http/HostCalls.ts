@@ -6,22 +6,15 @@
  * What the caller may not see does not exist.
  */
 import { type Coded, type ErrorCode } from "@corral/domain/errors/ErrorTable"
-import {
-  type Failure,
-  Internal,
-  NotFound,
-  Overloaded,
-  SchemaValidationFailed
-} from "@corral/domain/errors/Failures"
+import { type Failure, Internal, NotFound, Overloaded } from "@corral/domain/errors/Failures"
 import { failureOfObject } from "@corral/domain/errors/FailureOfObject"
-import { issuesOf } from "@corral/domain/errors/ValidationIssues"
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { type EndpointName, keyScopeOf } from "@corral/domain/hub-api/HubAuthorization"
 import { CurrentPrincipal, type Principal } from "@corral/domain/hub-api/SessionAuthority"
 import type { ProjectId, RequestId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
-import { Clock, Effect, Schema } from "effect"
+import { Clock, Effect } from "effect"
 import { HttpApi } from "effect/http-api"
 import { SqlError } from "effect/sql"
 import type { AgentWorkspace } from "../conversation/AgentConversations.ts"
@@ -84,16 +77,6 @@ const failureOf = (error: CallFailure): Failure =>
 /** A read of what the caller may not see is one of what is missing. */
 const hidden = (failure: Failure): Failure =>
   failure.code === "permission_denied" ? new NotFound() : failure
-
-/** Fails unless the value has the schema of the route's body. */
-export const requireValid = <S extends Schema.ConstraintDecoder<unknown>>(
-  schema: S,
-  value: S["Type"]
-): Effect.Effect<void, SchemaValidationFailed> =>
-  Schema.decodeUnknownEffect(schema)(value).pipe(
-    Effect.mapError(({ issue }) => new SchemaValidationFailed({ details: { issues: issuesOf(issue) } })),
-    Effect.asVoid
-  )
 
 export const makeHostCalls = Effect.gen(function* () {
   const clock = yield* Clock.Clock
