@@ -112,7 +112,7 @@ const contentOf = ({ chat, content }: Call): ReadonlyArray<ToolResultContent> =>
 
 export class CallFold {
   private readonly runId: string
-  /** Address of the chat of a sub-agent. Absent where nobody reads such chats. */
+  /** Address of the chat of a sub-agent. Absent where such chats are not read. */
   private readonly addressOf: ((callId: string) => string) | undefined
   private readonly calls = new Map<string, Call>()
   /** How often calls were shown that were shown again. */

@@ -39,7 +39,7 @@ export interface RunFoldOptions {
   readonly turnKey?: string | undefined
   /** Id of a later turn that an editor began with this message, if one did. */
   readonly keyOfTurn?: ((text: string) => string | undefined) | undefined
-  /** Address of the chat of the sub-agent that a call has started. Absent where nobody reads such chats. */
+  /** Address of the chat of the sub-agent that a call has started. Absent where such chats are not read. */
   readonly subagentAddress?: (toolCallId: string) => string
   readonly model?: string | undefined
   readonly nameOf: NameOf

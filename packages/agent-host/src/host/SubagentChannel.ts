@@ -18,15 +18,19 @@ export class SubagentChannel implements Channel {
   readonly chat: ChatChannel
   private state: ChatState
 
-  constructor(chat: ChatChannel, address: string, begun: Extract<ChatAction, { type: "chat/turnStarted" }>) {
+  constructor(
+    chat: ChatChannel,
+    address: string,
+    start: Extract<ChatAction, { readonly type: "chat/turnStarted" }>
+  ) {
     this.address = address
     this.sessionId = chat.sessionId
     this.chat = chat
     this.state = {
       resource: address,
-      title: begun.message.text,
+      title: start.message.text,
       status: statusBits.idle | statusBits.isRead,
-      modifiedAt: begun.startedAt,
+      modifiedAt: start.startedAt,
       interactivity: "read-only",
       turns: []
     }

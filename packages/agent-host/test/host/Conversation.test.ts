@@ -379,10 +379,10 @@ describe("a conversation", () => {
       const { chat, client, run, services } = yield* withPrompt
       services.emit(run, "run.turn.ended", { turn: 1, outstanding: 0 })
       yield* Effect.promise(() => client.action("chat/turnComplete"))
-      const begun = client.action(startedBy("m1"))
-      services.answering = begun
+      const startOfTurn = client.action(startedBy("m1"))
+      services.answering = startOfTurn
       const echo = yield* Effect.promise(() => client.perform(chat, pending("m1", "more", "queued")))
-      const started = yield* Effect.promise(() => begun)
+      const started = yield* Effect.promise(() => startOfTurn)
       assert.isAbove(started.serverSeq, echo.serverSeq)
       services.emit(run, "run.completed", { text: "done again" })
       yield* Effect.promise(() => client.action(endOf(String(started.action["turnId"]))))

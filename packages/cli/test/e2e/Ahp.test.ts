@@ -113,10 +113,15 @@ describe("corral ahp at a Hub", () => {
     assert.match(name, /^workspace ws on laptop$/)
     const client = await AgentHostClient.open(url)
     const session = await AgentHostSession.create(client, "scripted", process.cwd())
+    const changes = `${session.resource}/changeset/session`
+    assert.deepInclude(await client.subscribe(changes), { status: "ready", files: [] })
     const turn = await session.prompt("/write from-editor.txt hello\n/say written")
     await session.confirm(await session.confirmation(turn), "approve")
     assert.strictEqual(await session.ended(turn), "chat/turnComplete")
     assert.isTrue(existsSync(join(joined.edge.workspace, "from-editor.txt")))
+    const changed = await client.action("changeset/contentChanged")
+    assert.strictEqual(changed.channel, changes)
+    assert.include(JSON.stringify(changed.action["files"]), "from-editor.txt")
     const { body } = await joined.owner.ask<{ readonly items: ReadonlyArray<HubApproval> }>(
       "GET",
       `/client/approvals?projectId=${joined.projectId}`

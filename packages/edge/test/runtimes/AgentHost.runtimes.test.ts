@@ -86,7 +86,7 @@ const raceDecisions = async (
     const how = state === "approved" ? "Allowed once" : "Denied"
     const where = origin === "editor" ? "an editor" : host.otherPlace
     for (const window of windows) {
-      await window.says(end)
+      await window.hasLine(end)
       await window.shows(new RegExp(`${how} by ${host.person} in ${where}: .*${file}`))
       assert.strictEqual(await window.openRequests(), 0, "no request is left open")
     }
@@ -113,7 +113,9 @@ const serveClaude = async (
   })
   const host = await open(environmentOf(claude, { home, models: models.url, key: RIGHT_KEY }))
   models.workspace = host.workspace
-  writeFileSync(join(host.workspace, "README.md"), README)
+  // The folder of the editor is the workspace, or a checkout of it on another machine.
+  for (const folder of new Set([host.workspace, host.folder]))
+    writeFileSync(join(folder, "README.md"), README)
   return { host, requests: models.requests }
 }
 
@@ -131,7 +133,7 @@ const places = [
 /** A prompt, a confirmation with a reload in the middle, and a refusal. */
 const decideWithClaude = async ({ workspace }: EditorHost, window: WorkbenchWindow): Promise<void> => {
   await window.prompt(promptFor("say", "Hello from Claude"))
-  await window.says("Hello from Claude")
+  await window.hasLine("Hello from Claude")
 
   await window.prompt(promptFor("run", "touch allowed.txt && echo allowed"))
   await window.waits("Allow once")
@@ -181,13 +183,13 @@ const finishWithClaude = async ({ host, requests }: ServedClaude, window: Workbe
   await window.prompt(promptFor("run", "touch begun.txt && sleep 300"))
   await window.waits("Allow once")
   await window.decide("Allow once")
-  const begun = async () => existsSync(join(host.workspace, "begun.txt")) || undefined
-  await until(begun, "the command", 60_000)
+  const isRunning = async () => existsSync(join(host.workspace, "begun.txt")) || undefined
+  await until(isRunning, "the command", 60_000)
   await window.stop()
   await window.idle()
   await host.lastRunIs("cancelled")
   await window.prompt(promptFor("say", "Here again"))
-  await window.says("Here again")
+  await window.hasLine("Here again")
 }
 
 describe.skipIf(place.missing !== undefined)("The workbench", { timeout: 900_000 }, () => {
@@ -211,7 +213,7 @@ describe.skipIf(place.missing !== undefined)("The workbench", { timeout: 900_000
     await openSession(window, "Hello")
     await window.waits("Allow once")
     await window.decide("Allow once")
-    await window.says("approval done")
+    await window.hasLine("approval done")
     await window.shows("Allowed once by local in an editor")
     assert.isTrue(existsSync(join(edge.workspace, "one.txt")))
 
@@ -224,7 +226,7 @@ describe.skipIf(place.missing !== undefined)("The workbench", { timeout: 900_000
     await window.prompt("/write two.txt hello\n/say without it")
     await window.waits("Deny")
     await window.decide("Deny")
-    await window.says("without it")
+    await window.hasLine("without it")
     assert.isFalse(existsSync(join(edge.workspace, "two.txt")))
 
     await window.prompt("/question Which colour? | Red | Blue\n/say after the answer")
@@ -236,22 +238,22 @@ describe.skipIf(place.missing !== undefined)("The workbench", { timeout: 900_000
     assert.isDefined(open, "the preselected option is no answer")
     await window.asks("Which colour?")
     await window.choose("Blue")
-    await window.says("after the answer")
+    await window.hasLine("after the answer")
     assert.deepInclude(await edge.client.input(open.id), { state: "answered", origin: "editor" })
 
     // A message during a turn is input of the run.
     await window.prompt("/say waiting\n/wait\n/say after the input")
-    await window.says("waiting")
+    await window.hasLine("waiting")
     await window.send("input of a person")
-    await window.says("after the input")
+    await window.hasLine("after the input")
 
     await window.prompt("/say hanging\n/hang")
-    await window.says("hanging")
+    await window.hasLine("hanging")
     await window.stop()
     await window.idle()
     await host.lastRunIs("cancelled")
     await window.prompt("/say after the stop")
-    await window.says("after the stop")
+    await window.hasLine("after the stop")
   })
 
   it("shows each decision in two windows, also when they and another client decide at the same time", async () => {
@@ -265,7 +267,7 @@ describe.skipIf(place.missing !== undefined)("The workbench", { timeout: 900_000
     await openSession(second, "Shared")
     await second.waits("Allow once")
     await second.decide("Allow once")
-    for (const window of [first, second]) await window.says("ready")
+    for (const window of [first, second]) await window.hasLine("ready")
     await raceDecisions(host, [first, second], (file) => ({
       text: `/write ${file} hello\n/say ${file} is over`,
       end: `${file} is over`
@@ -290,7 +292,7 @@ describe.skipIf(place.missing !== undefined)("The workbench", { timeout: 900_000
         const first = await openWindow(workbench, host)
         await first.begin("Claude Code")
         await first.prompt(promptFor("say", "Shared"))
-        await first.says("Shared")
+        await first.hasLine("Shared")
         const second = await openWindow(workbench, host)
         await openSession(second, "Shared")
         await raceDecisions(host, [first, second], (file) => ({

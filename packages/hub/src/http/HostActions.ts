@@ -196,10 +196,19 @@ const makeEdgeReads = Effect.fnUntraced(function* (
       chat: { readonly sessionId: SessionId; readonly chatId: string; readonly limit: number }
     ) {
       const id = (yield* sessions.changedRun(connection, chat)) ?? (yield* new NotFound())
-      const { items, nextCursor, set } = yield* changeReads
-        .get({ params: { id }, query: { limit: chat.limit } })
-        .pipe(reading(connection, "changeSets.get"))
-      return { set, files: items, more: nextCursor !== null } satisfies HostChanges
+      const page = (limit: number, cursor?: string) =>
+        changeReads
+          .get({ params: { id }, query: { limit, ...(cursor === undefined ? {} : { cursor }) } })
+          .pipe(reading(connection, "changeSets.get"))
+      const first = yield* page(Math.min(chat.limit, MAX_LIMIT))
+      let files = first.items
+      let { nextCursor } = first
+      while (nextCursor !== null && files.length < chat.limit) {
+        const next = yield* page(Math.min(chat.limit - files.length, MAX_LIMIT), nextCursor)
+        files = [...files, ...next.items]
+        nextCursor = next.nextCursor
+      }
+      return { set: first.set, files, more: nextCursor !== null } satisfies HostChanges
     }),
 
     changedFile: (connection: HostConnection, id: RunId, fileId: ChangedFileId) =>

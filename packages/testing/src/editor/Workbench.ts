@@ -212,8 +212,8 @@ export class WorkbenchWindow {
     })
   }
 
-  /** Waits until the agent has said this: a line of its own, which a prompt with the same words is not. */
-  async says(line: string): Promise<void> {
+  /** Waits until the agent has said this: a separate line, which a prompt with the same words is not. */
+  async hasLine(line: string): Promise<void> {
     await this.shows(new RegExp(String.raw`^\s*${line.replaceAll(/[^\w\s]/g, String.raw`\$&`)}\s*$`, "m"))
   }
 
