@@ -113,9 +113,7 @@ const serveClaude = async (
   })
   const host = await open(environmentOf(claude, { home, models: models.url, key: RIGHT_KEY }))
   models.workspace = host.workspace
-  // The folder of the editor is the workspace, or a checkout of it on another machine.
-  for (const folder of new Set([host.workspace, host.folder]))
-    writeFileSync(join(folder, "README.md"), README)
+  writeFileSync(join(host.workspace, "README.md"), README)
   return { host, requests: models.requests }
 }
 
@@ -175,6 +173,8 @@ const finishWithClaude = async ({ host, requests }: ServedClaude, window: Workbe
   await window.decide("Allow once")
   await window.shows("That was all: edit README.md")
   assert.include(readFileSync(join(host.workspace, "README.md"), "utf8"), NEW)
+  // Until then the window offers the changes of the run before.
+  await window.shows(/1 File\s*\+1\s*-1/)
   await window.changes("README.md", OLD, NEW)
   await picture(window, "claude-changes")
   await window.reload()
