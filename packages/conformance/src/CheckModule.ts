@@ -55,7 +55,11 @@ export const checkModule = ({
   const { promise, resolve } = Promise.withResolvers<ReadonlyArray<CheckedFindings>>()
   const checked: Array<CheckedFindings> = []
   let running = -1
+  let isFinished = false
   const finish = (rule: Finding["rule"], message: string) => {
+    // The exit of the worker follows the finding that it caused.
+    if (isFinished) return
+    isFinished = true
     if (checked.length < names.length)
       checked.push({ name: names[running] ?? "is imported", findings: [{ rule, message }] })
     clearTimeout(timer)

@@ -10,7 +10,7 @@ const packages = fileURLToPath(new URL("../../../", import.meta.url))
 
 /** Parts of Hub and Edge whose sentences reach no page of the console: links of devices, operators, programs, editors, and the sign-in's own pages. */
 const elsewhere =
-  /\/(store|inspection|holder|signin|chat|live)\/|\/(EmbeddedEdge|openEdge|Health|Public|SignIn|HubRequestPolicy|ChatBindings|DeviceRegistration|Auth|HubLink|KeyRotation|LeaseTakeover|EncodedOffer|Proofs|Leases|LinkConnection|EventStreams|AgentHost|AgentHostBackend|AgentHostMessages)\.ts$/
+  /\/(store|inspection|holder|signin|chat|live)\/|\/(EmbeddedEdge|openEdge|Health|Public|SignIn|HubRequestPolicy|ChatBindings|DeviceRegistration|Auth|HubLink|KeyRotation|LeaseTakeover|EncodedOffer|Proofs|Leases|LinkConnection|EventStreams|AgentHost|AgentHostBackend|AgentHostMessages|HostActions|HostPlaces)\.ts$/
 
 const sources = ["edge/src", "hub/src"].flatMap((folder) =>
   readdirSync(join(packages, folder), { recursive: true, encoding: "utf8" })
