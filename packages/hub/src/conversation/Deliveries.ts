@@ -19,7 +19,7 @@ import { changeMessage, holdMessages } from "../session/MessageStore.ts"
 import { limitTo } from "../store/ListPage.ts"
 import { type NoticeKind, Notices } from "../store/Notices.ts"
 import { lostStates, lostTaskStates, openTaskStates } from "../store/StateLists.ts"
-import { jsonColumn, storedRows } from "../store/StoredRows.ts"
+import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
 import { limitLockWait, sweepRows } from "../store/Sweep.ts"
 import { Dispatcher } from "../task/Dispatcher.ts"
 import { Tasks } from "../task/Tasks.ts"
@@ -33,7 +33,8 @@ const EndedTask = Schema.Struct({
   recipient: Schema.NullOr(AgentInstanceId),
   context: Schema.NullOr(DeliveryContext),
   state: Schema.Literals(lostStates),
-  error: Schema.NullOr(jsonColumn(RunFailure))
+  error: Schema.NullOr(jsonColumn(RunFailure)),
+  ended_at: Timestamp
 })
 type EndedTask = typeof EndedTask.Type
 
@@ -56,7 +57,7 @@ const settleEndedTasks = Effect.fn("Deliveries.settleEndedTasks")(function* (
   yield* sweepRows({
     page: (after) =>
       endedRows.all(sql`
-        SELECT m.session_id, m.id, m.task_id, m.recipient, m.context, t.state, t.error
+        SELECT m.session_id, m.id, m.task_id, m.recipient, m.context, t.state, t.error, t.updated_at AS ended_at
         FROM messages m JOIN tasks t ON t.id = m.task_id
         WHERE m.delivery = 'pending' AND m.id > ${after} AND t.state IN ${lostTaskStates(sql)}
         ORDER BY m.id ${limitTo(sql, MESSAGES_PER_PAGE)}`),
@@ -73,7 +74,7 @@ const settleEndedTasks = Effect.fn("Deliveries.settleEndedTasks")(function* (
 
 const settle = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  { context, error, id, recipient, session_id, state, task_id }: EndedTask,
+  { context, ended_at: endedAt, error, id, recipient, session_id, state, task_id }: EndedTask,
   now: Date
 ) {
   const isStill = sql`delivery = 'pending' AND task_id = ${task_id}`
@@ -96,11 +97,13 @@ const settle = Effect.fnUntraced(function* (
     isStill
   )
   if (failed !== undefined && recipient !== null)
-    yield* holdMessages(sql, session_id, recipient, {
-      reason: "failed",
-      code: reported.code,
-      since: now.toISOString()
-    })
+    yield* holdMessages(
+      sql,
+      session_id,
+      recipient,
+      { reason: "failed", code: reported.code, since: now.toISOString() },
+      endedAt
+    )
   return failed
 })
 

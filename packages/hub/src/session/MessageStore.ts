@@ -277,14 +277,16 @@ export const withdrawUndelivered = Effect.fnUntraced(function* (
 
 const waitingRows = storedRows("messages", Schema.Struct({ id: MessageId }))
 
-/** Call it with the session locked. */
+/** Call it with the session locked. `endedAt`: when the turn has ended, if that was in an earlier transaction. Messages sent since then are later ones. */
 export const holdMessages = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   sessionId: SessionId,
   agentId: AgentInstanceId,
-  held: HeldQueue
+  held: HeldQueue,
+  endedAt?: Date
 ): Effect.fn.Return<void, SqlError.SqlError> {
-  const isWaiting = sql`delivery = 'pending' AND send_when = 'next' AND task_id IS NULL AND NOT held`
+  const isEarlier = endedAt === undefined ? sql`` : sql`AND created_at <= ${endedAt}`
+  const isWaiting = sql`delivery = 'pending' AND send_when = 'next' AND task_id IS NULL AND NOT held ${isEarlier}`
   const waiting = yield* waitingRows.all(
     sql`SELECT id FROM messages WHERE session_id = ${sessionId} AND recipient = ${agentId} AND ${isWaiting} ORDER BY id`
   )

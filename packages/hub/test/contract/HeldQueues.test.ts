@@ -8,6 +8,9 @@ import type { Session } from "@corral/domain/session/Session"
 import { codeOf } from "@corral/testing/hub/HubClient"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { Mirror } from "@corral/testing/hub/Mirror"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { notify } from "../../src/store/Notices.ts"
 import { type StartedTurn, TalkingEdge } from "../harness/TalkingEdge.ts"
 import { Talk } from "../harness/Talks.ts"
 import { type World, worldOf } from "../link/World.ts"
@@ -139,6 +142,32 @@ describe("The queue of an agent", () => {
     await edge.perform(await edge.turn(1), "done")
     assert.deepStrictEqual(texts(scene).slice(1), ["second"])
     assert.isTrue(isHeld(await talk.messageWith(third.id, () => true)))
+  })
+
+  it("is not held for a message that was sent after a start had failed, before the Hub noted the failure", async () => {
+    const world = await worldOf(hub)
+    const edge = await TalkingEdge.link(hub.url, world)
+    await new Mirror(hub, world.deviceId).link(world.projectId)
+    const talk = await Talk.open(world)
+    await talk.send("first")
+    const { runId } = await edge.turn(0)
+    await talk.send("second")
+    await hub.people.act(
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const error = JSON.stringify({ code: "internal", message: "It could not start." })
+        yield* sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`
+              UPDATE tasks SET state = 'failed', run_id = NULL, error = ${error}, updated_at = now() - interval '1 hour'
+              WHERE run_id = ${runId}`
+            yield* sql`DELETE FROM runs WHERE id = ${runId}`
+            yield* notify(sql, "runState", runId)
+          })
+        )
+      })
+    )
+    assert.strictEqual((await edge.turn(1)).create.input.text, "second")
   })
 
   it("is not held after a turn that completed, was finished, or is replaced by one with a transcript", async () => {
