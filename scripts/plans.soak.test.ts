@@ -3,7 +3,10 @@
  * lets through.
  *
  * The tests of both services run on a server that logs all statements. Each logged statement that is made of a template in the sources is
- * explained, with parameters of one of its executions. Templates that are not in the log are explained without, so that none is missing.
+ * explained, with parameters of one of its executions. A statement that is not in the log is explained without, so that none is missing. A piece that
+ * is not in the log is reported: no plan has it.
+ *
+ * `CORRAL_TEST_STATEMENTS_IN` is a folder with the logs of an earlier run, `hub` and `gateway`: the tests are not run then.
  */
 import * as Database from "@corral/gateway/store/Database"
 import { GatewayConfig, gatewayDefaults } from "@corral/gateway/GatewayConfig"
@@ -22,9 +25,16 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
-import { Client } from "pg"
+import { Client, type DatabaseError } from "pg"
 import { fillTables } from "./plans/FilledTables.ts"
-import { matches, sqlSitesIn, type SqlSite } from "./plans/SqlSites.ts"
+import {
+  isStatement,
+  isStatementSite,
+  matches,
+  siteOfStatement,
+  sqlSitesIn,
+  type SqlSite
+} from "./plans/SqlSites.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 const ROWS = 50_000
@@ -32,30 +42,84 @@ const ROWS = 50_000
 /** Tables that do not grow, and the queues whose rows are deleted when they are processed. */
 const bounded = new Set(["corral_migrations", "search_changes", "kept_messages", "audit_parts"])
 
-/** Findings that are accepted, by their beginnings, with the reason. */
-const accepted: ReadonlyArray<readonly [finding: string, reason: string]> = [
-  ["packages/hub/src/audit/AuditTrail.ts:125: Seq Scan audit", "tests read by resource"],
-  ["packages/hub/src/store/ListPage.ts:56: Seq Scan users", "tests read by name"],
-  ["packages/hub/src/store/ListPage.ts:56: relation", "tests read tables of the Gateway"],
-  ["packages/hub/src/run/Retention.ts:163: relation", "the table exists only during its transaction"],
-  ["packages/hub/src/inspection/Findings.ts:225: syntax error", "the extension's schema is part of it"],
-  ["packages/hub/src/run/RunRequests.ts:62: Seq Scan run_events", "tests read events"],
-  ["packages/hub/src/conversation/LiveInputs.ts:149: syntax error", "part of an update by its key"],
-  ["packages/hub/src/conversation/Deliveries.ts:73: syntax error", "part of an update by its key"],
-  ["packages/gateway/src/conversation/Conversations.ts:103: syntax error", "the row is part of it"],
-  ["packages/gateway/src/following/RequestCardStore.ts:131: relation", "tests read tables of the Hub"],
-  ["packages/gateway/src/following/RequestCardStore.ts:141: relation", "tests read tables of the Hub"],
-  [
-    "packages/gateway/src/following/RequestCardStore.ts:78: syntax error",
-    "the name of the key is part of it"
-  ],
-  [
-    "packages/gateway/src/following/RequestCardStore.ts:93: syntax error",
-    "the name of the key is part of it"
-  ],
-  ["packages/gateway/src/handling/Notices.ts:45: column", "a time without its type"],
-  ["packages/gateway/src/inbox/Inbox.ts:61: Seq Scan sender_queues", "hourly; a row per sender of a month"],
-  ["packages/gateway/src/store/StoreMetrics.ts:22: Seq Scan dead_letters", "few, and deleted after a month"]
+interface Accepted {
+  readonly file: string
+  /** Part of the template. */
+  readonly template: string
+  /** Beginning of the finding. */
+  readonly finding: string
+  readonly reason: string
+}
+
+const NOT_EXECUTED = "no test executes it"
+
+const accepted: ReadonlyArray<Accepted> = [
+  {
+    file: "packages/hub/src/conversation/Deliveries.ts",
+    template: "context = 'transcript', task_id = NULL",
+    finding: NOT_EXECUTED,
+    reason: "part of an update by its key"
+  },
+  {
+    file: "packages/hub/src/conversation/LiveInputs.ts",
+    template: "delivery = 'failed', error = $, to_run_id = NULL",
+    finding: NOT_EXECUTED,
+    reason: "part of an update by its key"
+  },
+  {
+    file: "packages/hub/src/inspection/Findings.ts",
+    template: ".pg_stat_statements",
+    finding: NOT_EXECUTED,
+    reason: "the server of the tests lacks the extension"
+  },
+  {
+    file: "packages/hub/src/run/Retention.ts",
+    template: "INSERT INTO $ (run_id, first_seq",
+    finding: "relation",
+    reason: "the table exists only during its transaction"
+  },
+  {
+    file: "packages/hub/src/run/RunConversation.ts",
+    template: "UPDATE tasks SET state = 'cancelled'",
+    finding: NOT_EXECUTED,
+    reason: "a task by its key, when a late answer and a second attempt meet"
+  },
+  {
+    file: "packages/hub/src/run/RunRequests.ts",
+    template: "WHERE id = $",
+    finding: "Seq Scan run_events",
+    reason: "tests read events"
+  },
+  {
+    file: "packages/hub/src/usage/UsageLimits.ts",
+    template: "DELETE FROM limit_notices WHERE at <",
+    finding: "Seq Scan limit_notices",
+    reason: "one Hub, every two minutes; a row per limit and day of a week"
+  },
+  {
+    file: "packages/hub/src/usage/UsageLimits.ts",
+    template: "SELECT DISTINCT project_id FROM project_limits",
+    finding: "Index Only Scan project_limits",
+    reason: "one Hub, every two minutes; each project with a limit is examined"
+  },
+  {
+    file: "packages/hub/src/usage/UsageMetrics.ts",
+    template: "FROM limit_notices n JOIN projects p",
+    finding: "Seq Scan limit_notices, Seq Scan projects",
+    reason: "once per scrape; a row per limit and day of a week"
+  },
+  {
+    file: "packages/gateway/src/inbox/Inbox.ts",
+    template: "DELETE FROM sender_queues WHERE head IS NULL",
+    finding: "Seq Scan sender_queues",
+    reason: "hourly; a row per sender of a week"
+  },
+  {
+    file: "packages/gateway/src/store/StoreMetrics.ts",
+    template: "FROM dead_letters",
+    finding: "Seq Scan dead_letters",
+    reason: "few, and deleted after a month"
+  }
 ]
 
 /** Runs tests on a server that logs into that folder. A failed test is reported by its own run; what it did not execute is missing here. */
@@ -65,6 +129,8 @@ const runLogged = (folder: string, tests: ReadonlyArray<string>): Promise<unknow
     env: { ...process.env, CORRAL_TEST_STATEMENTS: folder, CORRAL_TEST_EFFORT: "1" },
     maxBuffer: 1 << 28
   }).catch(() => undefined)
+
+const SYNTAX_ERROR = "42601"
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, " ").trim()
 
@@ -79,7 +145,13 @@ const migrations = oneLine(
 const withParameters = ({ chunks }: SqlSite): string =>
   chunks.reduce((text, chunk, i) => `${text}${i === 0 ? "" : `$${i}`}${chunk}`, "")
 
-const isExplained = (text: string): boolean => /^\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b/i.test(text)
+const isAccepted = ({ file, finding, template }: Accepted, { scans, site }: Finding): boolean =>
+  file === site.file && site.chunks.join("$").includes(template) && scans.startsWith(finding)
+
+interface Finding {
+  readonly site: SqlSite
+  readonly scans: string
+}
 
 describe.each([
   { service: "hub", schema: "public", outside: [] },
@@ -89,19 +161,22 @@ describe.each([
     outside: ["packages/gateway/test/e2e", "packages/cli/test/joined/Chat", "packages/cli/test/joined/Slack"]
   }
 ])("The statements of the $service", ({ outside, schema, service }) => {
-  const folder = process.env["CORRAL_TEST_STATEMENTS_IN"] ?? mkdtempSync(join(tmpdir(), "corral-statements-"))
+  const earlier = process.env["CORRAL_TEST_STATEMENTS_IN"]
+  const folder =
+    earlier === undefined ? mkdtempSync(join(tmpdir(), "corral-statements-")) : join(earlier, service)
   let sites: ReadonlyArray<SqlSite>
   let statements: ReadonlyArray<LoggedStatement>
   let url: string
   let client: Client
 
   beforeAll(async () => {
-    if (process.env["CORRAL_TEST_STATEMENTS_IN"] === undefined) {
+    if (earlier === undefined) {
       await runLogged(folder, [`packages/${service}/test`])
       if (outside.length > 0) await runLogged(folder, ["--config", "vitest.e2e.config.ts", ...outside])
     }
     sites = sqlSitesIn(root, `packages/${service}/src`)
-    statements = [...readStatementLog(folder).values()]
+    // Not those of tests, and of the other service.
+    statements = [...readStatementLog(folder, new RegExp(`^corral[- ]${service}\\b`)).values()]
     url = await makeDatabase(await sharedServer(), { prepared: true })
     await Effect.runPromise(
       Effect.scoped(
@@ -124,30 +199,39 @@ describe.each([
   afterAll(async () => {
     await client.end()
     await dropDatabase(url)
-    if (process.env["CORRAL_TEST_STATEMENTS_IN"] === undefined) rmSync(folder, { recursive: true })
+    if (earlier === undefined) rmSync(folder, { recursive: true })
   })
 
   it("read no whole table that grows, and sort no more rows than they return", async () => {
     const few = new Set([...bounded, ...(await partialIndexes(client))])
-    const found: Array<string> = []
+    const found: Array<Finding> = []
     const explain = async (site: SqlSite, statement: LoggedStatement) => {
-      const scans = await tableScans(client, statement, few).catch((error: Error) => [error.message])
-      if (scans.length > 0) found.push(`${site.place}: ${scans.join(", ")}`)
+      const scans = await tableScans(client, statement, few).catch((error: DatabaseError) => [
+        // Insertions that are no parameters.
+        statement.parameters === undefined && error.code === SYNTAX_ERROR ? NOT_EXECUTED : error.message
+      ])
+      if (scans.length > 0) found.push({ site, scans: scans.join(", ") })
     }
     for (const statement of statements) {
-      if (!isExplained(statement.text) || migrations.includes(oneLine(statement.text))) continue
-      const site = sites.find(
-        (each) => isExplained(each.chunks[0] ?? "") && matches(each, statement.text, true)
-      )
+      if (!isStatement(statement.text) || migrations.includes(oneLine(statement.text))) continue
+      const site = siteOfStatement(sites, statement.text)
       if (site !== undefined) await explain(site, statement)
     }
-    // A statement that the tests of the service do not execute has no parameters; a part of one fails here.
-    for (const site of sites)
-      if (site.chunks.join("").trim() !== "" && !statements.some(({ text }) => matches(site, text, false)))
-        await explain(site, { text: withParameters(site), parameters: undefined })
+    for (const site of sites) {
+      if (site.chunks.join("").trim() === "" || statements.some(({ text }) => matches(site, text, false)))
+        continue
+      if (isStatementSite(site)) await explain(site, { text: withParameters(site), parameters: undefined })
+      else found.push({ site, scans: NOT_EXECUTED })
+    }
+    const unexpected = found.filter((finding) => !accepted.some((each) => isAccepted(each, finding)))
     assert.deepStrictEqual(
-      [...new Set(found)].filter((finding) => !accepted.some(([start]) => finding.startsWith(start))).sort(),
+      [...new Set(unexpected.map(({ scans, site }) => `${site.file}:${site.line}: ${scans}`))].sort(),
       []
     )
+    const unused = accepted.filter(
+      (each) =>
+        each.file.startsWith(`packages/${service}/`) && !found.some((finding) => isAccepted(each, finding))
+    )
+    assert.deepStrictEqual(unused, [])
   }, 300_000)
 })

@@ -28,8 +28,10 @@ const STATES: Readonly<Record<string, string>> = {
 }
 
 const valueOf = ({ name, position, required, table, type }: Column): string => {
-  // Hundreds of records in each chain, so that a sort of a chain is one of more than a page.
-  if (name === "chain") return `'chain_' || i % ${table === "audit" ? 200 : 50_000}`
+  // Thousands of records in each chain, so that a sort of a chain is one of more than a page.
+  if (name === "chain") return `'chain_' || i % ${table === "audit" ? 20 : 50_000}`
+  // Of some years.
+  if (name === "day") return `to_char(now() - i % 1000 * interval '1 day', 'YYYY-MM-DD')`
   const state = STATES[name]
   if (state !== undefined && !(required && state.includes("NULL"))) return state
   // Of the past, as partitions expect it.

@@ -56,6 +56,7 @@ import {
   taskGroupsMigration,
   turnLimitsMigration,
   uploadQuotasMigration,
+  usageByDayMigration,
   usageMigration
 } from "./migrations/Release03.ts"
 
@@ -101,7 +102,8 @@ export const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0040_binding_updates": bindingUpdatesMigration,
   "0041_change_sets": changeSetsMigration,
   "0042_task_groups": taskGroupsMigration,
-  "0043_usage": usageMigration
+  "0043_usage": usageMigration,
+  "0044_usage_by_day": usageByDayMigration
 }
 
 /** Names of all migrations, without their numbers. */

@@ -95,6 +95,10 @@ describe("The usage of runs", () => {
     })
     const mine = await here.report(`by=day&userId=${client.userId}`)
     assert.strictEqual(mine.body.total.runs, 2)
+    const scripted = await here.report(`projectId=${projectId}&agentId=scripted`)
+    assert.strictEqual(scripted.body.total.runs, 4)
+    const unused = await here.report(`projectId=${projectId}&agentId=unused`)
+    assert.deepStrictEqual([unused.body.rows, unused.body.total.runs], [[], 0])
   })
 
   it("stays readable after figures that no run can have", async () => {

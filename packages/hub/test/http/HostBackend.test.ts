@@ -1,6 +1,6 @@
 /** What the Hub gives an editor's connection, on PostgreSQL and over a real link: the same rights, records and keys as its routes. */
 import { afterAll, assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"
-import type { HostBackend, HostHint, HostMessage } from "@corral/agent-host/host/HostBackend"
+import type { HostBackend, HostHint, HostMessage, HostPage } from "@corral/agent-host/host/HostBackend"
 import type { AuditRecord } from "@corral/domain/access/Audit"
 import type { Failure } from "@corral/domain/errors/Failures"
 import type { HubApproval, HubInput } from "@corral/domain/hub-api/HubRun"
@@ -180,6 +180,47 @@ describe("HostBackend of the Hub", () => {
     assert.isTrue(Result.isSuccess(await within(events.ended(), 10_000, "the end of the events")))
     const seqOf = ({ decoded }: SequencedEvent) => envelopeOf(decoded).seq
     assert.deepStrictEqual(events.items.map(seqOf), [2, 3, 4])
+  })
+
+  it("lists sessions and the runs of a chat page by page, newest first", async () => {
+    const { backend, edge } = await open()
+    const older = first("One", "a")
+    const newer = first("Two", "b")
+    const { chatId } = await run(backend.send(older))
+    await edge.perform(await edge.turn(0), "One done")
+    await run(backend.send({ ...older, chatId, text: "Again", key: "c" }))
+    await edge.perform(await edge.turn(1), "Again done")
+    await run(backend.send(newer))
+    await edge.perform(await edge.turn(2), "Two done")
+    const inSession = { sessionId: older.sessionId, chatId, limit: 1 }
+    await until(async () => {
+      const { items } = await run(backend.runs({ ...inSession, limit: 10 }))
+      return items.length === 2 ? items : undefined
+    }, "both runs")
+    /** Items of all pages of one item each. */
+    const paged = async <A>(
+      read: (cursor: { readonly cursor?: string }) => Effect.Effect<HostPage<A>, Failure>
+    ): Promise<ReadonlyArray<A>> => {
+      const items: Array<A> = []
+      let cursor: string | undefined
+      do {
+        const page = await run(read(cursor === undefined ? {} : { cursor }))
+        assert.lengthOf(page.items, 1)
+        items.push(...page.items)
+        cursor = page.nextCursor ?? undefined
+      } while (cursor !== undefined)
+      return items
+    }
+    const sessions = await paged((cursor) => backend.sessions({ limit: 1, ...cursor }))
+    assert.deepStrictEqual(
+      sessions.map(({ id }) => id),
+      [newer.sessionId, older.sessionId]
+    )
+    const runs = await paged((cursor) => backend.runs({ ...inSession, ...cursor }))
+    assert.deepStrictEqual(
+      runs.map(({ text }) => text),
+      ["Again", "One"]
+    )
   })
 
   it("refuses an id that another user has begun, as one that is missing", async () => {

@@ -37,4 +37,11 @@ describe("tableScans", () => {
   ])("accepts an index in the order of the page, and sorts of a few rows: %s", async (text) => {
     assert.deepStrictEqual(await found(text), [])
   })
+
+  it("executes nothing of a text of several statements", async () => {
+    const refused = await found("SELECT 1; DELETE FROM records").catch((error: Error) => error.message)
+    assert.include(String(refused), "multiple commands")
+    const { rows } = await client.query("SELECT FROM records LIMIT 1")
+    assert.lengthOf(rows, 1)
+  })
 })

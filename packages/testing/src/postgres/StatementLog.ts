@@ -41,16 +41,25 @@ const parametersOf = (detail: string): ReadonlyArray<string> | undefined => {
   return [...detail.matchAll(PARAMETER)].map(([, literal = "NULL"]) => literal)
 }
 
-/** Each text once, with parameters where one of its executions has usable ones. */
-export const readStatementLog = (folder: string): ReadonlyMap<string, LoggedStatement> => {
+/** Each text of such a program once, with parameters where one of its executions has usable ones. */
+export const readStatementLog = (
+  folder: string,
+  application: RegExp
+): ReadonlyMap<string, LoggedStatement> => {
   const found = new Map<string, LoggedStatement>()
   for (const file of readdirSync(folder).filter((name) => name.endsWith(".json")))
     for (const line of readFileSync(join(folder, file), "utf8").split("\n")) {
       if (!line.includes('"message":"execute ') && !line.includes('"message":"statement: ')) continue
-      const { detail = "", message } = JSON.parse(line) as {
+      const {
+        application_name = "",
+        detail = "",
+        message
+      } = JSON.parse(line) as {
         readonly message: string
         readonly detail?: string
+        readonly application_name?: string
       }
+      if (!application.test(application_name)) continue
       const text = EXECUTED.exec(message)?.[1]
       if (text === undefined || found.get(text)?.parameters !== undefined) continue
       found.set(text, { text, parameters: parametersOf(detail) })
@@ -119,6 +128,9 @@ export const partialIndexes = async (client: Client): Promise<ReadonlyArray<stri
   return rows.map(({ name }) => name.replace(/^.*\./, ""))
 }
 
+/** The protocol that refuses a text of several statements, of which the server would execute the others. A text with parameters has used it before. */
+const SINGLE = { queryMode: "extended" } as const
+
 /** The scans and large sorts in the plan for the logged parameters. Executes nothing. */
 export const tableScans = async (
   client: Client,
@@ -126,9 +138,10 @@ export const tableScans = async (
   bounded: ReadonlySet<string>
 ): Promise<ReadonlyArray<string>> => {
   if (parameters === undefined || parameters.length === 0) {
-    const generic = await client.query<Explained>(
-      `EXPLAIN (FORMAT JSON${parameters === undefined ? ", GENERIC_PLAN" : ""}) ${text}`
-    )
+    const generic = await client.query<Explained>({
+      text: `EXPLAIN (FORMAT JSON${parameters === undefined ? ", GENERIC_PLAN" : ""}) ${text}`,
+      ...(parameters === undefined ? {} : SINGLE)
+    })
     return findingsIn(planIn(generic.rows), bounded)
   }
   await client.query(`PREPARE planned AS ${text}`)

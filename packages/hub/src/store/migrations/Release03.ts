@@ -1,4 +1,4 @@
-/** Changes after release 0.2.0: migrations 23 to 37. One constant per migration, in their order. */
+/** Changes after release 0.2.0: migrations 23 to 44. One constant per migration, in their order. */
 
 /**
  * Files of messages. An upload belongs to its user until a message refers to it, then to the session, and to forks of the session.
@@ -413,3 +413,6 @@ export const usageMigration = [
    WHEN ((OLD.state IN ('completed', 'failed', 'cancelled')) <> (NEW.state IN ('completed', 'failed', 'cancelled')))
    EXECUTE FUNCTION run_usage_release()`
 ]
+
+/** The report over all projects of a reader reads the runs of its days, and not those of all time. */
+export const usageByDayMigration = [`CREATE INDEX run_usage_by_day ON run_usage (day, project_id)`]
