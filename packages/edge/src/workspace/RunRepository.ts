@@ -156,10 +156,13 @@ const makeRealFolder = (top: string, path: string): void => {
   }
 }
 
+/** The file that `replaceFile` writes before it has its name. A killed Edge leaves it. */
+export const unnamedFileOf = (top: string): string => `${top}.new`
+
 /** Replaces a file in the folder `top`, which a run may have written. Call it when no process of that run is alive. */
 const replaceFile = (top: string, path: string, content: string): void => {
   makeRealFolder(top, dirname(path))
-  const temporary = `${top}.new`
+  const temporary = unnamedFileOf(top)
   rmSync(temporary, { recursive: true, force: true })
   writeFileSync(temporary, content, { mode: 0o600, flag: "wx" })
   if (isFolder(path)) rmSync(path, { recursive: true })

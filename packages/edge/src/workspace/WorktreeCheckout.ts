@@ -25,6 +25,7 @@ import {
   removePart,
   restoreRunRepository,
   type RunRepositoryPlace,
+  unnamedFileOf,
   packedRefs,
   type RefTable,
   refsOfText
@@ -113,7 +114,7 @@ export class WorktreeCheckout {
   get removedFromLayer(): Effect.Effect<void, GitFailed> {
     const { repository, runRepository, store } = this.place
     return Effect.gen({ self: this }, function* () {
-      for (const each of [runRepository, store])
+      for (const each of [runRepository, store, unnamedFileOf(runRepository)])
         yield* Effect.mapError(removeFolder(each), (message) => new GitFailed({ message }))
       if (existsSync(repository)) yield* this.git.deleteRef(keepRefOf(this.runId))
     })
@@ -271,7 +272,7 @@ export class WorktreeCheckout {
   get removed(): Effect.Effect<string | undefined, GitFailed> {
     const { folder, repository, runRepository, store } = this.place
     return Effect.gen({ self: this }, function* () {
-      for (const each of [folder, runRepository, store])
+      for (const each of [folder, runRepository, store, unnamedFileOf(folder), unnamedFileOf(runRepository)])
         yield* Effect.mapError(removeFolder(each), (message) => new GitFailed({ message }))
       // The repository was removed, and the branch with it.
       if (!existsSync(repository)) return undefined
