@@ -8,6 +8,7 @@ import { compared, interleave, type Sides } from "../Pair.ts"
 import { cpuMicrosOf } from "../ProcessFigures.ts"
 import { atMostTimesFloor, type Report } from "../Report.ts"
 import { quantile } from "../Statistics.ts"
+import { agent } from "./FirstEvent.ts"
 import { type LinkBenchOptions, type LinkPair, withLinkPair } from "./LinkPair.ts"
 import { Arrivals, EditorReader, readAsConsole, type RunReader } from "./RunReaders.ts"
 import { joinedToProject, until } from "./Trip.ts"
@@ -39,8 +40,6 @@ interface Named {
 interface SentMessage {
   readonly delivery?: { readonly runId?: string }
 }
-
-const agent = { workspace: "bench", agentId: "scripted", mode: "ask" }
 
 /** A new session with an agent, and how to begin its run. */
 const openSession = async ({ projectId, signedInCall }: LinkPair, targetId: string) => {

@@ -49,7 +49,8 @@ const firstEventOf = async (
   return firstEventAt(await openSocket(`${hub.url}/client/events?sessionId=${sessionId}`, token), request)
 }
 
-const agent = { workspace: "bench", agentId: "scripted", mode: "ask" }
+/** An agent of a session, without its device. */
+export const agent = { workspace: "bench", agentId: "scripted", mode: "ask" }
 
 /** Of a task at a Hub. */
 export const firstEventOver = (pair: LinkPair, targetId: string): Promise<FirstEvent> =>

@@ -100,7 +100,7 @@ interface CallEnd {
 }
 
 /** An action on the chat of a sub-agent. `callId`: of the call in a chat that has started it. */
-export interface SubagentAction {
+export interface NestedChatAction {
   readonly callId: string
   readonly action: ChatAction
 }
@@ -117,7 +117,7 @@ export class CallFold {
   private readonly calls = new Map<string, Call>()
   /** How often calls were shown that were shown again. */
   private readonly times = new Map<string, number>()
-  private ofSubagents: ReadonlyArray<SubagentAction> = []
+  private nestedActions: ReadonlyArray<NestedChatAction> = []
 
   constructor(runId: string, addressOf?: (callId: string) => string) {
     this.runId = runId
@@ -125,9 +125,9 @@ export class CallFold {
   }
 
   /** Takes the actions on chats of sub-agents since the last time. */
-  takeOfSubagents(): ReadonlyArray<SubagentAction> {
-    const taken = this.ofSubagents
-    this.ofSubagents = []
+  takeNestedActions(): ReadonlyArray<NestedChatAction> {
+    const taken = this.nestedActions
+    this.nestedActions = []
     return taken
   }
 
@@ -135,13 +135,13 @@ export class CallFold {
   place(callId: string, turnId: string, actions: (turnId: string) => Actions): Actions {
     const chatOf = this.calls.get(callId)?.chatOf
     if (chatOf === undefined) return actions(turnId)
-    this.addOfSubagent(chatOf, actions(this.turnOfChat(chatOf)))
+    this.addNestedActions(chatOf, actions(this.turnOfChat(chatOf)))
     return []
   }
 
-  private addOfSubagent(callId: string, actions: Actions): void {
+  private addNestedActions(callId: string, actions: Actions): void {
     const placed = actions.map((action) => ({ callId: this.idOf(callId), action }))
-    this.ofSubagents = [...this.ofSubagents, ...placed]
+    this.nestedActions = [...this.nestedActions, ...placed]
   }
 
   private turnOfChat(callId: string): string {
@@ -169,7 +169,7 @@ export class CallFold {
       startedAt: at,
       message
     } as const
-    this.addOfSubagent(callId, [started])
+    this.addNestedActions(callId, [started])
     return this.place(callId, turnId, (placedIn) => [this.contentChange(placedIn, callId, call)])
   }
 
@@ -182,7 +182,7 @@ export class CallFold {
   private endChat(callId: string, { chat }: Call, at: string): void {
     if (chat === undefined) return
     const duration = millisBetween(chat.startedAt, at)
-    this.addOfSubagent(callId, [{ type: "chat/turnComplete", turnId: this.turnOfChat(callId), duration }])
+    this.addNestedActions(callId, [{ type: "chat/turnComplete", turnId: this.turnOfChat(callId), duration }])
   }
 
   private contentChange(turnId: string, callId: string, call: Call): ChatAction {

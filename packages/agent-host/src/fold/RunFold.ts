@@ -15,7 +15,7 @@ import { messageOfPrompt } from "@corral/domain/session/TranscribedPrompt"
 import { safeText } from "@corral/domain/text/SafeText"
 import type { ChatAction } from "../protocol/Actions.ts"
 import type { UsageInfo } from "../protocol/State.ts"
-import { CallFold, remember, shownOutput, stepLines, type SubagentAction } from "./CallFold.ts"
+import { CallFold, remember, shownOutput, stepLines, type NestedChatAction } from "./CallFold.ts"
 import {
   backgroundLine,
   codeBlock,
@@ -40,7 +40,7 @@ export interface RunFoldOptions {
   /** Id of a later turn that an editor began with this message, if one did. */
   readonly keyOfTurn?: ((text: string) => string | undefined) | undefined
   /** Address of the chat of the sub-agent that a call has started. Absent where such chats are not read. */
-  readonly subagentAddress?: (toolCallId: string) => string
+  readonly nestedChatAddress?: (toolCallId: string) => string
   readonly model?: string | undefined
   readonly nameOf: NameOf
   /** Modes in which an approved plan can be carried out. */
@@ -88,7 +88,7 @@ export class RunFold {
 
   constructor(options: RunFoldOptions) {
     this.options = options
-    this.calls = new CallFold(options.runId, options.subagentAddress)
+    this.calls = new CallFold(options.runId, options.nestedChatAddress)
     this.writer = new TurnWriter(options.runId, options.model)
     this.requests = new RequestFold(this.writer, this.calls, {
       nameOf: options.nameOf,
@@ -132,8 +132,8 @@ export class RunFold {
   }
 
   /** Takes the actions on chats of sub-agents since the last time. */
-  takeOfSubagents(): ReadonlyArray<SubagentAction> {
-    return this.calls.takeOfSubagents()
+  takeNestedActions(): ReadonlyArray<NestedChatAction> {
+    return this.calls.takeNestedActions()
   }
 
   private endCalls({ createdAt }: RunEvent, turnId: string): Actions {

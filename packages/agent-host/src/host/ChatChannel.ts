@@ -8,7 +8,7 @@
 import type { Failure } from "@corral/domain/errors/Failures"
 import type { RunId, SessionId } from "@corral/domain/identity/Ids"
 import { Effect, type Fiber, Queue, Stream } from "effect"
-import { remember, type SubagentAction } from "../fold/CallFold.ts"
+import { remember, type NestedChatAction } from "../fold/CallFold.ts"
 import { hasEnded, RunFold } from "../fold/RunFold.ts"
 import {
   addressOfChat,
@@ -19,13 +19,13 @@ import {
   waitingIdOf
 } from "./SessionViews.ts"
 import type { ChatAction, StateAction } from "../protocol/Actions.ts"
-import { subagentAddress } from "../protocol/Addresses.ts"
+import { nestedChatAddress } from "../protocol/Addresses.ts"
 import { ACTIVITY_BITS, type ChatState, type Turn } from "../protocol/State.ts"
 import { chatReducer } from "../reducers/ChatReducer.ts"
 import type { HostChat, HostRun, HostSession, SentMessage, WaitingMessage } from "./HostBackend.ts"
 import type { Channel, HostClient, Origin } from "./HostClient.ts"
 import { SessionChannel } from "./SessionChannel.ts"
-import { SubagentChannel } from "./SubagentChannel.ts"
+import { NestedChatChannel } from "./NestedChatChannel.ts"
 
 /** Runs that are read at a time, in a snapshot and in each older page. */
 const PAGE = 5
@@ -36,7 +36,7 @@ const MAX_EVENTS = 20_000
 /** Runs that are read at a time to find those after the last one. */
 const NEW_RUNS = 50
 /** Chats of sub-agents that are remembered. */
-const MAX_SUBAGENTS = 1_000
+const MAX_NESTED_CHATS = 1_000
 /** Lines about refusals in one turn. */
 const MAX_LINES = 100
 /** Turns that the client has begun and whose run is not known yet. */
@@ -91,7 +91,7 @@ export class ChatChannel implements Channel {
   /** Calls of the service that begin a turn: a run that begins meanwhile waits until its turn is known. */
   private sending = 0
   /** Chats of sub-agents, by their addresses. */
-  readonly subagents = new Map<string, SubagentChannel>()
+  readonly nestedChats = new Map<string, NestedChatChannel>()
   private follower: Fiber.Fiber<unknown, unknown> | undefined
   private olderCursor: string | null = null
   /** Lines about refusals in the turn that had the last one. */
@@ -137,7 +137,7 @@ export class ChatChannel implements Channel {
 
   close(): void {
     this.follower?.interruptUnsafe()
-    for (const address of this.subagents.keys()) this.client.unsubscribe(address)
+    for (const address of this.nestedChats.keys()) this.client.unsubscribe(address)
   }
 
   /** Reads the newest turns, and follows the chat from there. */
@@ -205,7 +205,7 @@ export class ChatChannel implements Channel {
       keyOfTurn: (text) =>
         this.beginnings.find((turn) => turn.text === text)?.turnId ??
         this.waiting.find((message) => message.text === text)?.key,
-      subagentAddress: (toolCallId) => subagentAddress(this.placed.address, toolCallId),
+      nestedChatAddress: (toolCallId) => nestedChatAddress(this.placed.address, toolCallId),
       model: run.model,
       modes: this.client.agents.find(({ id }) => id === run.agentId)?.modes ?? [],
       nameOf: (user) => people.get(user) ?? this.placed.session.people.get(user) ?? user
@@ -241,7 +241,7 @@ export class ChatChannel implements Channel {
     return this.client.backend.events(run, fold.lastSeq).pipe(
       Stream.map((event) => {
         for (const action of fold.apply(event)) onAction(action)
-        for (const ofSubagent of fold.takeOfSubagents()) this.takeOfSubagent(ofSubagent)
+        for (const nested of fold.takeNestedActions()) this.takeNestedAction(nested)
         return fold.hasEnded || isEnough()
       }),
       Stream.takeUntil((isDone) => isDone),
@@ -317,11 +317,11 @@ export class ChatChannel implements Channel {
   }
 
   /** An action on the chat of a sub-agent. The client receives it if it has subscribed to the chat. */
-  private takeOfSubagent({ action, callId }: SubagentAction): void {
-    const address = subagentAddress(this.placed.address, callId)
-    if (action.type === "chat/turnStarted" && !this.subagents.has(address))
-      remember(this.subagents, address, new SubagentChannel(this, address, action), MAX_SUBAGENTS)
-    const channel = this.subagents.get(address)
+  private takeNestedAction({ action, callId }: NestedChatAction): void {
+    const address = nestedChatAddress(this.placed.address, callId)
+    if (action.type === "chat/turnStarted" && !this.nestedChats.has(address))
+      remember(this.nestedChats, address, new NestedChatChannel(this, address, action), MAX_NESTED_CHATS)
+    const channel = this.nestedChats.get(address)
     if (channel === undefined) return
     if (this.client.channels.get(address) === channel) this.client.publish(channel, action)
     else channel.reduce(action)

@@ -18,7 +18,7 @@ import { ChatChannel } from "./ChatChannel.ts"
 import { DispatchAnswers, type Outcome } from "./DispatchAnswers.ts"
 import type { HostClient } from "./HostClient.ts"
 import { SessionChannel } from "./SessionChannel.ts"
-import { SubagentChannel } from "./SubagentChannel.ts"
+import { NestedChatChannel } from "./NestedChatChannel.ts"
 
 const MAX_DECISIONS = 10_000
 /** Longest draft of a message that is kept for the client, in characters. */
@@ -77,7 +77,7 @@ export class Dispatches {
     if (channel === undefined) return this.answers.answer(dispatch, "The channel is not subscribed.")
     if (channel instanceof ChatChannel) return this.chat(channel, dispatch)
     if (channel instanceof SessionChannel) return this.session(channel, dispatch)
-    if (channel instanceof SubagentChannel) return this.subagent(channel, dispatch)
+    if (channel instanceof NestedChatChannel) return this.decideInNested(channel, dispatch)
     return channel === this.client
       ? this.root(dispatch)
       : this.answers.answer(dispatch, "It cannot be changed.")
@@ -178,11 +178,11 @@ export class Dispatches {
     })
   }
 
-  private subagent(subagent: SubagentChannel, dispatch: Dispatch): Effect.Effect<void> {
-    const { chat } = subagent
+  private decideInNested(nested: NestedChatChannel, dispatch: Dispatch): Effect.Effect<void> {
+    const { chat } = nested
     return dispatch.action.type === "chat/toolCallConfirmed"
       ? this.decoded(dispatch, "chat/toolCallConfirmed", (fields) =>
-          this.confirm(chat, dispatch, fields, subagent.snapshot())
+          this.confirm(chat, dispatch, fields, nested.snapshot())
         )
       : this.answers.answer(dispatch, "Only the agent speaks to its sub-agents.")
   }

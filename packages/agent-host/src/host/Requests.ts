@@ -12,7 +12,7 @@ import {
   parseChat,
   parseFile,
   parseSession,
-  parseSubagent,
+  parseNestedChat,
   providerOf,
   ROOT
 } from "../protocol/Addresses.ts"
@@ -77,11 +77,13 @@ const openChat = Effect.fnUntraced(function* (
 })
 
 /** The chat of a sub-agent exists with the chat of its agent, which the client has subscribed to before. */
-const findSubagent = (client: HostClient, address: string, session: string) => {
+const findNestedChat = (client: HostClient, address: string, session: string) => {
   const id = parseSession(session)?.id
   for (const channel of client.channels.values()) {
     const found =
-      channel instanceof ChatChannel && channel.sessionId === id ? channel.subagents.get(address) : undefined
+      channel instanceof ChatChannel && channel.sessionId === id
+        ? channel.nestedChats.get(address)
+        : undefined
     if (found !== undefined) return Effect.succeed(found)
   }
   return Effect.fail(protocolError("notFound", "There is no such chat."))
@@ -103,8 +105,8 @@ const makeChannel = Effect.fnUntraced(function* (client: HostClient, address: st
   const chat = parseChat(address)
   if (chat !== undefined)
     return yield* openChat(client, yield* findSession(client, chat.session), chat.chatId)
-  const ofSubagent = parseSubagent(address)
-  if (ofSubagent !== undefined) return yield* findSubagent(client, address, ofSubagent)
+  const ofNestedChat = parseNestedChat(address)
+  if (ofNestedChat !== undefined) return yield* findNestedChat(client, address, ofNestedChat)
   const ofChangeset = parseChangeset(address)
   if (ofChangeset !== undefined) {
     const channel = new ChangesetChannel(client, address, yield* findSession(client, ofChangeset))

@@ -85,16 +85,16 @@ export const parseChat = (address: string): ChatAddress | undefined => {
 }
 
 /** Authority of the chats of sub-agents. VS Code expects it. */
-const SUBAGENT = "subagent"
-const subagentShape = /^ahp-chat:\/\/subagent\/([A-Za-z0-9_-]{1,512})\/([^/?#]{1,1024})$/
+const NESTED = "subagent"
+const nestedChatShape = /^ahp-chat:\/\/subagent\/([A-Za-z0-9_-]{1,512})\/([^/?#]{1,1024})$/
 
 /** Address of the chat of the sub-agent that a call has started. */
-export const subagentAddress = (session: string, toolCallId: string): string =>
-  `${CHAT_SCHEME}://${SUBAGENT}/${Base64Url.encode(session)}/${encodeURIComponent(toolCallId)}`
+export const nestedChatAddress = (session: string, toolCallId: string): string =>
+  `${CHAT_SCHEME}://${NESTED}/${Base64Url.encode(session)}/${encodeURIComponent(toolCallId)}`
 
 /** Address of the session of such a chat. */
-export const parseSubagent = (address: string): string | undefined => {
-  const [, encoded] = subagentShape.exec(address.slice(0, 2_048)) ?? []
+export const parseNestedChat = (address: string): string | undefined => {
+  const [, encoded] = nestedChatShape.exec(address.slice(0, 2_048)) ?? []
   const session = encoded === undefined ? undefined : Base64Url.decodeString(encoded)
   return session === undefined || session._tag === "Failure" ? undefined : session.success
 }

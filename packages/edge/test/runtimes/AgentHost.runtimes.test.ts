@@ -162,7 +162,7 @@ const finishWithClaude = async ({ host, requests }: ServedClaude, window: Workbe
   // The turn ends, and the sub-agent continues in the background: what waits for a decision is not decided by the end of the turn.
   await window.prompt(promptFor("delegate", "touch nested.txt"))
   await window.waits("Allow once")
-  await picture(window, "claude-subagent")
+  await picture(window, "claude-sub-agent")
   await host.approval()
   await window.decide("Allow once")
   await window.shows("A task of child: completed")

@@ -11,7 +11,7 @@ import { chatReducer } from "../reducers/ChatReducer.ts"
 import type { ChatChannel } from "./ChatChannel.ts"
 import type { Channel } from "./HostClient.ts"
 
-export class SubagentChannel implements Channel {
+export class NestedChatChannel implements Channel {
   readonly address: string
   readonly sessionId: SessionId
   /** The chat of the agent. */

@@ -42,7 +42,7 @@ const result = (services: MemoryServices, run: RunId, callId: string, parentCall
   })
 
 /** A run whose agent has started a sub-agent, which has made one call. */
-const withSubagent = Effect.gen(function* () {
+const withNestedChat = Effect.gen(function* () {
   const served = yield* servedSession
   const client = yield* served.server.open()
   yield* Effect.promise(async () => {
@@ -77,7 +77,7 @@ const turnsOf = ({ turns }: Fields): ReadonlyArray<unknown> => turns as Readonly
 describe("a sub-agent", () => {
   it.live("has a chat with its calls, also for a client that subscribes late", () =>
     Effect.gen(function* () {
-      const { chat, client, resource, run, services } = yield* withSubagent
+      const { chat, client, resource, run, services } = yield* withNestedChat
       const first = yield* Effect.promise(() => client.subscribe(resource))
       assert.deepInclude(first, { resource, interactivity: "read-only", turns: [] })
       assert.deepStrictEqual(callsOf(first["activeTurn"]), [["Bash", "running"]])
@@ -104,7 +104,7 @@ describe("a sub-agent", () => {
 
   it.live("is decided about in its chat", () =>
     Effect.gen(function* () {
-      const { client, resource, run, services } = yield* withSubagent
+      const { client, resource, run, services } = yield* withNestedChat
       yield* Effect.promise(() => client.subscribe(resource))
       services.emit(run, "run.approval.requested", {
         approvalId,
@@ -146,7 +146,7 @@ describe("a sub-agent", () => {
 
   it.live("whose call has ended is marked in the chat of the agent", () =>
     Effect.gen(function* () {
-      const { chat, client, id, resource, services } = yield* withSubagent
+      const { chat, client, id, resource, services } = yield* withNestedChat
       yield* Effect.promise(() => client.subscribe(resource))
       const before = services.lastRun()
       result(services, before, "task")
@@ -166,7 +166,7 @@ describe("a sub-agent", () => {
 
   it.live("of another session is not found", () =>
     Effect.gen(function* () {
-      const { client, resource } = yield* withSubagent
+      const { client, resource } = yield* withNestedChat
       const refused = yield* Effect.promise(() => client.refusal("subscribe", {}, `${resource}x`))
       assert.strictEqual(refused.code, -32008)
     })
