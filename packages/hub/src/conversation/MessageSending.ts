@@ -15,6 +15,7 @@ import { findAgent } from "@corral/domain/offer/Offer"
 import { hasSameLimits, limitsOfTurn, type RunLimits } from "@corral/domain/run/Budget"
 import { CreateRun, MAX_PROMPT_BYTES, type RunMode } from "@corral/domain/run/Run"
 import type { CreateMessage } from "@corral/domain/session/Message"
+import { titleFrom } from "@corral/domain/session/Session"
 import type { OnOffline } from "@corral/domain/task/Task"
 import { mint } from "@corral/service/Identifiers"
 import { Effect, Schema } from "effect"
@@ -28,13 +29,7 @@ import { Targets } from "../edges/Targets.ts"
 import { validationFailure } from "../run/OfferRefusal.ts"
 import { insertMessage, noteColumns, type UserMessageRow } from "../session/MessageStore.ts"
 import { findSessionAgent, type SessionAgentRow } from "../session/SessionAgentStore.ts"
-import {
-  limitColumnsOf,
-  limitsIn,
-  isRunOf,
-  lockActiveSession,
-  titleSession
-} from "../session/SessionTable.ts"
+import { limitColumnsOf, limitsIn, isRunOf, lockActiveSession } from "../session/SessionTable.ts"
 import { endedRunStates, openTaskStates } from "../store/StateLists.ts"
 import { jsonColumn, storedRows } from "../store/StoredRows.ts"
 import { expiryOf, findTargetRefusal } from "../task/TaskAdmission.ts"
@@ -103,10 +98,9 @@ export class MessageSending {
       }
       const addressed =
         agent === undefined ? row : { ...row, ...(yield* this.addressTo(sender, agent, message)) }
-      const stored = yield* insertMessage(sql, addressed)
+      const stored = yield* insertMessage(sql, addressed, titleFrom(message.text))
       if (stored === undefined)
         return yield* Effect.die(new Error("A new message has the id of another one."))
-      yield* titleSession(sql, sessionId, message.text)
       if (addressed.to_run_id !== null) yield* this.recordInput(sender, addressed.to_run_id, row.id)
       return stored
     }

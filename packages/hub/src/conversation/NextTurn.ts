@@ -5,7 +5,7 @@
  * Guarantees: an agent has one task at a time, and so have agents that share a place, also with several Hubs: the transaction holds
  * the lock of the place. The task's id derives from the message and its attempt, so a message has at most one task per attempt.
  */
-import { prove, roleRefusal } from "@corral/domain/access/Authorization"
+import { prove } from "@corral/domain/access/Authorization"
 import type {
   PermissionDenied,
   UnauthorizedTarget,
@@ -31,7 +31,6 @@ import { Effect, Result, Schema } from "effect"
 import { type SqlClient, SqlError } from "effect/sql"
 import { attachmentsOfRun, findAttachmentRefusal } from "../attachment/MessageAttachments.ts"
 import type { Audit } from "../audit/Audit.ts"
-import { memberRoleRows } from "../authority/ProjectProof.ts"
 import type { Targets } from "../edges/Targets.ts"
 import {
   changeMessage,
@@ -62,11 +61,8 @@ export const findAuthorRefusal = Effect.fnUntraced(function* (
   { target_id: targetId, workspace }: Pick<SessionAgentRow, "target_id" | "workspace">
 ): Effect.fn.Return<AuthorRefusal | undefined, SqlError.SqlError> {
   for (const author of authors) {
-    const member = yield* memberRoleRows.first(sql`
-      SELECT role FROM project_members WHERE project_id = ${projectId} AND user_id = ${author}`)
-    const refusal =
-      roleRefusal("session.write", member?.role) ??
-      (yield* findDispatchRefusal(sql, targets, { author, projectId, targetId, workspace }))
+    const place = { author, projectId, targetId, workspace }
+    const refusal = yield* findDispatchRefusal(sql, targets, place, ["session.write", "task.create"])
     if (refusal !== undefined) return refusal
   }
   return undefined

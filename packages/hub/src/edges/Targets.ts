@@ -4,16 +4,28 @@
  * Does not own devices; `Devices` does.
  */
 import type { DeviceId, ProjectId, UserId, WorkspaceId } from "@corral/domain/identity/Ids"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { type DeviceOffer, lastSeenRows, offerRows } from "../device/DeviceRow.ts"
 import { PlannedSql } from "../store/Database.ts"
+import { storedRows } from "../store/StoredRows.ts"
 
 export interface KnownTarget {
   readonly id: DeviceId
   /** ISO 8601; `undefined` if it was never online. */
   readonly lastSeenAt: string | undefined
 }
+
+export interface TargetAccess {
+  readonly canRoute: boolean
+  /** Any workspace of an own target, or a workspace that is linked to the project. */
+  readonly canUseWorkspace: boolean
+}
+
+const accessRows = storedRows(
+  "devices",
+  Schema.Struct({ can_route: Schema.Boolean, can_use_workspace: Schema.Boolean })
+)
 
 export class Targets extends Context.Service<
   Targets,
@@ -32,13 +44,13 @@ export class Targets extends Context.Service<
       id: DeviceId,
       projectId: ProjectId
     ) => Effect.Effect<boolean, SqlError.SqlError>
-    /** Whether the user may use the workspace: any workspace of an own target, or a workspace that is linked to the project. */
-    readonly canUseWorkspace: (
+    /** `canRoute`, and whether the user may use a workspace of the target. */
+    readonly findAccess: (
       userId: UserId,
       id: DeviceId,
       projectId: ProjectId,
       workspace: WorkspaceId
-    ) => Effect.Effect<boolean, SqlError.SqlError>
+    ) => Effect.Effect<TargetAccess, SqlError.SqlError>
   }
 >()("corral/hub/Targets") {
   static readonly layer = Layer.effect(
@@ -78,16 +90,22 @@ export class Targets extends Context.Service<
             )`
           return found.length > 0
         }),
-        canUseWorkspace: Effect.fn("Targets.canUseWorkspace")(function* (userId, id, projectId, workspace) {
-          const found = yield* planned`
-            SELECT 1 FROM devices d WHERE d.id = ${id} AND (
-              d.owner_id = ${userId}
-              OR EXISTS (
+        findAccess: Effect.fn("Targets.findAccess")(function* (userId, id, projectId, workspace) {
+          const row = yield* accessRows.first(planned`
+            SELECT
+              d.revoked_at IS NULL AND (
+                d.owner_id = ${userId}
+                OR EXISTS (SELECT 1 FROM device_shares s WHERE s.device_id = d.id AND s.project_id = ${projectId})
+              ) AS can_route,
+              d.owner_id = ${userId} OR EXISTS (
                 SELECT 1 FROM workspace_links l
                 WHERE l.project_id = ${projectId} AND l.target_id = d.id AND md5(l.workspace) = md5(${workspace}) AND l.workspace = ${workspace}
-              )
-            )`
-          return found.length > 0
+              ) AS can_use_workspace
+            FROM devices d WHERE d.id = ${id}`)
+          return {
+            canRoute: row?.can_route === true,
+            canUseWorkspace: row?.can_use_workspace === true
+          }
         })
       })
     })

@@ -3,7 +3,7 @@
  * transaction writes rows that belong to it.
  */
 import { PermissionDenied } from "@corral/domain/errors/Failures"
-import { ProjectId } from "@corral/domain/identity/Ids"
+import { ProjectId, type UserId } from "@corral/domain/identity/Ids"
 import {
   Approvers,
   ChatAnswers,
@@ -18,6 +18,7 @@ import { Isolation } from "@corral/domain/run/Run"
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { jsonColumn, storedRows, Timestamp } from "../store/StoredRows.ts"
+import { type LimitedProject, limitedProject, limitedProjectFields } from "../usage/Reservations.ts"
 
 /** Holds until the transaction ends. A deleted project is refused like one that never existed. */
 export const lockProject = (
@@ -58,6 +59,27 @@ export const findRunDefaults = (
     ),
     (row) => (row === undefined ? {} : runDefaultsOf(row))
   )
+
+const startTermsRows = storedRows(
+  "projects",
+  Schema.Struct({ ...runDefaultColumns, ...limitedProjectFields })
+)
+
+/** What a project gives a run that is about to start: its defaults, and the limits of the run's author. In one statement, since every start reads it. */
+export const findStartTerms = (
+  sql: SqlClient.SqlClient,
+  start: { readonly author: UserId; readonly projectId: ProjectId }
+): Effect.Effect<StartTerms, SqlError.SqlError> =>
+  Effect.map(startTermsRows.first(limitedProject(sql, start, Object.keys(runDefaultColumns))), (project) => ({
+    defaults: project === undefined ? {} : runDefaultsOf(project),
+    project
+  }))
+
+export interface StartTerms {
+  readonly defaults: RunDefaults
+  /** `undefined` if it was removed. */
+  readonly project: LimitedProject | undefined
+}
 
 const runDefaultsOf = ({
   background_ms,

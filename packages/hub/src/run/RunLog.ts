@@ -181,24 +181,24 @@ const openRun = Effect.fn("RunLog.open")(function* (
     "runState",
     sql`INSERT INTO runs ${sql.insert(row)} ON CONFLICT DO NOTHING RETURNING id`
   )
-  if (added.length > 0 && reservation !== undefined) {
-    const { costUsd = 0, tokens = 0 } = reservation.budget ?? {}
-    yield* sql`
-      UPDATE run_usage SET day = ${reservation.day}, model = ${create.model ?? null},
-        reserved_micros = ${amountOf("costUsd", costUsd)}::bigint, reserved_tokens = ${amountOf("tokens", tokens)}::bigint
-      WHERE run_id = ${id}`
-  }
+  const isReserved = added.length > 0 && reservation !== undefined
+  const { costUsd = 0, tokens = 0 } = reservation?.budget ?? {}
+  const resumed = create.resume ?? null
+  // A run that resumes another one continues in its layer or worktree. Its requesters count before its Edge reports that.
   yield* sql`
+    WITH reserved AS (
+      UPDATE run_usage SET day = ${reservation?.day ?? null}, model = ${create.model ?? null},
+        reserved_micros = ${amountOf("costUsd", costUsd)}::bigint, reserved_tokens = ${amountOf("tokens", tokens)}::bigint
+      WHERE run_id = ${isReserved ? id : null}
+    ), continued AS (
+      INSERT INTO change_set_runs (run_id, set_id)
+      SELECT ${id}, s.id FROM change_set_runs r JOIN change_sets s ON s.id = r.set_id
+      WHERE r.run_id = ${resumed} AND s.project_id = ${projectId} AND NOT s.direct
+      ON CONFLICT DO NOTHING
+    )
     INSERT INTO run_requesters (run_id, user_id, input)
     SELECT ${id}, created_by, 'task' FROM tasks WHERE id = ${taskId ?? null}
     UNION SELECT ${id}, unnest(requesters), 'message' FROM tasks WHERE id = ${taskId ?? null}
-    UNION SELECT ${id}, user_id, 'earlier' FROM run_requesters WHERE run_id = ${create.resume ?? null}
+    UNION SELECT ${id}, user_id, 'earlier' FROM run_requesters WHERE run_id = ${resumed}
     ON CONFLICT DO NOTHING`
-  // The run continues in the layer or the worktree. Its requesters count before its Edge reports that.
-  if (create.resume !== undefined)
-    yield* sql`
-      INSERT INTO change_set_runs (run_id, set_id)
-      SELECT ${id}, s.id FROM change_set_runs r JOIN change_sets s ON s.id = r.set_id
-      WHERE r.run_id = ${create.resume} AND s.project_id = ${projectId} AND NOT s.direct
-      ON CONFLICT DO NOTHING`
 })

@@ -299,11 +299,19 @@ export const holdMessages = Effect.fnUntraced(function* (
 
 const versionRows = storedRows("sessions", Schema.Struct({ message_version: Schema.Int }))
 
-/** The next version of the session's messages where the condition holds. Locks the session, so versions become visible in their order. */
-const nextVersion = (sql: SqlClient.SqlClient, sessionId: SessionId, condition: Statement.Fragment) =>
+/**
+ * The next version of the session's messages where the condition holds. Locks the session, so versions become visible in their order. `change`: what else
+ * changes in the session.
+ */
+const nextVersion = (
+  sql: SqlClient.SqlClient,
+  sessionId: SessionId,
+  condition: Statement.Fragment,
+  change: Statement.Fragment = sql``
+) =>
   Effect.map(
     versionRows.first(sql`
-      UPDATE sessions SET message_version = message_version + 1 WHERE sessions.id = ${sessionId} AND ${condition}
+      UPDATE sessions SET message_version = message_version + 1${change} WHERE sessions.id = ${sessionId} AND ${condition}
       RETURNING message_version`),
     (row) => row?.message_version
   )
@@ -317,12 +325,15 @@ const announcedMessage = (
     row === undefined ? Effect.void : notify(sql, "message", `${row.session_id} ${row.id}`)
   )
 
-/** Adds a message. Returns nothing where a message of the same id, or an answer of the same run, exists. */
+/** Adds a message. Returns nothing where a message of the same id, or an answer of the same run, exists. `title`: that of a session without one. */
 export const insertMessage = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  row: Omit<MessageRow, "version">
+  row: Omit<MessageRow, "version">,
+  title?: string
 ): Effect.fn.Return<MessageRow | undefined, SqlError.SqlError> {
-  const version = yield* nextVersion(sql, row.session_id, sql`TRUE`)
+  const titled =
+    title === undefined ? sql`` : sql`, titled = true, title = CASE WHEN titled THEN title ELSE ${title} END`
+  const version = yield* nextVersion(sql, row.session_id, sql`TRUE`, titled)
   // The project was deleted meanwhile, and its sessions with it.
   if (version === undefined) return undefined
   const attachments = JSON.stringify(row.attachments)

@@ -1,17 +1,11 @@
 /**
- * The table `sessions`: its codec, the lock on an active session, its runs, its title, its unread messages, and its project for
+ * The table `sessions`: its codec, the lock on an active session, its runs, its unread messages, and its project for
  * services that run before `Sessions`. Also the limits of a turn as columns: of a message, and of an agent as defaults.
  */
 import { Budget, type RunLimits } from "@corral/domain/run/Budget"
 import { Schema, Effect, Struct, Context, Layer } from "effect"
 import { AgentInstanceId, ProjectId, RunId, SessionId, UserId } from "@corral/domain/identity/Ids"
-import {
-  MAX_UNREAD,
-  type Session,
-  type SessionItem,
-  SessionState,
-  titleFrom
-} from "@corral/domain/session/Session"
+import { MAX_UNREAD, type Session, type SessionItem, SessionState } from "@corral/domain/session/Session"
 import { mint } from "@corral/service/Identifiers"
 import type { Proof } from "@corral/domain/access/Authorization"
 import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
@@ -66,20 +60,6 @@ export const unreadMessages = (
 /** Change sets of a session in which a person can decide. `id` is the session's column. */
 export const openChangeSets = (sql: SqlClient.SqlClient, id: string): Statement.Fragment =>
   sql`(SELECT count(*)::int FROM change_sets WHERE session_id = ${sql.literal(id)} AND waits)`
-
-// Title that a session without one gets from its first message.
-
-export const titleSession = (
-  sql: SqlClient.SqlClient,
-  sessionId: SessionId,
-  text: string
-): Effect.Effect<void, SqlError.SqlError> => {
-  const title = titleFrom(text)
-  return title === undefined
-    ? Effect.void
-    : Effect.asVoid(sql`
-        UPDATE sessions SET title = ${title}, titled = true WHERE id = ${sessionId} AND NOT titled`)
-}
 
 // Runs of a session.
 

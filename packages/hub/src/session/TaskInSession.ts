@@ -16,6 +16,7 @@ import type {
 import type { CommandAttachments } from "@corral/domain/link/EdgeCommand"
 import { idsOfAgent } from "@corral/domain/offer/Offer"
 import type { CreateRun } from "@corral/domain/run/Run"
+import { titleFrom } from "@corral/domain/session/Session"
 import type { OnOffline } from "@corral/domain/task/Task"
 import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"
@@ -30,7 +31,7 @@ import {
   sessionAgentRows,
   sharedPlaceOf
 } from "./SessionAgentStore.ts"
-import { limitColumnsOf, titleSession, touchSession } from "./SessionTable.ts"
+import { limitColumnsOf, touchSession } from "./SessionTable.ts"
 
 /** A task that is about to be stored. */
 export interface TaskOfSession {
@@ -82,7 +83,7 @@ export const joinSession = Effect.fnUntraced(function* (
   const matching = candidate === undefined ? yield* findMatching(sql, task) : undefined
   const agent = matching ?? (yield* addAgent(sql, task, at))
   const messageId = mint<MessageId>("msg", at.getTime())
-  yield* insertMessage(sql, {
+  const message = {
     ...noteColumns,
     id: messageId,
     session_id: sessionId,
@@ -102,8 +103,8 @@ export const joinSession = Effect.fnUntraced(function* (
     from_task: true,
     group_id: candidate?.groupId ?? null,
     created_at: at
-  })
-  yield* titleSession(sql, sessionId, create.input.text)
+  } as const
+  yield* insertMessage(sql, message, titleFrom(create.input.text))
   const turn: TaskTurn = {
     agentInstanceId: agent.id,
     place: sharedPlaceOf({ place: agent.place, isolation: create.isolation ?? null }),

@@ -2,7 +2,7 @@
  * Conditions under which a task is accepted and may still run. A task can wait longer than the rights of its author last, so they are checked
  * again before the task is dispatched.
  */
-import { roleRefusal } from "@corral/domain/access/Authorization"
+import { type RoleAction, roleRefusal } from "@corral/domain/access/Authorization"
 import {
   PermissionDenied,
   UnauthorizedTarget,
@@ -27,14 +27,20 @@ export const failureOf = ({ code, details, message }: Coded<ErrorCode>): RunFail
     ? { code, message, details: { ...details } }
     : { code, message }
 
-/** Fails unless the session and the resumed run belong to the task's project. */
-export const checkReferences = Effect.fnUntraced(function* (
-  runs: Runs["Service"],
+/** Fails unless the session belongs to the task's project. */
+export const checkSession = Effect.fnUntraced(function* (
   sessions: SessionProject["Service"],
-  { agentId, projectId, resume, sessionId, targetId, workspace }: CreateTask
+  { projectId, sessionId }: CreateTask
 ) {
   if (sessionId !== undefined && (yield* sessions.find(sessionId)) !== projectId)
     return yield* new PermissionDenied()
+})
+
+/** Fails unless the task can resume the run: it is of the same project, target, agent and workspace. */
+export const checkResumed = Effect.fnUntraced(function* (
+  runs: Runs["Service"],
+  { agentId, projectId, resume, targetId, workspace }: CreateTask
+) {
   if (resume === undefined) return
   const earlier = yield* runs.locate(resume)
   if (earlier?.projectId !== projectId) return yield* new PermissionDenied()
@@ -58,22 +64,26 @@ export const findTargetRefusal = Effect.fnUntraced(function* (
   targets: Targets["Service"],
   { author, projectId, targetId, workspace }: TaskPlace
 ) {
-  if (!(yield* targets.canRoute(author, targetId, projectId))) return new UnauthorizedTarget()
-  return (yield* targets.canUseWorkspace(author, targetId, projectId, workspace))
-    ? undefined
-    : new WorkspaceOutsideAllowlist()
+  const access = yield* targets.findAccess(author, targetId, projectId, workspace)
+  if (!access.canRoute) return new UnauthorizedTarget()
+  return access.canUseWorkspace ? undefined : new WorkspaceOutsideAllowlist()
 })
 
-/** Why a waiting task must fail: its author has lost the role, the target or the workspace. */
+/** Why a waiting task must fail: its author has lost the role for one of the actions, the target or the workspace. */
 export const findDispatchRefusal = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   targets: Targets["Service"],
-  place: TaskPlace
+  place: TaskPlace,
+  actions: ReadonlyArray<RoleAction> = ["task.create"]
 ) {
   const { author, projectId } = place
   const member = yield* memberRoleRows.first(sql`
     SELECT role FROM project_members WHERE project_id = ${projectId} AND user_id = ${author}`)
-  return roleRefusal("task.create", member?.role) ?? (yield* findTargetRefusal(targets, place))
+  for (const action of actions) {
+    const refusal = roleRefusal(action, member?.role)
+    if (refusal !== undefined) return refusal
+  }
+  return yield* findTargetRefusal(targets, place)
 })
 
 const DAY_MS = 86_400_000

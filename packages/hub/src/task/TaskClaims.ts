@@ -18,7 +18,7 @@ import type { RunLog } from "../run/RunLog.ts"
 import { reservedRequest, runRequestRows, runSeqRows } from "../run/Runs.ts"
 import { contributorRows } from "../session/MessageStore.ts"
 import { announced, notify } from "../store/Notices.ts"
-import { reserveStart } from "../usage/Reservations.ts"
+import { findLimitedProject, reserveStart } from "../usage/Reservations.ts"
 import { type ClaimedTask, TASK_COLUMNS, type TaskRow, claimedTaskOf, taskRows } from "./TaskRow.ts"
 import { failureOf, findDispatchRefusal } from "./TaskAdmission.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
@@ -138,9 +138,11 @@ export class TaskClaims {
     const runId = row.run_id ?? mint<RunId>("run", at.getTime())
     // A run that was assigned earlier keeps what it has reserved.
     const earlier = yield* runRequestRows.first(sql`SELECT made, reserved FROM runs WHERE id = ${runId}`)
-    const { budget } = create
+    const start = { projectId, author, budget: create.budget }
     const reservation =
-      earlier === undefined ? yield* reserveStart(sql, { projectId, author, budget }, at) : undefined
+      earlier === undefined
+        ? yield* reserveStart(sql, yield* findLimitedProject(sql, start), start, at)
+        : undefined
     yield* log.open({ id: runId, projectId, targetId, taskId: id, create, reservation })
     yield* sql`UPDATE tasks SET state = 'pending', run_id = ${runId}, updated_at = ${at} WHERE id = ${id}`
     yield* notify(sql, "task", id)

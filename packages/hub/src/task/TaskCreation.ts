@@ -7,7 +7,7 @@ import { type Proof, roleRefusal } from "@corral/domain/access/Authorization"
 import { PermissionDenied } from "@corral/domain/errors/Failures"
 import type { DeviceId, ProjectId, RunId, SessionId, TaskId, UserId } from "@corral/domain/identity/Ids"
 import { findAgent } from "@corral/domain/offer/Offer"
-import { ProjectRole } from "@corral/domain/project/Project"
+import { ProjectRole, type RunDefaults } from "@corral/domain/project/Project"
 import { limitsOfTurn } from "@corral/domain/run/Budget"
 import type { CreateRun } from "@corral/domain/run/Run"
 import type { CreateTask } from "@corral/domain/task/Task"
@@ -17,7 +17,7 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
-import { findChecks, findRunDefaults } from "../project/ProjectRow.ts"
+import { findChecks, findStartTerms, type StartTerms } from "../project/ProjectRow.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { reservedRequest, Runs } from "../run/Runs.ts"
 import { SessionProject, limitsIn } from "../session/SessionTable.ts"
@@ -26,9 +26,9 @@ import { type TaskOfSession, type TaskTurn, findMatching, joinSession } from "..
 import { notify } from "../store/Notices.ts"
 import { waitingTaskStates } from "../store/StateLists.ts"
 import { storedRows } from "../store/StoredRows.ts"
-import { findLimitedBudget, reserveStart } from "../usage/Reservations.ts"
+import { limitedBudget, reserveStart } from "../usage/Reservations.ts"
 import { type ClaimedTask, type TaskRow, claimedTaskOf, taskOf } from "./TaskRow.ts"
-import { checkReferences, expiryOf, findTargetRefusal } from "./TaskAdmission.ts"
+import { checkResumed, checkSession, expiryOf, findTargetRefusal } from "./TaskAdmission.ts"
 
 export class TaskCreation {
   /** The dispatcher of this Hub. Without one, tasks wait for a claim. */
@@ -90,9 +90,12 @@ export class TaskCreation {
       // The proof covers this project only, regardless of the request's project.
       if (projectId !== subject) return yield* new PermissionDenied()
       const expiresAt = yield* expiryOf(task, now().getTime())
-      yield* checkReferences(this.runs, this.sessions, task)
+      // A turn is of a session that the caller has found in the project, and locked.
+      if (givenTurn === undefined) yield* checkSession(this.sessions, task)
+      yield* checkResumed(this.runs, task)
+      const terms = yield* findStartTerms(sql, { author: createdBy, projectId })
       const create: CreateRun = {
-        ...(yield* defaultsOf(sql, task)),
+        ...defaultsOf(terms, task),
         ...requested,
         ...(givenTurn === undefined
           ? yield* findLimits(sql, task)
@@ -101,7 +104,7 @@ export class TaskCreation {
       const { workspace } = task
       const refusal = yield* findTargetRefusal(targets, { author: createdBy, projectId, targetId, workspace })
       if (refusal !== undefined) return yield* refusal
-      const limited = yield* findLimitedBudget(sql, { projectId, author: createdBy, budget: create.budget })
+      const limited = limitedBudget(terms.project, create.budget)
       const checked = limited === undefined ? create : { ...create, budget: limited }
       const state = yield* this.initialState(targetId, onOffline, checked)
       const at = now()
@@ -132,7 +135,7 @@ export class TaskCreation {
       const attachments = turn?.attachments === undefined ? null : JSON.stringify(turn.attachments)
       const stored = { ...row, request: JSON.stringify(create), attachments, error: null }
       yield* sql`INSERT INTO tasks ${sql.insert(stored)}`
-      if (runId !== undefined) yield* this.openImmediateRun(row, runId)
+      if (runId !== undefined) yield* this.openImmediateRun(row, runId, terms)
       yield* notify(sql, "task", id)
       return taskOf(row)
     }
@@ -182,7 +185,7 @@ export class TaskCreation {
   /** Opens the log of the run, and passes the stored task to the dispatcher after the commit. */
   private readonly openImmediateRun = Effect.fnUntraced(
     { self: this },
-    function* (row: TaskRow, runId: RunId) {
+    function* (row: TaskRow, runId: RunId, { project }: StartTerms) {
       const { log, sql } = this
       const {
         created_at,
@@ -193,7 +196,7 @@ export class TaskCreation {
         target_id: targetId
       } = row
       const { budget } = request
-      const reservation = yield* reserveStart(sql, { projectId, author, budget }, created_at)
+      const reservation = yield* reserveStart(sql, project, { projectId, author, budget }, created_at)
       yield* log.open({ id: runId, projectId, targetId, taskId, create: request, reservation })
       const create = reservedRequest(request, reservation.budget)
       yield* sql.afterCommit(Effect.sync(() => this.listener?.(targetId, claimedTaskOf(row, runId, create))))
@@ -202,10 +205,10 @@ export class TaskCreation {
 }
 
 /** The defaults of the project. A run that resumes another one uses that run's folder. */
-const defaultsOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { projectId, resume }: CreateTask) {
-  const { isolation, ...limits } = yield* findRunDefaults(sql, projectId)
+const defaultsOf = ({ defaults }: StartTerms, { resume }: CreateTask): RunDefaults => {
+  const { isolation, ...limits } = defaults
   return resume === undefined && isolation !== undefined ? { ...limits, isolation } : limits
-})
+}
 
 /** What only the run of a candidate has: its group, and the checks of the project. */
 const candidateParts = Effect.fnUntraced(function* (

@@ -43,52 +43,66 @@ export interface LimitedStart {
   readonly budget: Budget | undefined
 }
 
-const LimitedProject = Schema.Struct({
+/** Columns of `limitedProject`. */
+export const limitedProjectFields = {
   time_zone: Schema.String,
   run_budget: Schema.NullOr(jsonColumn(Budget)),
   limits_cost: Schema.Boolean,
   limits_tokens: Schema.Boolean
-})
+}
+
+const LimitedProject = Schema.Struct(limitedProjectFields)
+/** A project, and whether a limit holds there for a person. */
+export type LimitedProject = typeof LimitedProject.Type
 
 const projectRows = storedRows("projects", LimitedProject)
 
 /** Subjects of the limits that hold for a person. */
 const subjectsOf = (author: UserId): ReadonlyArray<string> => ["each", "everyone", author]
 
-const findProject = (sql: SqlClient.SqlClient, { author, projectId }: Omit<LimitedStart, "budget">) =>
-  projectRows.first(sql`
-    SELECT p.time_zone, p.run_budget, COALESCE(bool_or(l.cost_micros IS NOT NULL), false) AS limits_cost,
-      COALESCE(bool_or(l.tokens IS NOT NULL), false) AS limits_tokens
+/** The statement, also with other columns of the table `projects`. */
+export const limitedProject = (
+  sql: SqlClient.SqlClient,
+  { author, projectId }: Omit<LimitedStart, "budget">,
+  others: ReadonlyArray<string> = []
+) =>
+  sql`
+    SELECT ${sql.literal(["time_zone", "run_budget", ...others].map((column) => `p.${column}`).join(", "))},
+      COALESCE(bool_or(l.cost_micros IS NOT NULL), false) AS limits_cost, COALESCE(bool_or(l.tokens IS NOT NULL), false) AS limits_tokens
     FROM projects p LEFT JOIN project_limits l ON l.project_id = p.id AND l.subject = ANY(${subjectsOf(author)}::text[])
-    WHERE p.id = ${projectId} GROUP BY p.id`)
+    WHERE p.id = ${projectId} GROUP BY p.id`
+
+export const findLimitedProject = (sql: SqlClient.SqlClient, start: Omit<LimitedStart, "budget">) =>
+  projectRows.first(limitedProject(sql, start))
 
 /**
  * The budget that the run is about to have, for the checks before its start: with the project's where a limit holds and the request has none. The
  * reservation may be smaller.
  */
-export const findLimitedBudget = (
-  sql: SqlClient.SqlClient,
-  start: LimitedStart
-): Effect.Effect<Budget | undefined, SqlError.SqlError> =>
-  Effect.map(findProject(sql, start), (project) => {
-    if (project === undefined) return start.budget
-    const { limits_cost, limits_tokens, run_budget } = project
-    const { costUsd, tokens } = run_budget ?? {}
-    const added: Budget = {
-      ...(limits_cost && costUsd !== undefined ? { costUsd } : {}),
-      ...(limits_tokens && tokens !== undefined ? { tokens } : {})
-    }
-    return Object.keys(added).length === 0 ? start.budget : { ...added, ...start.budget }
-  })
+export const limitedBudget = (
+  project: LimitedProject | undefined,
+  budget: Budget | undefined
+): Budget | undefined => {
+  if (project === undefined) return budget
+  const { limits_cost, limits_tokens, run_budget } = project
+  const { costUsd, tokens } = run_budget ?? {}
+  const added: Budget = {
+    ...(limits_cost && costUsd !== undefined ? { costUsd } : {}),
+    ...(limits_tokens && tokens !== undefined ? { tokens } : {})
+  }
+  return Object.keys(added).length === 0 ? budget : { ...added, ...budget }
+}
 
-/** Reserves what the run may use, in the transaction that opens it, or fails where too little is left. `at`: its start. */
+/**
+ * Reserves what the run may use, in the transaction that opens it and has read the project, or fails where too little is left. `at`: its start.
+ */
 export const reserveStart = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
+  project: LimitedProject | undefined,
   start: LimitedStart,
   at: Date
 ): Effect.fn.Return<Reservation, BudgetExceeded | SqlError.SqlError> {
   const { author, projectId } = start
-  const project = yield* findProject(sql, start)
   const timeZone = project?.time_zone ?? "UTC"
   const day = dayIn(timeZone, at.getTime())
   if (project === undefined || !(project.limits_cost || project.limits_tokens))

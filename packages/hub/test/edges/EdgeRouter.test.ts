@@ -119,7 +119,7 @@ const requested = (
             currentOffer: () => Effect.succeed({ workspaces: [], agents: [], commands }),
             lastOffer: () => Effect.succeed({ workspaces: [], agents: [], commands, isPresent: true }),
             canRoute: () => Effect.succeed(true),
-            canUseWorkspace: () => Effect.succeed(true)
+            findAccess: () => Effect.succeed({ canRoute: true, canUseWorkspace: true })
           })
         )
       )

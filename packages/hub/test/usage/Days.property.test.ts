@@ -10,7 +10,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as fc from "fast-check"
 import { RunLog } from "../../src/run/RunLog.ts"
-import { reserveStart } from "../../src/usage/Reservations.ts"
+import { findLimitedProject, reserveStart } from "../../src/usage/Reservations.ts"
 import { UsageReports } from "../../src/usage/UsageReports.ts"
 
 const zones = [
@@ -59,7 +59,12 @@ describe("The day of a run", () => {
         const mirror = new Mirror(hub)
         for (const at of times) {
           const start = { projectId, author, budget: undefined }
-          const reservation = yield* reserveStart(sql, start, new Date(at))
+          const reservation = yield* reserveStart(
+            sql,
+            yield* findLimitedProject(sql, start),
+            start,
+            new Date(at)
+          )
           const id = newId<RunId>("run")
           yield* log.open({ id, projectId, targetId: mirror.targetId, create: createRun, reservation })
         }
