@@ -97,7 +97,7 @@ export class AgentMessages {
           this.client.publish(chat, started, origin)
         }
         if (reason === undefined) {
-          chat.follow()
+          chat.runs.start()
           return this.client.touch(chat.sessionId)
         }
         // A turn that the client has begun ends only with one of these: a refusal alone would leave it open.
@@ -117,7 +117,7 @@ export class AgentMessages {
     if (reason !== undefined) return this.answers.refuse(chat, dispatch, reason)
     return Effect.sync(() => {
       chat.addWaiting({ key: turnId, text })
-      chat.follow()
+      chat.runs.start()
       this.client.reject(dispatch, "Another prompt is in progress. The message waits for its end.")
     })
   }
@@ -154,7 +154,7 @@ export class AgentMessages {
           accept()
           // The agent has it: the stream shows it.
           if (isInput) this.client.publish(chat, { type: "chat/pendingMessageRemoved", kind, id })
-          else chat.follow()
+          else chat.runs.start()
         })
     })
   }
@@ -166,9 +166,8 @@ export class AgentMessages {
     )
   }
 
-  private takeBack({ chat, sessionId }: ChatChannel, id: string): Effect.Effect<void, Failure> {
+  private takeBack({ place }: ChatChannel, id: string): Effect.Effect<void, Failure> {
     const { backend } = this.client
-    const place = { sessionId, chatId: chat.id }
     return Effect.flatMap(backend.waiting(place), (waiting) => {
       const found = waiting.find(({ key }) => waitingIdOf(key) === id)
       return found === undefined

@@ -1,15 +1,13 @@
 /**
- * Channel of one chat: the turns of an agent's runs, folded from their events, and the run in progress.
+ * Channel of one chat: its state, the turns that the client has begun, the messages that wait, and the chats of sub-agents.
  *
- * Guarantees: the first snapshot has everything that had happened when it was asked for. Each event is folded once. A turn that the client has begun has the id
- * that the client gave it.
- * Does not: decide anything. `Dispatches` carries out what the client sends.
+ * Guarantees: the first snapshot has everything that had happened when it was asked for. A turn that the client has begun has the id that the client gave it.
+ * Does not: read runs (`RunFollower`), or decide anything. `Dispatches` carries out what the client sends.
  */
 import type { Failure } from "@corral/domain/errors/Failures"
-import type { RunId, SessionId } from "@corral/domain/identity/Ids"
-import { Effect, type Fiber, Queue, Stream } from "effect"
+import type { SessionId } from "@corral/domain/identity/Ids"
+import { Effect } from "effect"
 import { remember, type NestedChatAction } from "../fold/CallFold.ts"
-import { hasEnded, RunFold } from "../fold/RunFold.ts"
 import {
   addressOfChat,
   chatSummary,
@@ -20,27 +18,20 @@ import {
 } from "./SessionViews.ts"
 import type { ChatAction, StateAction } from "../protocol/Actions.ts"
 import { nestedChatAddress } from "../protocol/Addresses.ts"
-import { ACTIVITY_BITS, type ChatState, type Turn } from "../protocol/State.ts"
+import { ACTIVITY_BITS, type ChatState } from "../protocol/State.ts"
 import { chatReducer } from "../reducers/ChatReducer.ts"
-import type { HostChat, HostRun, HostSession, SentMessage, WaitingMessage } from "./HostBackend.ts"
+import type { ChatPlace, HostChat, HostSession, SentMessage, WaitingMessage } from "./HostBackend.ts"
 import type { Channel, HostClient, Origin } from "./HostClient.ts"
-import { SessionChannel } from "./SessionChannel.ts"
 import { NestedChatChannel } from "./NestedChatChannel.ts"
+import { type FollowedChat, RunFollower } from "./RunFollower.ts"
+import { SessionChannel } from "./SessionChannel.ts"
 
-/** Runs that are read at a time, in a snapshot and in each older page. */
-const PAGE = 5
-/** Runs of a snapshot. */
-const MAX_RUNS = 20
-/** Events of a snapshot, after which no further page of runs is read. */
-const MAX_EVENTS = 20_000
-/** Runs that are read at a time to find those after the last one. */
-const NEW_RUNS = 50
 /** Chats of sub-agents that are remembered. */
 const MAX_NESTED_CHATS = 1_000
 /** Lines about refusals in one turn. */
 const MAX_LINES = 100
-/** Turns that the client has begun and whose run is not known yet. */
-const MAX_KEYS = 1_000
+/** Turns that the client has begun and that have not started. */
+const MAX_BEGINNINGS = 1_000
 
 /** A turn that the client has begun. */
 export interface BegunTurn {
@@ -67,43 +58,37 @@ const needing: ReadonlySet<ChatAction["type"]> = new Set([
   "chat/error"
 ])
 
-export class ChatChannel implements Channel {
+export class ChatChannel implements Channel, FollowedChat {
   readonly address: string
   readonly sessionId: SessionId
   placed: PlacedSession
   chat: HostChat
   /** Whether the agent has left the session. The service refuses its messages: they are for no other agent. */
   isGone = false
-  /** The fold of the run in progress, or of the last one. */
-  fold: RunFold | undefined
-  /** The run in progress, or the last one. */
-  run: RunId | undefined
+  /** The runs of its agent. */
+  readonly runs: RunFollower
   private readonly client: HostClient
   private state: ChatState
-  private readonly wake = Effect.runSync(Queue.sliding<void>(1))
-  /** Wakes what looks after a run without events. */
-  private readonly look = Effect.runSync(Queue.sliding<void>(1))
-  /** Turns that the client has begun, by the run that has them. */
-  private readonly keys = new Map<RunId, string>()
   private beginnings: ReadonlyArray<BegunTurn> = []
   /** Messages that waited when the chat was read, and whose turns have not begun. */
   private waiting: ReadonlyArray<WaitingMessage> = []
-  /** Calls of the service that begin a turn: a run that begins meanwhile waits until its turn is known. */
-  private sending = 0
   /** Chats of sub-agents, by their addresses. */
   readonly nestedChats = new Map<string, NestedChatChannel>()
-  private follower: Fiber.Fiber<unknown, unknown> | undefined
-  private olderCursor: string | null = null
   /** Lines about refusals in the turn that had the last one. */
   private lines = { turnId: "", count: 0 }
 
   constructor(client: HostClient, placed: PlacedSession, chat: HostChat) {
     this.client = client
+    this.runs = new RunFollower(client, this)
     this.placed = placed
     this.chat = chat
     this.address = addressOfChat(placed, chat)
     this.sessionId = placed.session.id
     this.state = emptyChat(placed, chat)
+  }
+
+  get place(): ChatPlace {
+    return { sessionId: this.sessionId, chatId: this.chat.id }
   }
 
   snapshot(): ChatState {
@@ -131,23 +116,21 @@ export class ChatChannel implements Channel {
     const chat = this.chat.id === "" ? session.chats[0] : session.chats.find(({ id }) => id === this.chat.id)
     this.isGone = chat === undefined
     this.chat = chat ?? this.chat
-    Queue.offerUnsafe(this.wake, undefined)
-    if (this.fold?.lastSeq === 0) Queue.offerUnsafe(this.look, undefined)
+    this.runs.wake()
   }
 
   close(): void {
-    this.follower?.interruptUnsafe()
+    this.runs.stop()
     for (const address of this.nestedChats.keys()) this.client.unsubscribe(address)
   }
 
   /** Reads the newest turns, and follows the chat from there. */
   readonly load: Effect.Effect<void, Failure> = Effect.suspend(() =>
     Effect.gen({ self: this }, function* () {
-      const runs = yield* this.newest()
-      for (const run of runs.toReversed()) yield* this.readRun(run)
-      const { client, sessionId } = this
-      this.waiting = yield* client.backend.waiting({ sessionId, chatId: this.chat.id })
-      const nextCursor = this.olderCursor
+      const nextCursor = yield* this.runs.readNewest((action) => {
+        this.state = chatReducer(this.state, action)
+      })
+      this.waiting = yield* this.client.backend.waiting(this.place)
       const summary = chatSummary(this.placed, this.chat)
       this.state = {
         ...this.state,
@@ -156,154 +139,20 @@ export class ChatChannel implements Channel {
         ...(nextCursor === null ? {} : { turnsNextCursor: nextCursor }),
         ...(this.waiting.length === 0 ? {} : { queuedMessages: this.waiting.map(queuedMessage) })
       }
-      this.follow()
+      this.runs.start()
     })
   )
 
-  /** The newest runs, as far as their events are not too many to read at once. */
-  private readonly newest = Effect.fnUntraced(function* (this: ChatChannel) {
-    const first = yield* this.page(PAGE)
-    let runs = first.items
-    let cursor = first.nextCursor
-    const hasRoom = () =>
-      runs.length < MAX_RUNS && runs.reduce((sum, { lastSeq }) => sum + lastSeq, 0) < MAX_EVENTS
-    while (cursor !== null && hasRoom()) {
-      const { items, nextCursor } = yield* this.page(PAGE, cursor)
-      runs = [...runs, ...items]
-      cursor = nextCursor
-    }
-    this.olderCursor = cursor
-    return runs
-  })
-
-  /** A chat of a draft has no runs yet. */
-  follow(): void {
-    this.follower ??= this.client.run(
-      Effect.forever(
-        Effect.andThen(
-          Effect.matchEffect(this.followNew, {
-            onSuccess: () => Effect.void,
-            onFailure: ({ message }) => Effect.logWarning("failed to follow a chat of an editor", { message })
-          }),
-          Queue.take(this.wake)
-        )
-      )
+  /** Id that the client has for the turn of a message with this text. */
+  turnIdOf(text: string): string | undefined {
+    return (
+      this.beginnings.find((turn) => turn.text === text)?.turnId ??
+      this.waiting.find((message) => message.text === text)?.key
     )
-  }
-
-  private page(limit: number, cursor?: string) {
-    const { chat, sessionId } = this
-    const place = { sessionId, chatId: chat.id, limit }
-    return this.client.backend.runs(cursor === undefined ? place : { ...place, cursor })
-  }
-
-  private foldOf(run: HostRun): RunFold {
-    const { people } = this.placed.session
-    return new RunFold({
-      runId: run.id,
-      turnKey: run.key ?? this.keys.get(run.id),
-      keyOfTurn: (text) =>
-        this.beginnings.find((turn) => turn.text === text)?.turnId ??
-        this.waiting.find((message) => message.text === text)?.key,
-      nestedChatAddress: (toolCallId) => nestedChatAddress(this.placed.address, toolCallId),
-      model: run.model,
-      modes: this.client.agents.find(({ id }) => id === run.agentId)?.modes ?? [],
-      nameOf: (user) => people.get(user) ?? this.placed.session.people.get(user) ?? user
-    })
-  }
-
-  /** Folds what a run has so far, without telling the client. */
-  private readonly readRun = Effect.fnUntraced(function* (this: ChatChannel, run: HostRun) {
-    const fold = this.foldOf(run)
-    this.fold = fold
-    this.run = run.id
-    if (run.lastSeq === 0) {
-      for (const action of fold.endUnanswered(run)) this.state = chatReducer(this.state, action)
-      return
-    }
-    yield* this.foldEvents(
-      run.id,
-      fold,
-      (action) => {
-        this.state = chatReducer(this.state, action)
-      },
-      () => fold.lastSeq >= run.lastSeq
-    )
-  })
-
-  /** Folds the events of a run, to its end or to where it is enough. */
-  private foldEvents(
-    run: RunId,
-    fold: RunFold,
-    onAction: (action: ChatAction) => void,
-    isEnough: () => boolean
-  ): Effect.Effect<void, Failure> {
-    return this.client.backend.events(run, fold.lastSeq).pipe(
-      Stream.map((event) => {
-        for (const action of fold.apply(event)) onAction(action)
-        for (const nested of fold.takeNestedActions()) this.takeNestedAction(nested)
-        return fold.hasEnded || isEnough()
-      }),
-      Stream.takeUntil((isDone) => isDone),
-      Stream.runDrain
-    )
-  }
-
-  /** Follows the run in progress to its end, then each run after it. */
-  private readonly followNew: Effect.Effect<void, Failure> = Effect.suspend(() =>
-    Effect.gen({ self: this }, function* () {
-      if (this.run !== undefined && this.fold?.hasEnded === false) {
-        // It can have ended since it was read.
-        Queue.offerUnsafe(this.look, undefined)
-        yield* this.followRun(this.run, this.fold)
-      }
-      for (;;) {
-        if (this.sending > 0) return
-        const { items } = yield* this.page(NEW_RUNS)
-        const at = items.findIndex(({ id }) => id === this.run)
-        const newer = (
-          at < 0 && this.run !== undefined ? items.slice(0, 1) : items.slice(0, at < 0 ? NEW_RUNS : at)
-        )
-          .toReversed()
-          .filter(({ id }) => id !== this.run)
-        const next = this.answeredLate(items) ?? newer[0]
-        if (next === undefined || this.sending > 0) return
-        const fold = this.foldOf(next)
-        this.fold = fold
-        this.run = next.id
-        fold.endUnanswered(next).forEach((action) => this.sendAction(action))
-        if (!fold.hasEnded) yield* this.followRun(next.id, fold)
-      }
-    })
-  )
-
-  /** The last run, if it has events after its end without them: they are another turn. */
-  private answeredLate(runs: ReadonlyArray<HostRun>): HostRun | undefined {
-    const run = this.fold?.lastSeq === 0 ? runs.find(({ id }) => id === this.run) : undefined
-    return run === undefined || run.lastSeq === 0 ? undefined : { ...run, key: `${run.id}.late` }
-  }
-
-  /** Ends with a run that the service has ended without an event of it. The stream of its events stays open. */
-  private readonly unanswered = Effect.fnUntraced(function* (this: ChatChannel, id: RunId, fold: RunFold) {
-    while (!fold.hasEnded) {
-      yield* Queue.take(this.look)
-      if (fold.lastSeq > 0) continue
-      const run = (yield* this.page(NEW_RUNS)).items.find((each) => each.id === id)
-      if (run !== undefined) fold.endUnanswered(run).forEach((action) => this.sendAction(action))
-    }
-  })
-
-  private followRun(run: RunId, fold: RunFold): Effect.Effect<void, Failure> {
-    return this.foldEvents(
-      run,
-      fold,
-      (action) => this.sendAction(action),
-      () => false
-    ).pipe(Effect.raceFirst(this.unanswered(run, fold)))
   }
 
   /** Sends an action of a run. The start of a turn that the client has begun is the answer to it. */
-  private sendAction(action: ChatAction): void {
+  takeAction(action: ChatAction): void {
     if (action.type !== "chat/turnStarted") return this.client.publish(this, action)
     const beginning = this.beginnings.find(({ turnId }) => turnId === action.turnId)
     this.beginnings = this.beginnings.filter((turn) => turn !== beginning)
@@ -317,7 +166,7 @@ export class ChatChannel implements Channel {
   }
 
   /** An action on the chat of a sub-agent. The client receives it if it has subscribed to the chat. */
-  private takeNestedAction({ action, callId }: NestedChatAction): void {
+  takeNestedAction({ action, callId }: NestedChatAction): void {
     const address = nestedChatAddress(this.placed.address, callId)
     if (action.type === "chat/turnStarted" && !this.nestedChats.has(address))
       remember(this.nestedChats, address, new NestedChatChannel(this, address, action), MAX_NESTED_CHATS)
@@ -341,30 +190,23 @@ export class ChatChannel implements Channel {
   beginTurn<E>(turn: BegunTurn, call: Effect.Effect<SentMessage, E>): Effect.Effect<void, E> {
     return Effect.suspend(() => {
       const others = this.beginnings.filter(({ turnId }) => turnId !== turn.turnId)
-      this.beginnings = [...others, turn].slice(-MAX_KEYS)
-      this.sending++
-      return call
-    }).pipe(
-      Effect.map(({ chatId, runId }) => {
-        // A draft has its agent now.
-        this.client.drafts.delete(this.sessionId)
-        if (this.chat.id === "") this.chat = { ...this.chat, id: chatId }
-        // Input to a run that has begun: its first turn has an id already.
-        if (runId === undefined || runId === this.run) return
-        remember(this.keys, runId, turn.turnId, MAX_KEYS)
-      }),
-      Effect.tapError(() =>
-        Effect.sync(() => {
-          this.beginnings = this.beginnings.filter((each) => each !== turn)
-        })
-      ),
-      Effect.ensuring(
-        Effect.sync(() => {
-          this.sending--
-          Queue.offerUnsafe(this.wake, undefined)
-        })
+      this.beginnings = [...others, turn].slice(-MAX_BEGINNINGS)
+      return this.runs.withHeld(
+        call.pipe(
+          Effect.map(({ chatId, runId }) => {
+            // A draft has its agent now.
+            this.client.drafts.delete(this.sessionId)
+            if (this.chat.id === "") this.chat = { ...this.chat, id: chatId }
+            if (runId !== undefined) this.runs.nameTurn(runId, turn.turnId)
+          }),
+          Effect.tapError(() =>
+            Effect.sync(() => {
+              this.beginnings = this.beginnings.filter((each) => each !== turn)
+            })
+          )
+        )
       )
-    )
+    })
   }
 
   /** Shows a message that waits for the end of the turn in progress. */
@@ -390,24 +232,13 @@ export class ChatChannel implements Channel {
 
   /** Loads the turns of older runs into the state. */
   readonly loadOlder = Effect.fnUntraced(function* (this: ChatChannel) {
-    const cursor = this.olderCursor
-    if (cursor === null) return this.client.publish(this, { type: "chat/turnsLoaded", turns: [] })
-    const { items, nextCursor } = yield* this.page(PAGE, cursor)
     let older: ChatState = { ...this.state, turns: [], activeTurn: undefined }
-    for (const run of items.toReversed()) {
-      const fold = this.foldOf(run)
-      if (!hasEnded(run)) continue
-      const onAction = (action: ChatAction): void => {
-        older = chatReducer(older, action)
-      }
-      fold.endUnanswered(run).forEach(onAction)
-      if (run.lastSeq > 0) yield* this.foldEvents(run.id, fold, onAction, () => fold.lastSeq >= run.lastSeq)
-    }
-    const turns: ReadonlyArray<Turn> = older.turns
-    this.olderCursor = nextCursor
+    const nextCursor = yield* this.runs.readOlder((action) => {
+      older = chatReducer(older, action)
+    })
     this.client.publish(this, {
       type: "chat/turnsLoaded",
-      turns,
+      turns: older.turns,
       ...(nextCursor === null ? {} : { turnsNextCursor: nextCursor })
     })
   })

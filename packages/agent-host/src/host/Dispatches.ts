@@ -226,7 +226,7 @@ export class Dispatches {
   }
 
   private cancel(chat: ChatChannel, dispatch: Dispatch, turnId: string): Effect.Effect<void> {
-    const { run } = chat
+    const { run } = chat.runs
     if (chat.snapshot().activeTurn?.id !== turnId || run === undefined)
       return this.answers.answer(dispatch, "The turn is not in progress.")
     return this.call(
@@ -259,7 +259,7 @@ export class Dispatches {
     { activeTurn } = chat.snapshot()
   ): Effect.Effect<void> {
     const { toolCallId, turnId } = fields
-    const { fold, run } = chat
+    const { fold, run } = chat.runs
     const waiting = fold?.requests.approvals.get(toolCallId)
     // VS Code confirms what waits when it sees the end of the turn, without a person.
     if (waiting === undefined || run === undefined || activeTurn?.id !== turnId)
@@ -285,7 +285,7 @@ export class Dispatches {
     dispatch: Dispatch,
     { answers = {}, requestId, response }: SentFields<"chat/inputCompleted">
   ): Effect.Effect<void> {
-    const { fold, run } = chat
+    const { fold, run } = chat.runs
     const question = fold?.requests.questionOf(requestId)
     if (fold === undefined || question === undefined || run === undefined)
       return this.answers.answer(dispatch, "Nothing waits for this answer.")
