@@ -1,16 +1,79 @@
-/** Channel of the undecided changes of a session, and the operations that decide them. */
+/** Channel of the undecided changes of a session: the change set as the protocol has it, and the operations that decide it. */
+import type { ChangedFile } from "@corral/domain/edge-api/ChangeSet"
 import type { ChangedFileId, SessionId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
-import { changesetState, operations } from "./ChangesetViews.ts"
 import type { PlacedSession } from "./SessionViews.ts"
 import type { ChangesetAction, StateAction } from "../protocol/Actions.ts"
-import { parseContent } from "../protocol/Addresses.ts"
+import { contentAddress, fileAddress, parseContent } from "../protocol/Addresses.ts"
 import { protocolError, type ProtocolError } from "../protocol/Messages.ts"
-import type { ChangesetState } from "../protocol/State.ts"
+import type { ChangesetFile, ChangesetOperation, ChangesetState } from "../protocol/State.ts"
 import { changesetReducer } from "../reducers/ChannelReducers.ts"
-import type { ChangesDecision, HostChanges, HostSession } from "./HostBackend.ts"
+import type { ChangesDecision, HostChanges, HostRights, HostSession } from "./HostBackend.ts"
 import type { Channel, HostClient } from "./HostClient.ts"
 import { MAX_CHANGED_FILES, refusalOf } from "./Resources.ts"
+
+const operations = { accept: "accept", reject: "reject" } as const
+
+const side = (session: string, folder: string, file: ChangedFile, path: string, at: "before" | "after") => ({
+  uri: fileAddress(`${folder}/${path}`),
+  content: { uri: contentAddress({ session, file: file.id, side: at }, path) }
+})
+
+const changesetFile = (session: string, folder: string, file: ChangedFile): ChangesetFile => {
+  const { additions, deletions, fromPath = file.path, path, status } = file
+  return {
+    id: file.id,
+    edit: {
+      ...(status === "added" ? {} : { before: side(session, folder, file, fromPath, "before") }),
+      ...(status === "deleted" ? {} : { after: side(session, folder, file, path, "after") }),
+      diff: { added: additions, removed: deletions }
+    },
+    _meta: {
+      corral: {
+        ...(file.apart === undefined ? {} : { apart: file.apart }),
+        ...(file.conflict === undefined ? {} : { conflict: true })
+      }
+    }
+  }
+}
+
+/** Accepting and rejecting, of everything and of a file. Parts that need a look of their own are never in "everything". */
+const operationsOf = ({ set }: HostChanges, rights: HostRights): ReadonlyArray<ChangesetOperation> => {
+  if (!rights.mayDecide || set.direct || set.state !== "open") return []
+  const status = set.live ? ("disabled" as const) : ("idle" as const)
+  const apart = set.apart === 0 ? "" : ` ${set.apart} need a decision of their own.`
+  return [
+    {
+      id: operations.accept,
+      label: "Accept",
+      description: `Writes the changes into the workspace.${apart}`,
+      scopes: ["changeset", "resource"],
+      icon: "check",
+      status
+    },
+    {
+      id: operations.reject,
+      label: "Reject",
+      description: "Takes the changes out of the agent's copy. The agent hears of it with the next message.",
+      scopes: ["changeset", "resource"],
+      confirmation: "Reject these changes? They leave the agent's copy of the workspace.",
+      icon: "discard",
+      status
+    }
+  ]
+}
+
+/** `undefined`: there is no change set. */
+const changesetState = (
+  session: string,
+  folder: string,
+  changes: HostChanges | undefined,
+  rights: HostRights
+): ChangesetState => ({
+  status: "ready",
+  files: changes?.files.map((file) => changesetFile(session, folder, file)) ?? [],
+  operations: changes === undefined ? [] : operationsOf(changes, rights)
+})
 
 /** A file that an operation is about, as the client names it. */
 export type OperationTarget = { readonly resource: string } | undefined

@@ -4,9 +4,9 @@
  * Guarantees: nothing else is read. Nothing is written. A path is checked by the service too, which knows its real target.
  */
 import { type Failure, NotFound } from "@corral/domain/errors/Failures"
+import type { ChangedFileContent } from "@corral/domain/edge-api/ChangeSet"
 import type { ChangedFileId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
-import { contentOfHunks } from "./ChangesetViews.ts"
 import { parseContent, parseFile, parseSession } from "../protocol/Addresses.ts"
 import { protocolError, type ProtocolError } from "../protocol/Messages.ts"
 import type { HostClient } from "./HostClient.ts"
@@ -35,6 +35,20 @@ export const refusalOf = ({ code, message }: Failure): ProtocolError => {
       return protocolError("conflict", message, { code })
   }
 }
+
+const left = { before: "+", after: "-" } as const
+
+/** Lines of one version that the hunks show. Lines that they leave out are marked. */
+const contentOfHunks = ({ items }: Pick<ChangedFileContent, "items">, version: "before" | "after"): string =>
+  items
+    .map(({ lines, newStart, oldStart }, at) => {
+      const before = items[at - 1]
+      const end = before === undefined ? 1 : before.oldStart + before.oldLines
+      const isApart = before === undefined ? Math.min(oldStart, newStart) > 1 : oldStart > end
+      const shown = lines.filter((line) => !line.startsWith(left[version]) && !line.startsWith("\\"))
+      return `${isApart ? "⋯\n" : ""}${shown.map((line) => `${line.slice(1)}\n`).join("")}`
+    })
+    .join("")
 
 interface Place {
   readonly workspace: WorkspaceId

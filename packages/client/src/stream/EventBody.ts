@@ -9,7 +9,7 @@ import { PING_EVERY_SECONDS } from "@corral/domain/http/StreamEnd"
 import { type ServerSentEvent, ServerSentEventParser } from "@corral/domain/http/ServerSentEvents"
 import { CorralError } from "../http/CorralError.ts"
 import type { Transport } from "../http/Transport.ts"
-import { onPageWake } from "./PageWake.ts"
+import { onPageWake } from "./Reconnection.ts"
 
 const SILENT_AFTER_MS = PING_EVERY_SECONDS * 1_500
 /** A comment is missing: a page that wakes up does not wait for its timer. */

@@ -4,7 +4,6 @@
  * Pauses double, with jitter, and start again after a connection that was accepted.
  */
 import { CorralError } from "../http/CorralError.ts"
-import { onPageWake } from "./PageWake.ts"
 
 /** `live` while the service sends; `lost` between two connections. */
 export type ConnectionState = "live" | "lost"
@@ -19,6 +18,21 @@ export interface ReconnectionOptions {
   readonly pauses?: readonly [first: number, longest: number]
   /** Waits before the next connection. The default ends early when a browser's page is seen or online again. */
   readonly wait?: (ms: number, signal: AbortSignal | undefined) => Promise<void>
+}
+
+// A browser's page may have missed something: its timers stand still while the computer sleeps and are late while it is hidden.
+
+const wakeEvents = ["focus", "online", "pageshow", "visibilitychange"] as const
+
+/** Calls `listener` when the page is seen, used or online again. Returns how to stop that. Other programs have none of these events. */
+export const onPageWake = (listener: () => void): (() => void) => {
+  const wake = () => {
+    if (globalThis.document?.visibilityState !== "hidden") listener()
+  }
+  for (const type of wakeEvents) globalThis.addEventListener?.(type, wake)
+  return () => {
+    for (const type of wakeEvents) globalThis.removeEventListener?.(type, wake)
+  }
 }
 
 const DEFAULT_PAUSES = [400, 15_000] as const
