@@ -35,8 +35,8 @@ import type { HostCalls, HostConnection } from "./HostCalls.ts"
 /** Members whose names a session has, and its change sets that are counted. */
 const MAX_MEMBERS = 200
 const MAX_SETS = 100
-/** The newest messages of a session, of which those that wait are found. */
-const MAX_MESSAGES = 200
+/** The first messages of a chat that wait. */
+const MAX_WAITING = 200
 
 const isWaiting = (state: HubRunStatus): boolean => state === "waiting_approval" || state === "waiting_input"
 
@@ -230,17 +230,13 @@ export const makeHostSessions = Effect.fnUntraced(function* ({ reading }: HostCa
     connection: HostConnection,
     { chatId, sessionId }: ChatPlace
   ) {
-    yield* find(connection, sessionId)
+    const { agents } = yield* find(connection, sessionId)
+    const agent = agents.find(({ id }) => id === chatId)
+    if (agent === undefined) return []
     const proof = yield* authority.inSession("project.read", sessionId)
-    const newest = yield* messages.list(proof, sessionId, undefined, MAX_MESSAGES)
+    const waiting = yield* messages.listWaiting(proof, sessionId, agent.id, MAX_WAITING)
     const keys = yield* idempotency.keysOf(scopeOfMessages(connection.principal.userId, sessionId))
-    return newest
-      .toReversed()
-      .filter(
-        ({ delivery, to, when }) =>
-          to === chatId && when !== "now" && delivery?.state === "pending" && delivery.runId === undefined
-      )
-      .map(({ id, text }) => ({ id, key: keys.get(id) ?? id, text }))
+    return waiting.map(({ id, text }) => ({ id, key: keys.get(id) ?? id, text }))
   })
 
   const listSessions = Effect.fnUntraced(function* (

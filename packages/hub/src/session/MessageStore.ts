@@ -193,6 +193,13 @@ export class MessageStore extends Context.Service<
       before: string | undefined,
       limit: number
     ) => Effect.Effect<ReadonlyArray<Message>, SqlError.SqlError>
+    /** Messages to an agent that wait for a run, in the order in which they are sent. */
+    readonly listWaiting: (
+      proof: Proof<"project.read">,
+      sessionId: SessionId,
+      agentId: AgentInstanceId,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<Message>, SqlError.SqlError>
     /** Messages with a later version, in the order of their versions. */
     readonly listChanges: (
       proof: Proof<"project.read">,
@@ -221,6 +228,14 @@ export class MessageStore extends Context.Service<
           const rows = yield* messageRows.all(sql`
             ${ofSession(subject, sessionId)} ${before === undefined ? sql`` : sql`AND id < ${before}`}
             ORDER BY id DESC ${limitTo(sql, limit)}`)
+          return rows.map(messageOf)
+        }),
+
+        listWaiting: Effect.fnUntraced(function* ({ subject }, sessionId, agentId, limit) {
+          const rows = yield* messageRows.all(sql`
+            ${ofSession(subject, sessionId)} AND recipient = ${agentId} AND delivery = 'pending' AND to_run_id IS NULL
+              AND send_when IS DISTINCT FROM 'now'
+            ORDER BY id ${limitTo(sql, limit)}`)
           return rows.map(messageOf)
         }),
 

@@ -25,6 +25,7 @@ import { HubAgentHost } from "../../src/http/AgentHost.ts"
 import { hubServicesLayer } from "../../src/Hub.ts"
 import { ApiKeyStore } from "../../src/signin/ApiKeyStore.ts"
 import { SignInStore } from "../../src/signin/SignInStore.ts"
+import { execute } from "../harness/RepeatedRows.ts"
 import { TalkingEdge } from "../harness/TalkingEdge.ts"
 import { type World, worldOf } from "../link/World.ts"
 
@@ -221,6 +222,29 @@ describe("HostBackend of the Hub", () => {
       runs.map(({ text }) => text),
       ["Again", "One"]
     )
+  })
+
+  it("lists a message that waits, and takes it back, below 250 newer messages of its session", async () => {
+    const { backend, edge, world } = await open()
+    const message = first("Say hello", "turn-1")
+    const { chatId, sessionId } = await run(backend.send(message))
+    await edge.begin(await edge.turn(0))
+    await run(backend.send({ ...message, chatId, text: "Afterwards", when: "next", key: "turn-2" }))
+    await execute(
+      hub,
+      `INSERT INTO messages (id, session_id, user_id, text, created_at)
+        SELECT 'msg_7' || lpad(n::text, 25, '0'), '${sessionId}', '${world.client.userId}', 'a note', now()
+        FROM generate_series(1, 250) n`
+    )
+    const chat = { sessionId, chatId }
+    const waiting = await run(backend.waiting(chat))
+    assert.deepStrictEqual(
+      waiting.map(({ key, text }) => [key, text]),
+      [["turn-2", "Afterwards"]]
+    )
+    await run(backend.withdraw(chat, "turn-2"))
+    assert.deepStrictEqual(await run(backend.waiting(chat)), [])
+    assert.strictEqual(await codeOf(backend.withdraw(chat, "turn-2")), "conflict")
   })
 
   it("refuses an id that another user has begun, as one that is missing", async () => {
