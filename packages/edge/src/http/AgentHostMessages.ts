@@ -8,7 +8,7 @@ import type { HostMessage, SentMessage, WaitingMessage } from "@corral/agent-hos
 import { endsWithPlan } from "@corral/domain/approval/RunMode"
 import { retryAfterSeconds } from "@corral/domain/errors/ErrorCodes"
 import { Conflict, type Failure, type NotFound, Overloaded } from "@corral/domain/errors/Failures"
-import type { RunId } from "@corral/domain/identity/Ids"
+import type { AgentId, RunId, SessionId } from "@corral/domain/identity/Ids"
 import { currentAgentId } from "@corral/domain/offer/Offer"
 import { type InputRequest, planMessage } from "@corral/domain/input/InputRequest"
 import { limitsOfTurn } from "@corral/domain/run/Budget"
@@ -23,15 +23,9 @@ import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { storeUnavailable } from "../run/start/RunCreation.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
 import { Store, type Write } from "../store/Store.ts"
+import { parseStored } from "../store/StoreDamage.ts"
 import { conversations, MESSAGE_SCOPE, runsOfChat, sessionOfRun } from "./AgentHostSessions.ts"
 import { LOCAL_PRINCIPAL } from "./EdgeRequestPolicy.ts"
-import {
-  type AgentChat,
-  chatsThatWait,
-  deleteWaitingMessage,
-  insertWaitingMessage,
-  waitingMessages
-} from "./WaitingMessages.ts"
 
 /** Messages of one conversation that wait. */
 const MAX_WAITING = 16
@@ -39,6 +33,48 @@ const MAX_WAITING = 16
 const LOOK_MS = 3_600_000
 /** Pauses between attempts to deliver a message that the Edge cannot take at the moment. */
 const pauses = Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("1 minute")])
+
+// Messages that wait, in the store, in the order of their arrival. One that is stored again under its key has the new text in the same place. The commit of
+// the run that has a message removes its row.
+
+/** An agent in a session. */
+interface AgentChat {
+  readonly sessionId: SessionId
+  readonly agentId: AgentId
+}
+
+/** Chats with messages that wait. */
+const chatsThatWait = (store: Store["Service"]): ReadonlyArray<AgentChat> =>
+  store.all("SELECT DISTINCT session_id AS sessionId, agent_id AS agentId FROM waiting_messages")
+
+/** Messages of a chat that wait, in order. */
+const waitingMessages = (
+  store: Store["Service"],
+  { agentId, sessionId }: AgentChat
+): ReadonlyArray<HostMessage> =>
+  store
+    .all<{ readonly message: string }>(
+      "SELECT message FROM waiting_messages WHERE session_id = ? AND agent_id = ? ORDER BY position",
+      sessionId,
+      agentId
+    )
+    .map(({ message }) => parseStored<HostMessage>(message, "waiting message"))
+
+const insertWaitingMessage = (message: HostMessage): Write => [
+  `INSERT INTO waiting_messages (session_id, agent_id, key, message) VALUES (?, ?, ?, ?)
+   ON CONFLICT (session_id, agent_id, key) DO UPDATE SET message = excluded.message`,
+  message.sessionId,
+  message.agentId,
+  message.key,
+  JSON.stringify(message)
+]
+
+const deleteWaitingMessage = ({ agentId, sessionId }: AgentChat, key: string): Write => [
+  "DELETE FROM waiting_messages WHERE session_id = ? AND agent_id = ? AND key = ?",
+  sessionId,
+  agentId,
+  key
+]
 
 /** A run is in progress that does not take the message, or other messages wait before it. */
 class MustWait extends Data.TaggedError("MustWait")<{}> {}

@@ -2,12 +2,8 @@
  * Snapshots of a workspace: its state when a run started, its state when no process of the run was alive, and the diff between the
  * two. For a live run, the diff is against the current workspace.
  *
- * Captures of workspaces that may outlast those who wait for them. A capture that takes too long continues, so that the next one
- * starts from its result.
- *
  * Guarantees: a run whose states cannot be taken or compared has unknown changes, and says why. It never looks like a run without
- * changes. At most one capture of a workspace continues without anyone who waits; a capture that starts meanwhile waits for it. An
- * interruption of the one who waits ends the capture. All end with the scope.
+ * changes.
  *
  * Does not: tell who changed a file. Changes by another run or a person in the same folder are in the diff as well.
  */
@@ -16,19 +12,18 @@ import type { Diff } from "@corral/domain/edge-api/Diff"
 import { ChangesUnknown } from "@corral/domain/errors/Failures"
 import type { ChangeSetId, RunId, TaskGroupId } from "@corral/domain/identity/Ids"
 import { makeFolder } from "@corral/service/MakeFolder"
-import { Context, type Duration, Effect, Exit, Fiber, Layer, Option, Schema, type Scope } from "effect"
-import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
-import { lstat, readdir } from "node:fs/promises"
+import { Context, type Duration, Effect, Layer, Schema } from "effect"
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { setTimeout } from "node:timers/promises"
 import { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
 import { Launcher, PreparedLauncher } from "../process/Launcher.ts"
 import type { SnapshotView } from "./CaptureInProgress.ts"
-import { attemptFiles, git, GitFailed } from "./Git.ts"
-import { bytePath, pathText } from "./PathText.ts"
+import { attemptFiles, git, type GitFailed } from "./Git.ts"
+import { RunStarts } from "./RunStarts.ts"
 import { ShadowRepository } from "./ShadowRepository.ts"
-import { type Captured, captureState } from "./SnapshotCapture.ts"
+import type { Captured } from "./SnapshotCapture.ts"
+import { type CaptureOptions, SnapshotCaptures } from "./SnapshotCaptures.ts"
 import {
   compareWithNow,
   type DiffSummary,
@@ -37,111 +32,6 @@ import {
   storeComparison,
   storedComparison
 } from "./SnapshotComparison.ts"
-
-const late = new GitFailed({ message: "the workspace was not read in time", end: "slow" })
-
-/** A capture that is not of the workspace's folder, or may take longer. */
-interface CaptureOptions {
-  readonly limit?: Duration.Input | undefined
-  readonly view?: SnapshotView | undefined
-}
-
-class SnapshotCaptures {
-  readonly #scope: Scope.Scope
-  readonly #limit: Duration.Input
-  /** By the roots of workspaces, and the names of views. */
-  readonly #continued = new Map<string, Fiber.Fiber<unknown, unknown>>()
-
-  constructor(scope: Scope.Scope, limit: Duration.Input) {
-    this.#scope = scope
-    this.#limit = limit
-  }
-
-  /** Writes the current state into the index file `index`, if it is read in time. */
-  take(
-    shadow: ShadowRepository,
-    index: string,
-    { limit = this.#limit, view }: CaptureOptions = {}
-  ): Effect.Effect<Captured, GitFailed> {
-    return Effect.suspend(() => {
-      let target: string | undefined = index
-      const key = view === undefined ? shadow.root : `${shadow.root} ${view.name}`
-      const earlier = this.#continued.get(key)
-      const work = captureState(shadow, () => target, view)
-      return Effect.gen({ self: this }, function* () {
-        const fiber = yield* Effect.forkIn(
-          earlier === undefined ? work : Effect.andThen(Fiber.await(earlier), work),
-          this.#scope,
-          { startImmediately: true }
-        )
-        const exit = yield* Fiber.await(fiber).pipe(
-          Effect.timeoutOption(limit),
-          Effect.onInterrupt(() => Fiber.interrupt(fiber))
-        )
-        if (Option.isSome(exit))
-          return yield* Exit.isSuccess(exit.value) ? exit.value : Effect.failCause(exit.value.cause)
-        target = undefined
-        // What shows a view ends with its user.
-        if (view === undefined) this.#continue(key, earlier, fiber)
-        else yield* Fiber.interrupt(fiber)
-        return yield* late
-      })
-    })
-  }
-
-  /** One that waited for another only ends: the other one has the result. */
-  #continue(
-    key: string,
-    earlier: Fiber.Fiber<unknown, unknown> | undefined,
-    fiber: Fiber.Fiber<unknown, unknown>
-  ): void {
-    if (earlier !== undefined && this.#continued.get(key) === earlier) return fiber.interruptUnsafe()
-    this.#continued.set(key, fiber)
-    fiber.addObserver(() => {
-      if (this.#continued.get(key) === fiber) this.#continued.delete(key)
-    })
-  }
-}
-
-// Files of a workspace that changed since an instant, by the change time of the file system, which no program can set back. Needs no git, and
-// includes ignored files.
-//
-// Does not: follow links, see deleted files, or read more than `ENTRIES` entries. Of a repository's own folder only hooks and settings count,
-// because git runs these commands later.
-
-const ENTRIES = 200_000
-
-const repositoryFolder = /(?:^|\/)\.git$/
-/** Rewritten by git commands that only read, so not a change by the run. */
-const isBookkeeping = (path: string): boolean =>
-  /(?:^|\/)\.git\/(?!hooks(?:\/|$)|config$|info(?:\/|$))/.test(path)
-
-const changed = async (root: string, since: bigint): Promise<ReadonlyArray<string>> => {
-  const found: Array<string> = []
-  let seen = 0
-  const folders = [""]
-  for (let folder = folders.pop(); folder !== undefined && seen < ENTRIES; folder = folders.pop()) {
-    const entries = await readdir(bytePath(root, folder), { encoding: "latin1", withFileTypes: true }).catch(
-      () => []
-    )
-    seen += entries.length
-    const looked = entries.map(async (entry) => {
-      const path = folder === "" ? entry.name : `${folder}/${entry.name}`
-      if (isBookkeeping(path)) return
-      if (entry.isDirectory()) return void folders.push(path)
-      if (repositoryFolder.test(path)) return
-      // The file was deleted after it was listed.
-      const stats = await lstat(bytePath(root, path), { bigint: true }).catch(() => undefined)
-      if (stats !== undefined && stats.ctimeNs > since) found.push(pathText(Buffer.from(path, "latin1")))
-    })
-    await Promise.all(looked)
-  }
-  return found
-}
-
-/** Changed paths relative to `root`, with `/`. `since` is in nanoseconds of the file system's clock, exclusive. */
-const changedSince = (root: string, since: bigint): Effect.Effect<ReadonlyArray<string>> =>
-  Effect.promise(() => changed(root, since))
 
 /** A state that was taken. */
 export interface CapturedState extends Captured {
@@ -242,6 +132,7 @@ type Service = Snapshots["Service"]
 class ShadowSnapshots implements Service {
   private readonly folder: string
   private readonly captures: SnapshotCaptures
+  private readonly starts: RunStarts
   /** Absolute path of git; `undefined` without git. */
   private readonly program: string | undefined
   /** For the start of a run, whose prompt waits for git. */
@@ -250,6 +141,7 @@ class ShadowSnapshots implements Service {
   constructor({ environment, home }: EdgeConfig, captures: SnapshotCaptures, launchers: PreparedLauncher) {
     this.folder = join(home, "snapshots")
     this.captures = captures
+    this.starts = new RunStarts(this.folder)
     this.program = findProgram("git", environment["PATH"])
     this.launchers = launchers
   }
@@ -260,11 +152,6 @@ class ShadowSnapshots implements Service {
     return program === undefined
       ? undefined
       : new ShadowRepository({ program, folder, root, timeoutMs: GIT_LIMIT_MS, launchers })
-  }
-
-  /** A file whose time is the run's start by the file system's clock. */
-  private startFile(runId: RunId | ChangeSetId | TaskGroupId): string {
-    return join(this.folder, `${runId}.start`)
   }
 
   readonly capture = (
@@ -295,11 +182,8 @@ class ShadowSnapshots implements Service {
     }
   )
 
-  readonly mark = Effect.fn("Snapshots.mark")({ self: this }, function* (runId: RunId) {
-    const since = touch(this.startFile(runId))
-    // The file system's clock advances in steps: wait for the next step.
-    while (touch(join(this.folder, "now")) <= since) yield* Effect.promise(() => setTimeout(1))
-  })
+  readonly mark = (runId: RunId): Effect.Effect<void> =>
+    Effect.withSpan(this.starts.mark(runId), "Snapshots.mark")
 
   readonly before = Effect.fn("Snapshots.before")({ self: this }, function* (runId: RunId, root: string) {
     const shadow = this.repositoryOf(root, this.launchers)
@@ -400,13 +284,12 @@ class ShadowSnapshots implements Service {
     { self: this },
     function* (runId: RunId, root: string, byTime = true) {
       const shadow = this.repositoryOf(root)
-      const since = statSync(this.startFile(runId), { bigint: true, throwIfNoEntry: false })?.ctimeNs
       const comparison = shadow === undefined ? undefined : storedComparison(shadow, runId)
       const inSnapshot =
         shadow === undefined || comparison === undefined
           ? new Set<string>()
           : shadow.pathsOf(shadow.fileOf(runId, "after"))
-      const touched = since === undefined || !byTime ? [] : yield* changedSince(root, since)
+      const touched = byTime ? yield* this.starts.changedSince(runId, root) : []
       // The comparison covers the files of the snapshot. For the others, only their times are known.
       const others = touched.filter((path) => !inSnapshot.has(path))
       const compared = (comparison?.files ?? []).flatMap(({ fromPath, path }) => [
@@ -420,7 +303,7 @@ class ShadowSnapshots implements Service {
   readonly forget = (id: RunId | ChangeSetId | TaskGroupId): Effect.Effect<void> =>
     Effect.sync(() => {
       const { folder } = this
-      rmSync(this.startFile(id), { force: true })
+      this.starts.forget(id)
       for (const name of existsSync(folder) ? readdirSync(folder) : []) {
         const runs = join(folder, name, "runs")
         const files = existsSync(runs) ? readdirSync(runs) : undefined
@@ -479,10 +362,3 @@ const startRecord = (shadow: ShadowRepository, runId: RunId): StartRecord => {
 }
 
 const unknown = (details: UnknownChanges) => Effect.fail(new ChangesUnknown({ details }))
-
-/** Writes a file and returns its time in nanoseconds of the file system's clock. */
-const touch = (file: string): bigint => {
-  makeFolder(dirname(file))
-  writeFileSync(file, "", { mode: 0o600 })
-  return statSync(file, { bigint: true }).ctimeNs
-}
