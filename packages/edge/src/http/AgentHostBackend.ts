@@ -45,6 +45,7 @@ import { agentHostMessages } from "./AgentHostMessages.ts"
 import {
   type Conversation,
   conversations,
+  findConversation,
   hostRun,
   hostSession,
   runsOfChat,
@@ -147,16 +148,16 @@ const offers = (all: HostServices, place: Place): Pick<HostBackend, "agents" | "
   )
 })
 
-const allConversations = (all: HostServices, place: Place): Effect.Effect<ReadonlyArray<Conversation>> =>
-  Effect.map(linked(all, place), (list) => conversations(all.store, new Set(list.map(({ id }) => id))))
+const workspacesOf = (all: HostServices, place: Place): Effect.Effect<ReadonlySet<WorkspaceId>> =>
+  Effect.map(linked(all, place), (list) => new Set(list.map(({ id }) => id)))
 
 const conversationOf = (
   all: HostServices,
   place: Place,
   id: SessionId
 ): Effect.Effect<Conversation, NotFound> =>
-  Effect.flatMap(allConversations(all, place), (list) => {
-    const found = list.find((each) => each.id === id)
+  Effect.flatMap(workspacesOf(all, place), (workspaces) => {
+    const found = findConversation(all.store, workspaces, id)
     return found === undefined ? Effect.fail(new NotFound()) : Effect.succeed(found)
   })
 
@@ -204,8 +205,8 @@ const reads = (
   place: Place
 ): Pick<HostBackend, "sessions" | "session" | "runs" | "events" | "hints"> => ({
   sessions: (options) =>
-    Effect.map(allConversations(all, place), (list) => {
-      const { nextCursor, page } = pageOfItems(list, options)
+    Effect.map(workspacesOf(all, place), (workspaces) => {
+      const { nextCursor, page } = pageOfItems(conversations(all.store, workspaces), options)
       return { items: page.map(sessionView), nextCursor }
     }),
 

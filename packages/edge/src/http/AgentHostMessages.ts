@@ -24,7 +24,7 @@ import { storeUnavailable } from "../run/start/RunCreation.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
 import { Store, type Write } from "../store/Store.ts"
 import { parseStored } from "../store/StoreDamage.ts"
-import { conversations, MESSAGE_SCOPE, runsOfChat, sessionOfRun } from "./AgentHostSessions.ts"
+import { findConversation, MESSAGE_SCOPE, runsOfChat, sessionOfRun } from "./AgentHostSessions.ts"
 import { LOCAL_PRINCIPAL } from "./EdgeRequestPolicy.ts"
 
 /** Messages of one conversation that wait. */
@@ -236,7 +236,7 @@ class AgentHostMessages {
   /** The newest run of the message's chat. */
   #previous({ agentId, sessionId, workspace }: HostMessage): Run | undefined {
     const { store } = this.#services
-    const conversation = conversations(store, new Set([workspace])).find(({ id }) => id === sessionId)
+    const conversation = findConversation(store, new Set([workspace]), sessionId)
     const [last] = conversation === undefined ? [] : runsOfChat(conversation, agentId)
     return last === undefined ? undefined : findRun(store, last.id)
   }

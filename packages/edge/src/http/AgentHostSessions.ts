@@ -2,7 +2,7 @@
  * Conversations of an Edge as an editor sees them: runs of one session, by agent. Also the keys of the messages that started them.
  *
  * Guarantees: a run without a session is a separate session, whose id has the digits of the run's. A message that continues it gives later runs that id.
- * Does not: find conversations without a run among the newest `NEWEST`.
+ * Does not: list conversations without a run among the newest `NEWEST`, or show more runs of one.
  */
 import type { HostActivity, HostChat, HostRun, HostSession } from "@corral/agent-host/host/HostBackend"
 import type { RunMode } from "@corral/domain/approval/RunMode"
@@ -43,9 +43,21 @@ export interface Conversation {
 export const sessionOfRun = ({ id, sessionId }: Pick<Run, "id" | "sessionId">): SessionId =>
   sessionId ?? (id.replace(/^run_/, "ses_") as SessionId) // as ids of sessions are shaped
 
-const SELECT = `SELECT id, json_extract(snapshot, '$.sessionId', '$.workspace', '$.agentId', '$.state', '$.turn', '$.mode', '$.model', '$.createdAt', '$.updatedAt') AS facts,
+/** Newest first. `condition`: of rows of `runs`. */
+const listed = (condition: string): string =>
+  `SELECT id, json_extract(snapshot, '$.sessionId', '$.workspace', '$.agentId', '$.state', '$.turn', '$.mode', '$.model', '$.createdAt', '$.updatedAt') AS facts,
   substr(json_extract(snapshot, '$.input.text'), 1, 2000) AS text
-  FROM (SELECT id, snapshot FROM runs ORDER BY id DESC LIMIT ${NEWEST}) WHERE json_extract(snapshot, '$.replacedBy') IS NULL ORDER BY id DESC`
+  FROM (SELECT id, snapshot FROM runs ${condition} ORDER BY id DESC LIMIT ${NEWEST})
+  WHERE json_extract(snapshot, '$.replacedBy') IS NULL ORDER BY id DESC`
+
+const NEWEST_RUNS = listed("")
+const RUNS_OF_SESSION = listed("WHERE session_id = ? OR (id = ? AND session_id IS NULL)")
+
+interface Row {
+  readonly id: RunId
+  readonly facts: string
+  readonly text: string
+}
 
 type Facts = readonly [
   sessionId: SessionId | null,
@@ -59,15 +71,12 @@ type Facts = readonly [
   updatedAt: string
 ]
 
-/** Conversations in these workspaces, the one with the newest run first. */
-export const conversations = (
-  store: Store["Service"],
+const conversationsOf = (
+  rows: ReadonlyArray<Row>,
   workspaces: ReadonlySet<WorkspaceId>
 ): ReadonlyArray<Conversation> => {
   const bySession = new Map<SessionId, [ListedRun, ...Array<ListedRun>]>()
-  for (const row of store.all<{ readonly id: RunId; readonly facts: string; readonly text: string }>(
-    SELECT
-  )) {
+  for (const row of rows) {
     const [sessionId, workspace, agentId, state, turn, mode, model, createdAt, updatedAt] =
       parseStored<Facts>(row.facts, "run")
     if (!workspaces.has(workspace)) continue
@@ -90,6 +99,20 @@ export const conversations = (
   }
   return [...bySession].map(([id, runs]) => ({ id, runs }))
 }
+
+/** Conversations in these workspaces, the one with the newest run first. */
+export const conversations = (
+  store: Store["Service"],
+  workspaces: ReadonlySet<WorkspaceId>
+): ReadonlyArray<Conversation> => conversationsOf(store.all<Row>(NEWEST_RUNS), workspaces)
+
+/** The conversation of a session in these workspaces. */
+export const findConversation = (
+  store: Store["Service"],
+  workspaces: ReadonlySet<WorkspaceId>,
+  id: SessionId
+): Conversation | undefined =>
+  conversationsOf(store.all<Row>(RUNS_OF_SESSION, id, id.replace(/^ses_/, "run_")), workspaces)[0]
 
 const activityOf = ({ isIdle, state }: ListedRun): HostActivity => {
   if (state === "failed") return "failed"

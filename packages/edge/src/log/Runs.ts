@@ -14,8 +14,9 @@ interface Row {
 }
 
 export const insertRun = (run: Run): Write => [
-  "INSERT INTO runs (id, state, created_at, ended_at, last_seq, snapshot) VALUES (?, ?, ?, ?, ?, ?)",
+  "INSERT INTO runs (id, session_id, state, created_at, ended_at, last_seq, snapshot) VALUES (?, ?, ?, ?, ?, ?, ?)",
   run.id,
+  run.sessionId ?? null,
   run.state,
   run.createdAt,
   run.endedAt ?? null,
@@ -58,7 +59,7 @@ export const runsOfOwner = (
 /** Whether another run of the session has its log. */
 export const hasOtherLog = (store: Store["Service"], id: RunId, sessionId: SessionId): boolean =>
   store.get(
-    "SELECT id FROM runs WHERE id <> ? AND log = 'kept' AND json_extract(snapshot, '$.sessionId') = ? LIMIT 1",
+    "SELECT id FROM runs WHERE id <> ? AND log = 'kept' AND session_id = ? LIMIT 1",
     id,
     sessionId
   ) !== undefined
@@ -67,10 +68,10 @@ export const hasOtherLog = (store: Store["Service"], id: RunId, sessionId: Sessi
 export const sessionsWithLogs = (store: Store["Service"]): ReadonlySet<string> =>
   new Set(
     store
-      .all<{ readonly id: string | null }>(
-        "SELECT DISTINCT json_extract(snapshot, '$.sessionId') AS id FROM runs WHERE log = 'kept'"
+      .all<{ readonly id: string }>(
+        "SELECT DISTINCT session_id AS id FROM runs WHERE log = 'kept' AND session_id IS NOT NULL"
       )
-      .flatMap(({ id }) => id ?? [])
+      .map(({ id }) => id)
   )
 
 export interface RunsQuery {

@@ -228,6 +228,12 @@ const steps: ReadonlyArray<string> = [
     message TEXT NOT NULL,
     UNIQUE (session_id, agent_id, key)
   ) STRICT;
+  `,
+  // Runs by their sessions. A run never changes its session.
+  `
+  ALTER TABLE runs ADD COLUMN session_id TEXT;
+  UPDATE runs SET session_id = json_extract(snapshot, '$.sessionId') WHERE json_valid(snapshot);
+  CREATE INDEX runs_by_session ON runs (session_id, id) WHERE session_id IS NOT NULL;
   `
 ]
 

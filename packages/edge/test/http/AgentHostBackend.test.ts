@@ -18,7 +18,9 @@ import { join } from "node:path"
 import { EdgeConfig, edgeDefaults, makeEdgeConfig } from "../../src/config/EdgeConfig.ts"
 import { edgeCoreServices } from "../../src/Edge.ts"
 import { agentHostBackends } from "../../src/http/AgentHostBackend.ts"
+import { insertRun } from "../../src/log/Runs.ts"
 import { RunSupervisor } from "../../src/run/RunSupervisor.ts"
+import { Store, type Write } from "../../src/store/Store.ts"
 import { inMemory } from "../Embedded.ts"
 import { temporaryFolder } from "../Folder.ts"
 
@@ -57,7 +59,7 @@ const message = (text: string, more: Partial<HostMessage> = {}): HostMessage => 
 })
 
 const withBackend = <A, E>(
-  use: (backend: HostBackend, other: HostBackend) => Effect.Effect<A, E, RunSupervisor>
+  use: (backend: HostBackend, other: HostBackend) => Effect.Effect<A, E, RunSupervisor | Store>
 ) =>
   Effect.gen(function* () {
     const layer = yield* edge
@@ -197,6 +199,48 @@ describe("AgentHostBackend", () => {
           (yield* runsOf(backend)).map(({ text }) => text),
           ["/say later", "/say after the stop", "/say hanging\n/hang"]
         )
+        assert.deepStrictEqual(yield* backend.waiting(chat), [])
+      })
+    )
+  )
+
+  it.live("finds a session and what waits in it below 2,001 newer runs and 250 messages of others", () =>
+    withBackend((backend, other) =>
+      Effect.gen(function* () {
+        const first = yield* backend.send(message("/wait\n/say done"))
+        const second = message("/say second", { when: "next" })
+        yield* backend.send(second)
+        const runs = yield* RunSupervisor
+        const store = yield* Store
+        const started = yield* runs.get(first.runId as RunId)
+        const ofAnother = (at: number) => `7${String(at).padStart(25, "0")}`
+        const sessionOf = (at: number) => `ses_${ofAnother(at)}` as SessionId
+        yield* store.commit([
+          ...Array.from({ length: 2_001 }, (_, at) =>
+            insertRun({
+              ...started,
+              id: `run_${ofAnother(at)}` as RunId,
+              sessionId: sessionOf(at),
+              state: "completed",
+              endedAt: started.createdAt
+            })
+          ),
+          // Without their events, as after the retention period.
+          ["UPDATE runs SET log = 'gone' WHERE state = 'completed'"],
+          ...Array.from({ length: 250 }, (_, at): Write => [
+            "INSERT INTO waiting_messages (session_id, agent_id, key, message) VALUES (?, ?, 'key', ?)",
+            sessionOf(at),
+            agentId,
+            JSON.stringify(message("/say another", { sessionId: sessionOf(at) }))
+          ])
+        ])
+        assert.strictEqual((yield* backend.session(SESSION)).id, SESSION)
+        assert.strictEqual((yield* Effect.flip(other.session(SESSION))).code, "not_found")
+        assert.deepStrictEqual(yield* backend.waiting(chat), [{ key: second.key, text: "/say second" }])
+        yield* backend.send(message("go on", { when: "now" }))
+        yield* ended(first.runId)
+        assert.strictEqual((yield* runWith(backend, "second"))?.state, "completed")
+        assert.lengthOf(yield* runsOf(backend), 2)
         assert.deepStrictEqual(yield* backend.waiting(chat), [])
       })
     )

@@ -27,6 +27,8 @@ storeContract(
 
 /** Version of a store whose runs, approvals and inputs have no row ids. */
 const WITHOUT_ROW_IDS = 9
+/** Version of a store whose runs have no column for their sessions. */
+const WITHOUT_SESSIONS = 14
 
 describe("Store", () => {
   it.effect("still has what it committed when it is opened again", () =>
@@ -179,6 +181,24 @@ describe("Store", () => {
     const before = { rows: rows(), indexes: indexes() }
     migrateEdgeStore(db, true, WITHOUT_ROW_IDS + 1)
     assert.deepStrictEqual({ rows: rows(), indexes: indexes() }, before)
+    db.close()
+  })
+
+  it("notes the sessions of the runs of an earlier store, also next to a damaged row", () => {
+    const db = new Database(":memory:")
+    migrateEdgeStore(db, true, WITHOUT_SESSIONS)
+    const insert = db.prepare(
+      "INSERT INTO runs (id, state, created_at, last_seq, snapshot) VALUES (?, 'failed', 'then', 1, ?)"
+    )
+    insert.run("run_a", '{"sessionId":"ses_a"}')
+    insert.run("run_b", "{}")
+    insert.run("run_c", '{"sessionId')
+    migrateEdgeStore(db)
+    assert.deepStrictEqual(db.prepare("SELECT id, session_id AS session FROM runs ORDER BY id").all(), [
+      { id: "run_a", session: "ses_a" },
+      { id: "run_b", session: null },
+      { id: "run_c", session: null }
+    ])
     db.close()
   })
 
