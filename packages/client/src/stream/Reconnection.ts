@@ -24,7 +24,11 @@ export interface ReconnectionOptions {
 
 const wakeEvents = ["focus", "online", "pageshow", "visibilitychange"] as const
 
-/** Calls `listener` when the page is seen, used or online again. Returns how to stop that. Other programs have none of these events. */
+/**
+ * Calls `listener` when the page is seen, used or online again. Returns how to stop that. Other programs have none of these events.
+ *
+ * @internal
+ */
 export const onPageWake = (listener: () => void): (() => void) => {
   const wake = () => {
     if (globalThis.document?.visibilityState !== "hidden") listener()
