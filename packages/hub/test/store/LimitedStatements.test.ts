@@ -63,7 +63,7 @@ const statements: Readonly<Record<string, ReadonlyArray<Kind>>> = {
   "hub/run/RunLog": ["page"],
   "hub/search/Search": ["few", "page", "page"],
   "hub/search/SearchIndexer": ["page", "pass"],
-  "hub/session/MessageStore": ["page", "page"],
+  "hub/session/MessageStore": ["page", "few", "page"],
   "hub/session/SessionAgentStore": ["page"],
   "hub/session/SessionTable": ["few"],
   "hub/session/Sessions": ["page", "page"],
