@@ -4,7 +4,7 @@
  *   --rounds N        measurements on each side (5)
  *   --servers N       fresh servers for the latency and throughput of an Edge, N times (1); then the interval is that between servers
  *   --only GROUP      one group of figures; may be repeated
- *   --markdown FILE   rewrites the table between the file's two markers
+ *   --markdown FILE   rewrites the table between the file's two markers. Groups that `--only` names have markers of their own
  *   --profile FOLDER  the Edge leaves CPU profiles there
  *   --entry FILE      another built entry than dist/edge
  *   --against FILE    the Edge's entry of an earlier build, measured in turns with this one. What a benchmark measures in its own process
@@ -32,14 +32,13 @@ const benches = {
 }
 const labels = { adapters: "adapter", edge: "Edge", gateway: "Gateway", hub: "Hub", link: "Hub and Edge" }
 
-const BEGIN = "<!-- figures: begin -->"
-const END = "<!-- figures: end -->"
-
-const rewrite = (file: string, table: string): void => {
+const rewrite = (file: string, groups: ReadonlyArray<string>, table: string): void => {
   const text = readFileSync(file, "utf8")
-  const [begin, end] = [text.indexOf(BEGIN), text.indexOf(END)]
-  if (begin === -1 || end < begin) throw new Error(`${file} has no place for the table: ${BEGIN} … ${END}`)
-  writeFileSync(file, `${text.slice(0, begin + BEGIN.length)}\n\n${table}\n\n${text.slice(end)}`)
+  const figures = groups.length === 0 ? "figures" : `figures of ${groups.join(", ")}`
+  const [first, last] = [`<!-- ${figures}: begin -->`, `<!-- ${figures}: end -->`]
+  const [begin, end] = [text.indexOf(first), text.indexOf(last)]
+  if (begin === -1 || end < begin) throw new Error(`${file} has no place for the table: ${first} … ${last}`)
+  writeFileSync(file, `${text.slice(0, begin + first.length)}\n\n${table}\n\n${text.slice(end)}`)
 }
 
 const { values, positionals } = parseArgs({
@@ -67,5 +66,5 @@ if (!(name in benches) || !isCount(rounds) || !isCount(servers)) {
 
 const report = new Report(name, labels[name as keyof typeof labels], machine(), new Date().toISOString())
 await benches[name as keyof typeof benches]({ ...values, rounds, servers }, report)
-if (values.markdown !== undefined) rewrite(values.markdown, report.markdown())
+if (values.markdown !== undefined) rewrite(values.markdown, values.only, report.markdown())
 if (report.lost > 0) process.exitCode = 1
