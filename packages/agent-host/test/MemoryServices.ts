@@ -89,6 +89,8 @@ export class MemoryServices {
   waiting: ReadonlyArray<WaitingMessage> = []
   /** Failure of the next message. */
   refusal: Failure | undefined
+  /** Failure of every stop. */
+  stopRefusal: Failure | undefined
   /** Whether a run between turns reads a message. */
   isReading = true
   /** What the answer to a message waits for, after the message has had its effect. */
@@ -297,12 +299,13 @@ export class MemoryServices {
             : Effect.fail(new Conflict({ message: "The message does not wait." }))
         }),
       cancel: (runId) =>
-        readable(() =>
-          Effect.sync(() => {
+        readable(() => {
+          if (this.stopRefusal !== undefined) return Effect.fail(this.stopRefusal)
+          return Effect.sync(() => {
             this.cancelled.push(runId)
             this.emit(runId, "run.cancelled", { by: "usr_bob" })
           })
-        ),
+        }),
       decide: (decision, key) =>
         readable(() =>
           state.rights.mayDecide ? this.decide(decision, key, caller) : Effect.fail(new PermissionDenied())

@@ -98,17 +98,20 @@ export interface SentConfirmation {
   readonly reasonMessage?: string | { readonly markdown: string } | undefined
 }
 
+const noOption = "Choose an option. An approval without one allows nothing."
+
 /**
- * What a confirmation decides. A text: why it decides nothing. Flags of the client such as the reason of its confirmation do not count: without
- * an option, an approval allows this action once.
+ * What a confirmation decides. A text: why it decides nothing. Flags of the client such as the reason of its confirmation do not count. VS Code approves
+ * without an option, as a person would, what it no longer shows after a stop: only an option allows.
  */
 export const decisionOf = (
   approvalId: string,
   request: ApprovalRequest,
   { approved, editedToolInput, reasonMessage, selectedOptionId }: SentConfirmation
 ): ApprovalDecision | string => {
+  if (approved && selectedOptionId === undefined) return noOption
   const choices = choicesOf(approvalId, request)
-  const wanted = selectedOptionId ?? `${approvalId}/${approved ? "allow_once" : "deny"}`
+  const wanted = selectedOptionId ?? `${approvalId}/deny`
   const choice = choices.find(({ option }) => option.id === wanted)
   if (choice === undefined) return "This option is not offered for the action that waits now."
   if ((choice.option.kind === "approve") !== approved) return "The option and the decision do not fit."

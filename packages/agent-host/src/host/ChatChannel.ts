@@ -75,7 +75,10 @@ export class ChatChannel implements Channel, FollowedChat {
   /** Chats of sub-agents, by their addresses. */
   readonly nestedChats = new Map<string, NestedChatChannel>()
   /** Lines about refusals in the turn that had the last one. */
-  private lines = { turnId: "", count: 0 }
+  private lines: { readonly turnId: string; readonly texts: ReadonlySet<string> } = {
+    turnId: "",
+    texts: new Set()
+  }
 
   constructor(client: HostClient, placed: PlacedSession, chat: HostChat) {
     this.client = client
@@ -215,13 +218,13 @@ export class ChatChannel implements Channel, FollowedChat {
     this.client.publish(this, { type: "chat/pendingMessageSet", kind: "queued", ...queuedMessage(message) })
   }
 
-  /** A line in the turn in progress: clients do not show why an action was refused. */
+  /** A line in the turn in progress, once: clients do not show why an action was refused, and repeat it. */
   addLine(text: string): void {
     const turnId = this.state.activeTurn?.id
     if (turnId === undefined) return
-    const count = this.lines.turnId === turnId ? this.lines.count + 1 : 1
-    if (count > MAX_LINES) return
-    this.lines = { turnId, count }
+    const texts = this.lines.turnId === turnId ? this.lines.texts : new Set<string>()
+    if (texts.has(text) || texts.size >= MAX_LINES) return
+    this.lines = { turnId, texts: new Set([...texts, text]) }
     const id = `line.${this.client.log.seq + 1}`
     this.client.publish(this, {
       type: "chat/responsePart",

@@ -2,12 +2,14 @@
  * Actions that a client sends, one after the other: what they do at the service, and the answer to each.
  *
  * Guarantees: every action is answered with its origin: as it was sent, or with a reason if it changes nothing. A refusal has a visible line. A decision that is
- * repeated after a reconnect is carried out once. Rules of the client, such as what it approves by itself, decide nothing.
+ * repeated after a reconnect is carried out once. Rules of the client, such as what it approves by itself, decide nothing. A client that has stopped a turn
+ * allows nothing in it.
  */
 import type { Failure } from "@corral/domain/errors/Failures"
 import type { ApprovalId, InputRequestId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { decisionOf } from "../fold/Approvals.ts"
+import { remember } from "../fold/CallFold.ts"
 import { plain } from "../fold/Lines.ts"
 import { answerOf } from "../fold/Questions.ts"
 import { chosenMode, MODE } from "./SessionViews.ts"
@@ -21,6 +23,8 @@ import { SessionChannel } from "./SessionChannel.ts"
 import { NestedChatChannel } from "./NestedChatChannel.ts"
 
 const MAX_DECISIONS = 10_000
+/** Turns that the client has stopped. */
+const MAX_STOPPED = 1_000
 /** Longest draft of a message that is kept for the client, in characters. */
 const MAX_DRAFT = 262_144
 
@@ -47,6 +51,8 @@ export class Dispatches {
   private readonly messages: AgentMessages
   /** Decisions of the client by what they decide and how. */
   private readonly decided = new Map<string, Outcome>()
+  /** Turns that the client has stopped, also those whose stop failed. */
+  private readonly stopped = new Map<string, true>()
 
   constructor(client: HostClient) {
     this.client = client
@@ -229,6 +235,7 @@ export class Dispatches {
     const { run } = chat.runs
     if (chat.snapshot().activeTurn?.id !== turnId || run === undefined)
       return this.answers.answer(dispatch, "The turn is not in progress.")
+    remember(this.stopped, turnId, true, MAX_STOPPED)
     return this.call(
       dispatch,
       this.client.backend.cancel(run, `${this.client.clientId}:cancel:${turnId}`),
@@ -252,6 +259,20 @@ export class Dispatches {
     })
   }
 
+  /** Why the client cannot approve at all. */
+  private approvalRefusal(
+    chat: ChatChannel,
+    { confirmed, turnId }: SentFields<"chat/toolCallConfirmed">
+  ): Outcome {
+    if (confirmed !== undefined && confirmed !== "user-action")
+      return "A rule of the editor approves nothing here."
+    // The turn of the agent, also for a call of its sub-agent.
+    const isStopped = [turnId, chat.snapshot().activeTurn?.id ?? turnId].some((id) => this.stopped.has(id))
+    return isStopped
+      ? "This window has stopped the turn and allows nothing in it. Allow it in the console or in another window, or deny it."
+      : undefined
+  }
+
   private confirm(
     chat: ChatChannel,
     dispatch: Dispatch,
@@ -265,8 +286,8 @@ export class Dispatches {
     if (waiting === undefined || run === undefined || activeTurn?.id !== turnId)
       return this.answers.answer(dispatch, "Nothing waits for this decision.")
     const { approvalId, request } = waiting
-    if (fields.approved && fields.confirmed !== undefined && fields.confirmed !== "user-action")
-      return this.answers.refuse(chat, dispatch, "A rule of the editor approves nothing here.")
+    const refusal = fields.approved ? this.approvalRefusal(chat, fields) : undefined
+    if (refusal !== undefined) return this.answers.refuse(chat, dispatch, refusal)
     const decision = decisionOf(approvalId, request, fields)
     if (typeof decision === "string") return this.answers.refuse(chat, dispatch, decision)
     const key = `${this.client.clientId}:${approvalId}:${decision.decision}:${decision.scope ?? ""}`

@@ -43,14 +43,12 @@ describe("the input of a call that waits", () => {
     const text = shown({ input })
     seen(text)
     assert.deepStrictEqual(JSON.parse(text ?? ""), input)
-    const editedToolInput = text
-    assert.deepStrictEqual(
-      decisionOf(approvalId, { ...request, input }, { approved: true, editedToolInput }),
-      {
-        decision: "allow",
-        scope: "once"
-      }
-    )
+    const selectedOptionId = `${approvalId}/allow_once`
+    const sent = { approved: true, selectedOptionId, editedToolInput: text }
+    assert.deepStrictEqual(decisionOf(approvalId, { ...request, input }, sent), {
+      decision: "allow",
+      scope: "once"
+    })
   })
 
   it("is unchanged otherwise", () => {

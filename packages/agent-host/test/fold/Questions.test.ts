@@ -138,8 +138,8 @@ describe("approvals", () => {
     assert.isString(option("apr_2/deny"))
   })
 
-  it("without an option are about this action alone", () => {
-    assert.deepStrictEqual(decisionOf("a", request, { approved: true }), { decision: "allow", scope: "once" })
+  it("without an option deny, and allow nothing", () => {
+    assert.isString(decisionOf("a", request, { approved: true }))
     assert.deepStrictEqual(decisionOf("a", request, { approved: false, reasonMessage: { markdown: "no" } }), {
       decision: "deny",
       reason: "no"
@@ -148,7 +148,7 @@ describe("approvals", () => {
 
   it("take an edited input only as the whole input", () => {
     const edited = (editedToolInput: string, of = request) =>
-      decisionOf("a", of, { approved: true, editedToolInput })
+      decisionOf("a", of, { approved: true, selectedOptionId: "a/allow_once", editedToolInput })
     assert.deepStrictEqual(edited('{"path":"b"}'), {
       decision: "allow",
       scope: "once",

@@ -228,7 +228,8 @@ describe("a conversation", () => {
           turnId,
           toolCallId,
           approved: true,
-          confirmed: "user-action"
+          confirmed: "user-action",
+          selectedOptionId: `${approvalId}/allow_once`
         })
       // As VS Code does when it sees the end of the turn.
       assert.isDefined((yield* Effect.promise(() => confirm(before))).rejectionReason)
@@ -532,7 +533,8 @@ describe("rights", () => {
           turnId: "turn-1",
           toolCallId: ready.action["toolCallId"],
           approved: true,
-          confirmed: "user-action"
+          confirmed: "user-action",
+          selectedOptionId: `${approvalId}/allow_once`
         })
       )
       assert.isDefined(echo.rejectionReason)

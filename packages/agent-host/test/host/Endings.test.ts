@@ -135,7 +135,8 @@ describe("a program that is killed while an approval waits", () => {
           turnId: `${run}.1`,
           toolCallId: `${run}/c1`,
           approved: true,
-          confirmed: "user-action"
+          confirmed: "user-action",
+          selectedOptionId: `${approvalId("A")}/allow_once`
         })
       )
       assert.isDefined(rejectionReason)

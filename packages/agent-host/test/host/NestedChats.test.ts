@@ -126,7 +126,8 @@ describe("a sub-agent", () => {
           turnId,
           toolCallId,
           approved: true,
-          confirmed: "user-action"
+          confirmed: "user-action",
+          selectedOptionId: `${approvalId}/allow_once`
         })
       )
       assert.isUndefined(echo.rejectionReason)

@@ -44,8 +44,10 @@ describe("minimum requirements of the threat model", () => {
   it.live("3. Make trust local: what the client says about a decision does not count", () =>
     Effect.gen(function* () {
       const { chat, client, run, services } = yield* setUp
+      const approvalId = "apr_01K0000000000000000000000A" as ApprovalId // has the shape
+      const allowOnce = `${approvalId}/allow_once`
       services.emit(run, "run.approval.requested", {
-        approvalId: "apr_01K0000000000000000000000A" as ApprovalId, // has the shape
+        approvalId,
         request: {
           action: "shell",
           risk: "high",
@@ -64,8 +66,9 @@ describe("minimum requirements of the threat model", () => {
       const wrong = [
         { ...confirm, confirmed: "not-needed" },
         { ...confirm, confirmed: "setting" },
+        { ...confirm, confirmed: "user-action" },
         { ...confirm, confirmed: "user-action", selectedOptionId: "allow_always" },
-        { ...confirm, confirmed: "user-action", editedToolInput: "ls" }
+        { ...confirm, confirmed: "user-action", selectedOptionId: allowOnce, editedToolInput: "ls" }
       ]
       for (const action of wrong)
         assert.isDefined(yield* reasonFor(client, chat, action), JSON.stringify(action))

@@ -1,5 +1,8 @@
 /** What the workbench of VS Code 1.139 needs from a host, as it was observed there. */
 import { ROOT } from "@corral/testing/editor/AgentHostClient"
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
+import { TargetOffline } from "@corral/domain/errors/Failures"
+import type { ApprovalId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { chatAddress } from "../../src/protocol/Addresses.ts"
@@ -168,6 +171,112 @@ describe("the workbench needs", () => {
         loaded.action["turns"] as ReadonlyArray<{ readonly message: { readonly text: string } }>
       ).map(({ message }) => message.text)
       assert.deepStrictEqual(texts, ["turn 0", "turn 1", "turn 2", "turn 3"])
+    })
+  )
+})
+
+const approvalId = "apr_01K0000000000000000000000A" as ApprovalId // has the shape
+const request: ApprovalRequest = {
+  action: "write",
+  risk: "low",
+  title: "Write notes.txt",
+  callId: "c1",
+  editable: false,
+  scopes: ["once"]
+}
+
+/** A confirmation that waits, and what a client sends for it. */
+const withConfirmation = Effect.gen(function* () {
+  const context = yield* setUp
+  const { chat, client, id, services } = context
+  yield* Effect.promise(() => client.subscribe(chat))
+  const run = services.newRun(id, "write")
+  services.emit(run, "run.approval.requested", {
+    approvalId,
+    request,
+    expiresAt: "2026-12-01T00:00:00.000Z"
+  })
+  const { action } = yield* Effect.promise(() =>
+    client.action(({ action }) => action.type === "chat/toolCallReady" && action["options"] !== undefined)
+  )
+  const { toolCallId, turnId } = action
+  const confirm = (more: Fields, by = client) =>
+    Effect.promise(() =>
+      by.perform(chat, {
+        type: "chat/toolCallConfirmed",
+        turnId,
+        toolCallId,
+        approved: true,
+        confirmed: "user-action",
+        ...more
+      })
+    )
+  const lines = Effect.map(
+    Effect.promise(() => client.subscribe(chat)),
+    (state) =>
+      (Object(state["activeTurn"]).responseParts as ReadonlyArray<Fields>).flatMap(({ content, kind }) =>
+        kind === "markdown" ? [String(content).trim()] : []
+      )
+  )
+  const stop = Effect.promise(() =>
+    client.perform(chat, { type: "chat/turnCancelled", turnId: String(turnId), duration: 5 })
+  )
+  return { ...context, confirm, lines, run, stop }
+})
+
+const CHOSEN = { selectedOptionId: `${approvalId}/allow_once` }
+
+describe("a confirmation", () => {
+  it.live("allows nothing without an option, and one line says so", () =>
+    Effect.gen(function* () {
+      const { confirm, lines, services } = yield* withConfirmation
+      for (let n = 0; n < 3; n++)
+        assert.strictEqual(
+          (yield* confirm({})).rejectionReason,
+          "Choose an option. An approval without one allows nothing."
+        )
+      assert.deepStrictEqual(services.decided, [])
+      assert.deepStrictEqual(yield* lines, ["*Choose an option. An approval without one allows nothing.*"])
+      assert.isUndefined((yield* confirm(CHOSEN)).rejectionReason)
+      assert.lengthOf(services.decided, 1)
+    })
+  )
+
+  it.live("denies without an option", () =>
+    Effect.gen(function* () {
+      const { confirm, services } = yield* withConfirmation
+      const denied = yield* confirm({ approved: false, confirmed: undefined, reason: "denied" })
+      assert.isUndefined(denied.rejectionReason)
+      assert.deepStrictEqual(
+        services.decided.map(({ decision }) => decision),
+        ["deny"]
+      )
+    })
+  )
+
+  // As VS Code does for a person who stops a turn: it approves what it no longer shows.
+  it.live("allows nothing in a window that has stopped the turn, even if the stop failed", () =>
+    Effect.gen(function* () {
+      const { chat, confirm, server, services, stop } = yield* withConfirmation
+      services.stopRefusal = new TargetOffline()
+      assert.isDefined((yield* stop).rejectionReason)
+      for (const more of [{}, CHOSEN]) assert.isDefined((yield* confirm(more)).rejectionReason)
+      assert.deepStrictEqual(services.decided, [])
+      const other = yield* server.open()
+      yield* Effect.promise(() => other.subscribe(chat))
+      assert.isUndefined((yield* confirm(CHOSEN, other)).rejectionReason)
+      assert.lengthOf(services.decided, 1)
+    })
+  )
+
+  it.live("denies in a window that has stopped the turn", () =>
+    Effect.gen(function* () {
+      const { confirm, services, stop } = yield* withConfirmation
+      services.stopRefusal = new TargetOffline()
+      yield* stop
+      const denied = yield* confirm({ approved: false, confirmed: undefined, reason: "denied" })
+      assert.isUndefined(denied.rejectionReason)
+      assert.lengthOf(services.decided, 1)
     })
   )
 })

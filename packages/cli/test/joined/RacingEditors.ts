@@ -67,18 +67,20 @@ export class HostProtocolEditor implements RacingEditor {
   }
 
   readonly approval = async (number: number): Promise<() => unknown> => {
-    const { id: toolCallId, turn: turnId } = await this.waiting(number, (part) =>
-      part.kind === "toolCall" && part.toolCall.status === "pending-confirmation"
-        ? part.toolCall.toolCallId
-        : undefined
-    )
+    let option = ""
+    const { id: toolCallId, turn: turnId } = await this.waiting(number, (part) => {
+      if (part.kind !== "toolCall" || part.toolCall.status !== "pending-confirmation") return undefined
+      option = part.toolCall.options?.find(({ kind }) => kind === "approve")?.id ?? ""
+      return part.toolCall.toolCallId
+    })
     return () =>
       this.perform({
         type: "chat/toolCallConfirmed",
         turnId,
         toolCallId,
         approved: true,
-        confirmed: "user-action"
+        confirmed: "user-action",
+        selectedOptionId: option
       })
   }
 

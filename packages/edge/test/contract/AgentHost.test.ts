@@ -188,6 +188,22 @@ describe("A session of an editor", () => {
     client.drop()
   })
 
+  it("allows nothing that an editor approves without an option, as after a stop that failed", async () => {
+    const client = await connect()
+    const session = await newSession(client)
+    const turn = await session.prompt("/write stopped.txt hello\n/say without the file")
+    const call = await session.confirmation(turn)
+    assert.isDefined((await session.stop(crypto.randomUUID())).rejectionReason)
+    assert.isDefined((await session.confirm({ ...call, options: [] }, "approve")).rejectionReason)
+    const run = await runWith(edge, "stopped.txt")
+    const [approval] = await edge.client.approvals(`runId=${run?.id}`)
+    assert.strictEqual(approval?.state, "pending")
+    assert.isUndefined((await session.confirm({ ...call, options: [] }, "deny")).rejectionReason)
+    assert.strictEqual(await session.ended(turn), "chat/turnComplete")
+    assert.isFalse(existsSync(join(edge.workspace, "stopped.txt")))
+    client.drop()
+  })
+
   it("names the winner in every client when an editor and an HTTP client decide at the same time", async () => {
     const [client, other] = [await connect(), await connect()]
     const session = await newSession(client)

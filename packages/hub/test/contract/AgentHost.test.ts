@@ -276,6 +276,30 @@ describe("The agent host of a Hub", () => {
     theirs.drop()
   })
 
+  it("allows nothing that a window approves after its stop failed, and takes the decision of another window", async () => {
+    const team = await open()
+    const { answers } = team.edge.edge
+    team.edge.edge.answers = (command) =>
+      command.name === "CancelRun"
+        ? { _tag: "Refused", error: { code: "overloaded", message: "The device is busy." } }
+        : answers(command)
+    const [client, theirs] = [await connect(team), await connect(team)]
+    const { session, turn, turnId } = await beginRun(team, client, "Ask me")
+    const approvalId = await requestApproval(team, turn)
+    const call = await session.confirmation(turnId)
+    assert.isDefined((await session.stop(turnId)).rejectionReason)
+    assert.isDefined((await session.confirm({ ...call, options: [] }, "approve")).rejectionReason)
+    assert.isDefined((await session.confirm(call, "approve")).rejectionReason)
+    assert.strictEqual(await stateOfApproval(team, approvalId), "pending")
+    const other = await AgentHostSession.open(theirs, session.resource)
+    const same = { ...call, turnId: activeTurn(other) }
+    assert.isDefined((await other.confirm({ ...same, options: [] }, "approve")).rejectionReason)
+    assert.isUndefined((await other.confirm(same, "approve")).rejectionReason)
+    assert.strictEqual(await stateOfApproval(team, approvalId), "approved")
+    client.drop()
+    theirs.drop()
+  })
+
   it("lets a viewer follow, and refuses each of its actions without an effect", async () => {
     const team = await open()
     const owner = await connect(team)
