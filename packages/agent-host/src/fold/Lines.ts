@@ -105,6 +105,10 @@ export const answerLine = (
 
 const SHOWN_TITLES = 5
 
+/** For the turn after one that a window has stopped: the window does not show what its stopped turn receives later. */
+export const stoppedLine = (titles: ReadonlyArray<string>): string =>
+  `Stopped by this window while a decision waited: ${titles.slice(0, SHOWN_TITLES).map(plain).join(", ")}. The editor also stops a run for a message during a decision.`
+
 /** `Working in the background: 2 (npm run dev, watch tests)`. */
 export const backgroundLine = (count: number, titles: ReadonlyArray<string>): string => {
   const shown = titles.slice(0, SHOWN_TITLES).map(plain)

@@ -63,6 +63,13 @@ export class RequestFold {
     return this.options.place()
   }
 
+  /** Titles of what waits. */
+  get titles(): ReadonlyArray<string> {
+    return [...this.approvals.values(), ...[...this.inputs.values()].map((request) => ({ request }))].map(
+      ({ request }) => request.title
+    )
+  }
+
   /** The run has ended: nothing waits. */
   clear(): void {
     this.approvals.clear()

@@ -72,7 +72,11 @@ export class AgentMessages {
     if (ids.some((id) => chat.hasTurn(id)) || chat.isBegun(turnId))
       return this.answers.answer(dispatch, "The turn has begun already.")
     if (chat.snapshot().activeTurn !== undefined)
-      return this.answers.answer(dispatch, "A prompt is in progress. Wait for its end, or stop it.")
+      return this.answers.refuse(
+        chat,
+        dispatch,
+        "A prompt is in progress. Wait for its end, or stop it, and send the message again."
+      )
     const origin = this.answers.originOf(dispatch)
     const turn = {
       turnId,
@@ -94,7 +98,7 @@ export class AgentMessages {
           const time = Date.parse(startedAt ?? "")
           const at = Number.isFinite(time) ? new Date(time).toISOString() : this.client.timeText()
           const started = { ...dispatch.action, startedAt: at } as unknown as ChatAction // decoded as the start of a turn
-          this.client.publish(chat, started, origin)
+          chat.startTurn(started, origin)
         }
         if (reason === undefined) {
           chat.runs.start()

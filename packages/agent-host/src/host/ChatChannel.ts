@@ -67,6 +67,8 @@ export class ChatChannel implements Channel, FollowedChat {
   isGone = false
   /** The runs of its agent. */
   readonly runs: RunFollower
+  /** Line for the beginning of the next turn. */
+  lineOfNextTurn: string | undefined
   private readonly client: HostClient
   private state: ChatState
   private beginnings: ReadonlyArray<BegunTurn> = []
@@ -165,7 +167,15 @@ export class ChatChannel implements Channel, FollowedChat {
     this.waiting = this.waiting.filter(({ key }) => key !== action.turnId)
     const { queuedMessageId = hasWaited ? waitingIdOf(action.turnId) : undefined } = beginning ?? {}
     const started = queuedMessageId === undefined ? action : { ...action, queuedMessageId }
-    this.client.publish(this, started, beginning?.origin)
+    this.startTurn(started, beginning?.origin)
+  }
+
+  /** Sends the start of a turn, and the line that waits for it. */
+  startTurn(started: ChatAction, origin: Origin | undefined): void {
+    this.client.publish(this, started, origin)
+    const line = this.lineOfNextTurn
+    this.lineOfNextTurn = undefined
+    if (line !== undefined) this.addLine(line)
   }
 
   /** An action on the chat of a sub-agent. The client receives it if it has subscribed to the chat. */

@@ -10,7 +10,7 @@ import type { ApprovalId, InputRequestId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { decisionOf } from "../fold/Approvals.ts"
 import { remember } from "../fold/CallFold.ts"
-import { plain } from "../fold/Lines.ts"
+import { plain, stoppedLine } from "../fold/Lines.ts"
 import { answerOf } from "../fold/Questions.ts"
 import { chosenMode, MODE } from "./SessionViews.ts"
 import type { RootAction } from "../protocol/Actions.ts"
@@ -232,15 +232,19 @@ export class Dispatches {
   }
 
   private cancel(chat: ChatChannel, dispatch: Dispatch, turnId: string): Effect.Effect<void> {
-    const { run } = chat.runs
+    const { fold, run } = chat.runs
     if (chat.snapshot().activeTurn?.id !== turnId || run === undefined)
       return this.answers.answer(dispatch, "The turn is not in progress.")
     remember(this.stopped, turnId, true, MAX_STOPPED)
-    return this.call(
-      dispatch,
+    const titles = fold?.requests.titles ?? []
+    const cancelled = Effect.tap(
       this.client.backend.cancel(run, `${this.client.clientId}:cancel:${turnId}`),
-      chat
+      () =>
+        Effect.sync(() => {
+          if (titles.length > 0) chat.lineOfNextTurn = stoppedLine(titles)
+        })
     )
+    return this.call(dispatch, cancelled, chat)
   }
 
   /** Carries a decision out once: clients repeat it after a reconnect. */

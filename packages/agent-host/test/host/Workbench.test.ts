@@ -279,4 +279,39 @@ describe("a confirmation", () => {
       assert.lengthOf(services.decided, 1)
     })
   )
+
+  // As VS Code does for a message that is sent while a confirmation waits.
+  it.live("that waits when a person sends a message ends with its run, and the next turn says so", () =>
+    Effect.gen(function* () {
+      const { chat, client, confirm, run, services, stop, lines } = yield* withConfirmation
+      const message = { text: "Do something else", origin: { kind: "user" } }
+      const [stopped, confirmed, started] = yield* Effect.all(
+        [
+          stop,
+          confirm({}),
+          Effect.promise(() => client.perform(chat, { type: "chat/turnStarted", turnId: "next", message }))
+        ],
+        { concurrency: "unbounded" }
+      )
+      assert.isUndefined(stopped.rejectionReason)
+      assert.isDefined(confirmed.rejectionReason)
+      assert.isUndefined(started.rejectionReason)
+      assert.deepStrictEqual([services.cancelled, services.decided], [[run], []])
+      assert.deepStrictEqual(
+        services.sent.map(({ text }) => text),
+        ["Do something else"]
+      )
+      yield* Effect.promise(() =>
+        client.action(
+          ({ action }) =>
+            action.type === "chat/responsePart" &&
+            action["turnId"] === "next" &&
+            JSON.stringify(action["part"]).includes("Stopped by this window")
+        )
+      )
+      assert.deepStrictEqual(yield* lines, [
+        "*Stopped by this window while a decision waited: Write notes.txt. The editor also stops a run for a message during a decision.*"
+      ])
+    })
+  )
 })
