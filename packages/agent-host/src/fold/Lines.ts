@@ -150,8 +150,16 @@ export const repositoryLine = ({
 export const unknownChangesLine = (payload: PayloadOf<"run.changes.unknown">): string =>
   `The changes of this run are unknown. ${plain(unknownChangesText(payload))}`
 
-export const diffLine = ({ additions, deletions, files }: PayloadOf<"run.diff.ready">): string =>
-  `${files} ${files === 1 ? "file" : "files"} changed, +${additions} −${deletions}`
+/** `waiting`: the run whose changes a person accepts. VS Code shows no operations of a change set. */
+export const diffLine = (
+  { additions, deletions, files }: PayloadOf<"run.diff.ready">,
+  waiting: string | undefined
+): string => {
+  const counts = `${files} ${files === 1 ? "file" : "files"} changed, +${additions} −${deletions}`
+  return files === 0 || waiting === undefined
+    ? counts
+    : `${counts}. They wait: accept or reject them with \`corral changes ${waiting}\`, or in the console.`
+}
 
 export const timeoutLine = ({ afterMs, kind }: PayloadOf<"runtime.timeout">): string =>
   `Time limit reached: ${kind.replaceAll("_", " ")}, ${Math.round(afterMs / 1_000)} s`

@@ -80,6 +80,8 @@ export class RunFold {
   private readonly writer: TurnWriter
   /** What waits for a person. */
   readonly requests: RequestFold
+  /** Whether what the run changes waits to be accepted. */
+  private isApart = false
   private readonly outstanding = new Map<string, string>()
   /** Texts that stream: their part, and how much of it was sent. */
   private readonly streams = new Map<string, { readonly partId: string; sent: number }>()
@@ -368,8 +370,10 @@ export class RunFold {
 
   private static readonly handlers: EventHandlers<RunFold, Actions> = {
     "run.created": (fold, event) => {
-      fold.mode = event.payload.mode
-      return fold.writer.begin(event, messageOfPrompt(event.payload.input.text), "user", fold.options.turnKey)
+      const { input, layer, mode, worktree } = event.payload
+      fold.mode = mode
+      fold.isApart = (layer ?? worktree) !== undefined
+      return fold.writer.begin(event, messageOfPrompt(input.text), "user", fold.options.turnKey)
     },
     "run.started": (fold, event) => {
       fold.writer.model = event.payload.model ?? fold.writer.model
@@ -398,7 +402,8 @@ export class RunFold {
     "run.paused": (fold, event) => fold.paused(event),
     "run.resumed": (fold, event) => fold.paused(event),
     "run.notice": (fold, event) => fold.note(event, plain(event.payload.text)),
-    "run.diff.ready": (fold, event) => fold.note(event, diffLine(event.payload)),
+    "run.diff.ready": (fold, event) =>
+      fold.note(event, diffLine(event.payload, fold.isApart ? event.runId : undefined)),
     "run.changes.unknown": (fold, event) => fold.note(event, unknownChangesLine(event.payload)),
     "run.protected.changed": (fold, event) => fold.note(event, protectedLine(event.payload)),
     "run.repository.changed": (fold, event) => fold.note(event, repositoryLine(event.payload)),

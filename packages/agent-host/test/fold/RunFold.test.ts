@@ -1,0 +1,65 @@
+/** Lines that a chat has for the events of a run. */
+import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { eventIdOf } from "@corral/domain/identity/Ids"
+import { EventSequence } from "@corral/domain/run/EventSequence"
+import { decodeReceivedEvent, draft, type EventDraft, type PayloadOf } from "@corral/domain/run/RunEvent"
+import { assert, describe, it } from "@effect/vitest"
+import { RunFold } from "../../src/fold/RunFold.ts"
+
+const runId = "run_01K0000000000000000000000A" as RunId // has the shape
+
+const created = (more: Partial<PayloadOf<"run.created">> = {}) =>
+  draft("run.created", {
+    workspace: "ws" as WorkspaceId, // an id of any text
+    mode: "ask",
+    input: { text: "Go" },
+    ...more
+  })
+
+/** The lines of a run with these events. */
+const linesOf = (...drafts: ReadonlyArray<EventDraft>): ReadonlyArray<string> => {
+  const people = new Map([["usr_bob", "Bob"]])
+  const fold = new RunFold({ runId, modes: ["ask"], nameOf: (user) => people.get(user) ?? user })
+  const sequence = new EventSequence(decodeReceivedEvent)
+  const createdAt = "2026-11-29T10:00:00.000Z"
+  return drafts.flatMap(({ payload, type }, at) => {
+    const seq = at + 1
+    const event = sequence.nextOf({
+      id: eventIdOf(runId, seq),
+      seq,
+      type,
+      runId,
+      createdAt,
+      payload: { v: 1, ...payload }
+    })
+    if (event === undefined) return assert.fail(`${type} is not valid`)
+    return fold
+      .apply(event)
+      .flatMap((action) =>
+        action.type === "chat/responsePart" && action.part.kind === "markdown"
+          ? [action.part.content.trim()]
+          : []
+      )
+  })
+}
+
+describe("the line of changed files", () => {
+  const changed = draft("run.diff.ready", { files: 2, additions: 2, deletions: 1 })
+  const layer = { owner: runId, means: "overlayfs", enforced: true } as const
+  const worktree = { runId, branch: "corral/run", base: "0".repeat(40) }
+
+  it("says that they wait, and where to decide", () => {
+    const waits = `*2 files changed, +2 −1. They wait: accept or reject them with \`corral changes ${runId}\`, or in the console.*`
+    assert.deepStrictEqual(linesOf(created({ layer }), changed), [waits])
+    assert.deepStrictEqual(linesOf(created({ worktree }), changed), [waits])
+  })
+
+  it("names what was written into the workspace only", () => {
+    assert.deepStrictEqual(linesOf(created(), changed), ["*2 files changed, +2 −1*"])
+  })
+
+  it("says of no changes that they wait", () => {
+    const none = draft("run.diff.ready", { files: 0, additions: 0, deletions: 0 })
+    assert.deepStrictEqual(linesOf(created({ layer }), none), ["*0 files changed, +0 −0*"])
+  })
+})
