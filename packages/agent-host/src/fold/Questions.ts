@@ -203,7 +203,10 @@ const planAnswer = (place: PlanPlace, sent: Sent): InputAnswer | string => {
   const state = sent[DECISION]
   if (state?.state !== "submitted") return undecided("the plan")
   const { ids, text } = sentValue(state.value)
-  const choice = planChoices(place).find(({ option }) => option.id === ids[0])
+  const [id = NOT_DECIDED] = ids
+  // A text alone is what the plan lacks: it approves nothing.
+  if (text !== undefined && id === NOT_DECIDED) return { approve: false, comment: text }
+  const choice = planChoices(place).find(({ option }) => option.id === id)
   if (choice === undefined) return undecided("the plan")
   return text === undefined ? choice.answer : { ...choice.answer, comment: text }
 }

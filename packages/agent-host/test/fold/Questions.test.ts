@@ -104,7 +104,24 @@ describe("questions", () => {
       answer(plan, { kind: "selected", value: "return", freeformValues: ["smaller"] }, "decision"),
       { approve: false, comment: "smaller" }
     )
-    assert.isString(answer(plan, { kind: "text", value: "yes" }, "decision"))
+    assert.isString(answer(plan, { kind: "selected", value: "corral.not-decided" }, "decision"))
+  })
+
+  it("about a plan send it back with a text alone, as VS Code sends a custom answer", () => {
+    const plan: RequestedInput = { kind: "plan", title: "Plan", plan: "1. Do it" }
+    const sentBack = { approve: false, comment: "Tests first" }
+    const text = { kind: "text", value: "Tests first" } as const
+    assert.deepStrictEqual(answer(plan, text, "decision"), sentBack)
+    const notDecided = { kind: "selected", value: "corral.not-decided" } as const
+    assert.deepStrictEqual(
+      answer(plan, { ...notDecided, freeformValues: ["Tests first"] }, "decision"),
+      sentBack
+    )
+    assert.isString(answer(plan, { kind: "text", value: " " }, "decision"))
+    assert.isString(answer(plan, { kind: "selected", value: "approve_full_access" }, "decision"))
+    assert.isString(
+      answer(plan, { kind: "selected", value: "approve_full_access", freeformValues: ["x"] }, "decision")
+    )
   })
 
   it("show how they ended", () => {

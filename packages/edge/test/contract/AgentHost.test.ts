@@ -273,6 +273,19 @@ describe("A session of an editor", () => {
     client.drop()
   })
 
+  it("sends a plan back with a custom answer", async () => {
+    const client = await connect()
+    const session = await newSession(client, edge, { corralMode: "plan" })
+    const turn = await session.prompt("/plan One step\n/say after the plan")
+    const request = await session.questions()
+    const id = request.questions[0]?.id ?? ""
+    const answered = await session.answer(request, { [id]: { kind: "text", value: "Tests first" } })
+    assert.isUndefined(answered.rejectionReason)
+    assert.strictEqual(await session.ended(turn), "chat/turnComplete")
+    assert.match(session.text(turn), /Plan sent back by local in an editor: .* – Tests first/)
+    client.drop()
+  })
+
   it("stops a turn", async () => {
     const client = await connect()
     const session = await newSession(client)
