@@ -7,6 +7,7 @@
 import { Conflict, type Failure } from "@corral/domain/errors/Failures"
 import { Effect } from "effect"
 import type { ChatAction } from "../protocol/Actions.ts"
+import { pathInWorkspace } from "../protocol/Addresses.ts"
 import type { Dispatch, SentFields, SentMessage } from "../protocol/Messages.ts"
 import type { BegunTurn, ChatChannel } from "./ChatChannel.ts"
 import type { DispatchAnswers } from "./DispatchAnswers.ts"
@@ -15,11 +16,15 @@ import type { HostClient } from "./HostClient.ts"
 import { SessionChannel } from "./SessionChannel.ts"
 import { chosenModel, turnOf, waitingIdOf } from "./SessionViews.ts"
 
-/** Attachments of a message as lines of its text: the agent reads files itself. */
-const textOf = ({ attachments = [], text }: SentMessage): string => {
+/** Attachments of a message as lines of its text: the agent reads files itself, by their paths in the workspace. */
+const textOf = ({ placed, sessionId }: ChatChannel, { attachments = [], text }: SentMessage): string => {
   const lines = attachments.flatMap((attachment) => {
     const { label, modelRepresentation, type, uri } = attachment
-    if (type === "resource" && typeof uri === "string") return [`- ${uri}`]
+    const path =
+      type === "resource" && typeof uri === "string"
+        ? pathInWorkspace(uri, placed.folder, sessionId)
+        : undefined
+    if (path !== undefined) return [`- ${path}`]
     if (type === "simple" && typeof modelRepresentation === "string") return [modelRepresentation]
     return [`- ${String(label)} (not sent: only files of the workspace can be attached)`]
   })
@@ -55,7 +60,7 @@ export class AgentMessages {
       workspace: session.workspace,
       agentId: chat.chat.agentId,
       ...(this.client.drafts.has(sessionId) ? {} : { chatId: chat.chat.id }),
-      text: textOf(message),
+      text: textOf(chat, message),
       mode,
       ...(model === undefined ? {} : { model }),
       when,
@@ -80,7 +85,7 @@ export class AgentMessages {
     const origin = this.answers.originOf(dispatch)
     const turn = {
       turnId,
-      text: textOf(message),
+      text: textOf(chat, message),
       origin,
       ...(queuedMessageId === undefined ? {} : { queuedMessageId })
     }

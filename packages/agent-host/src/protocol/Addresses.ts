@@ -130,16 +130,43 @@ export const parseContent = (address: string): ChangedContent | undefined => {
 export const fileAddress = (path: string): string =>
   `file://${path.split("/").map(encodeURIComponent).join("/")}`
 
+/** Decoded path of an address. An encoded slash or dot would be resolved after a check. */
+const decodedPath = (pathname: string): string | undefined => {
+  try {
+    const path = decodeURIComponent(pathname)
+    return path.includes("\0") || path.split("/").includes("..") ? undefined : path
+  } catch {
+    return undefined
+  }
+}
+
 /** Absolute path of a `file:` address of this machine, with its dots resolved. `undefined` for any other address. */
 export const parseFile = (address: string): string | undefined => {
   if (address.length > 8_192 || !URL.canParse(address)) return undefined
   const { hash, hostname, pathname, protocol, search } = new URL(address)
   if (protocol !== "file:" || hostname !== "" || hash !== "" || search !== "") return undefined
-  try {
-    const path = decodeURIComponent(pathname)
-    // An encoded slash or dot would be resolved after the check.
-    return path.includes("\0") || path.split("/").includes("..") ? undefined : path
-  } catch {
-    return undefined
-  }
+  return decodedPath(pathname)
+}
+
+/** Schemes of VS Code whose path is that of the file itself, here or at the host. */
+const fileSchemes: ReadonlySet<string> = new Set(["file:", "vscode-remote:", "vscode-agent-host:"])
+const changedFilePath = /^\/([A-Za-z0-9_-]{1,512})\/[0-9a-f]{32}\/(.+)$/
+
+/**
+ * Path in the workspace of a file that an editor names: one of the folder that it has open, or one of the session's changes. VS Code wraps the
+ * host's addresses: their path stays. `undefined`: no file of the workspace.
+ */
+export const pathInWorkspace = (address: string, folder: string, id: SessionId): string | undefined => {
+  if (address.length > 8_192 || !URL.canParse(address)) return undefined
+  const { pathname, protocol } = new URL(address)
+  const isChange = protocol === `${CHANGED_FILE_SCHEME}:`
+  const path = isChange || fileSchemes.has(protocol) ? decodedPath(pathname) : undefined
+  // It is a line of the message.
+  if (path === undefined || /\p{Cc}/u.test(path)) return undefined
+  if (!isChange && path.replace(/\/$/, "") === folder) return "."
+  if (!isChange && path.startsWith(`${folder}/`)) return path.slice(folder.length + 1)
+  const [, encoded, changed] = changedFilePath.exec(path) ?? []
+  const session = encoded === undefined ? undefined : Base64Url.decodeString(encoded)
+  if (session === undefined || session._tag === "Failure") return undefined
+  return parseSession(session.success)?.id === id ? changed : undefined
 }

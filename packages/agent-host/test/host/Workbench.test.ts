@@ -5,7 +5,7 @@ import { TargetOffline } from "@corral/domain/errors/Failures"
 import type { ApprovalId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { chatAddress } from "../../src/protocol/Addresses.ts"
+import { chatAddress, contentAddress } from "../../src/protocol/Addresses.ts"
 import { servedSession } from "../HostServer.ts"
 import { agentId, folder } from "../MemoryServices.ts"
 
@@ -132,6 +132,53 @@ describe("the workbench needs", () => {
         services.sent.map(({ mode, model, text }) => ({ mode, model, text })),
         [{ mode: "plan", model: undefined, text: "go" }]
       )
+    })
+  )
+
+  it.live("attached files under the path that the agent has for them", () =>
+    Effect.gen(function* () {
+      const { chat, client, services, session } = yield* setUp
+      yield* Effect.promise(() => client.subscribe(chat))
+      const file = "0123456789abcdef0123456789abcdef"
+      const changed = contentAddress({ session, file, side: "after" }, "docs/READ ME.md")
+      const wrapped = changed.replace("corral-change://after", "vscode-agent-host://local")
+      const ofOther = contentAddress(
+        { session: `${agentId}:/00000000-0000-4000-8000-000000000001`, file, side: "after" },
+        "secret.md"
+      )
+      const uris = [
+        `vscode-remote://127.0.0.1:45259${folder}/notes.txt`,
+        `file://${folder}/docs/a%20b.md`,
+        `vscode-agent-host://local${folder}/src/main.ts?_ah%3DeyJzY2hlbWUiOiJmaWxlIn0`,
+        `file://${folder}`,
+        changed,
+        `${wrapped}?_ah%3DeyJzY2hlbWUiOiJjb3JyYWwtY2hhbmdlIn0`,
+        ofOther,
+        "file:///etc/passwd",
+        `file://${folder}-other/a.txt`,
+        `file://${folder}/%2e%2e/a.txt`,
+        `file://${folder}/a%0Ab.txt`,
+        `https://example.com${folder}/page.html`,
+        "no address"
+      ]
+      const attachments = uris.map((uri, at) => ({ type: "resource", label: `file ${at}`, uri }))
+      const message = { text: "Read these", origin: { kind: "user" }, attachments }
+      yield* Effect.promise(() => client.perform(chat, { type: "chat/turnStarted", turnId: "t", message }))
+      const notSent = [6, 7, 8, 9, 10, 11, 12].map(
+        (at) => `- file ${at} (not sent: only files of the workspace can be attached)`
+      )
+      assert.deepStrictEqual(services.sent[0]?.text.split("\n"), [
+        "Read these",
+        "",
+        "Attached:",
+        "- notes.txt",
+        "- docs/a b.md",
+        "- src/main.ts",
+        "- .",
+        "- docs/READ ME.md",
+        "- docs/READ ME.md",
+        ...notSent
+      ])
     })
   )
 
