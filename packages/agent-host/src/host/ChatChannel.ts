@@ -67,8 +67,8 @@ export class ChatChannel implements Channel, FollowedChat {
   isGone = false
   /** The runs of its agent. */
   readonly runs: RunFollower
-  /** Line for the beginning of the next turn. */
-  lineOfNextTurn: string | undefined
+  /** Lines for the beginning of the next turn. */
+  private readonly linesOfNextTurn = new Set<string>()
   private readonly client: HostClient
   private state: ChatState
   private beginnings: ReadonlyArray<BegunTurn> = []
@@ -170,12 +170,11 @@ export class ChatChannel implements Channel, FollowedChat {
     this.startTurn(started, beginning?.origin)
   }
 
-  /** Sends the start of a turn, and the line that waits for it. */
+  /** Sends the start of a turn, and the lines that wait for it. */
   startTurn(started: ChatAction, origin: Origin | undefined): void {
     this.client.publish(this, started, origin)
-    const line = this.lineOfNextTurn
-    this.lineOfNextTurn = undefined
-    if (line !== undefined) this.addLine(line)
+    for (const line of this.linesOfNextTurn) this.addLine(line)
+    this.linesOfNextTurn.clear()
   }
 
   /** An action on the chat of a sub-agent. The client receives it if it has subscribed to the chat. */
@@ -226,6 +225,11 @@ export class ChatChannel implements Channel, FollowedChat {
   addWaiting(message: WaitingMessage): void {
     this.waiting = [...this.waiting.filter(({ key }) => key !== message.key), message]
     this.client.publish(this, { type: "chat/pendingMessageSet", kind: "queued", ...queuedMessage(message) })
+  }
+
+  /** A line at the beginning of the next turn: clients do not show what they have removed or stopped. */
+  addLineOfNextTurn(text: string): void {
+    if (this.linesOfNextTurn.size < MAX_LINES) this.linesOfNextTurn.add(text)
   }
 
   /** A line in the turn in progress, once: clients do not show why an action was refused, and repeat it. */

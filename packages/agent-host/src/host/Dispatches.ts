@@ -25,6 +25,8 @@ import { NestedChatChannel } from "./NestedChatChannel.ts"
 const MAX_DECISIONS = 10_000
 /** Turns that the client has stopped. */
 const MAX_STOPPED = 1_000
+const NOT_RESTORED =
+  "No checkpoint was restored: the files are unchanged, and the agent has the whole conversation. Take changes back with `corral undo`, or in the console."
 /** Longest draft of a message that is kept for the client, in characters. */
 const MAX_DRAFT = 262_144
 
@@ -220,7 +222,9 @@ export class Dispatches {
         return this.keep(dispatch, draftProblem(dispatch))
       case "chat/inputAnswerChanged":
         return this.keep(dispatch, draftProblem(dispatch) ?? questionProblem(chat, dispatch))
+      // VS Code sends it with the message after a checkpoint or an edited prompt.
       case "chat/truncated":
+        chat.addLineOfNextTurn(NOT_RESTORED)
         return this.answers.answer(dispatch, "What has happened cannot be removed.")
       case "chat/pendingMessageRemoved":
         return this.decoded(dispatch, "chat/pendingMessageRemoved", ({ id }) =>
@@ -241,7 +245,7 @@ export class Dispatches {
       this.client.backend.cancel(run, `${this.client.clientId}:cancel:${turnId}`),
       () =>
         Effect.sync(() => {
-          if (titles.length > 0) chat.lineOfNextTurn = stoppedLine(titles)
+          if (titles.length > 0) chat.addLineOfNextTurn(stoppedLine(titles))
         })
     )
     return this.call(dispatch, cancelled, chat)

@@ -182,6 +182,34 @@ describe("the workbench needs", () => {
     })
   )
 
+  it.live("a line in the next turn that a checkpoint was not restored", () =>
+    Effect.gen(function* () {
+      const { chat, client, id, services } = yield* setUp
+      services.emit(services.newRun(id, "one"), "run.completed", { text: "done" })
+      yield* Effect.promise(() => client.subscribe(chat))
+      const message = { text: "two", origin: { kind: "user" } }
+      const state = yield* Effect.promise(async () => {
+        // It sends the first with the message that follows the checkpoint, and sends it again with each later one.
+        for (let n = 0; n < 2; n++) {
+          const truncated = await client.perform(chat, { type: "chat/truncated" })
+          assert.strictEqual(truncated.rejectionReason, "What has happened cannot be removed.")
+        }
+        await client.perform(chat, { type: "chat/turnStarted", turnId: "t", message })
+        return client.subscribe(chat)
+      })
+      const { responseParts } = Object(state["activeTurn"]) as {
+        readonly responseParts: ReadonlyArray<Fields>
+      }
+      assert.lengthOf(state["turns"] as ReadonlyArray<unknown>, 1)
+      assert.deepStrictEqual(
+        responseParts.map(({ content }) => String(content).trim()),
+        [
+          "*No checkpoint was restored: the files are unchanged, and the agent has the whole conversation. Take changes back with `corral undo`, or in the console.*"
+        ]
+      )
+    })
+  )
+
   it.live("activity that is cleared with null", () =>
     Effect.gen(function* () {
       const { chat, client, id, services } = yield* setUp
