@@ -94,7 +94,7 @@ export class AgentMessages {
       queuedMessageId === undefined ? Effect.void : Effect.ignore(this.takeBack(chat, queuedMessageId))
     const sent = this.client.backend.send(this.hostMessage(chat, message, "turn", turnId))
     const call = chat.beginTurn(turn, Effect.andThen(unqueued, sent))
-    return Effect.flatMap(this.answers.outcomeOf(call), (reason) => {
+    return Effect.flatMap(this.answers.outcomeOf(call, chat), (reason) => {
       const hasTurn = chat.hasTurn(turnId)
       if (!hasTurn && chat.snapshot().activeTurn !== undefined)
         return this.duringOther(chat, dispatch, turn, reason)
@@ -157,7 +157,10 @@ export class AgentMessages {
           )
         : asTurn
     return Effect.matchEffect(delivered, {
-      onFailure: (failure) => this.refusePending(chat, dispatch, { id, message }, failure.message),
+      onFailure: (failure) =>
+        Effect.flatMap(this.answers.reasonOf(failure, chat), (reason) =>
+          this.refusePending(chat, dispatch, { id, message }, reason)
+        ),
       onSuccess: (isInput) =>
         Effect.sync(() => {
           accept()
@@ -170,7 +173,7 @@ export class AgentMessages {
 
   /** Takes a message back that waits for its turn. */
   withdraw(chat: ChatChannel, dispatch: Dispatch, id: string): Effect.Effect<void> {
-    return Effect.flatMap(this.answers.outcomeOf(this.takeBack(chat, id)), (reason) =>
+    return Effect.flatMap(this.answers.outcomeOf(this.takeBack(chat, id), chat), (reason) =>
       this.answers.answer(dispatch, reason)
     )
   }

@@ -3,6 +3,7 @@
  *
  * Guarantees: every action has one. A refusal in a chat has a visible line: clients do not show the reason.
  */
+import { type ErrorCode, errorTable } from "@corral/domain/errors/ErrorTable"
 import type { Failure } from "@corral/domain/errors/Failures"
 import { Effect } from "effect"
 import { plain } from "../fold/Lines.ts"
@@ -16,6 +17,18 @@ export type Outcome = string | undefined
 
 /** Drafts and descriptions of one client in all of its channels, in characters. */
 const MAX_STORED = 4_194_304
+
+const VIEWER =
+  "You are a viewer of this project: you follow, and change nothing. Ask its owner for the role of a member."
+const PERHAPS_VIEWER =
+  "You may not do this. A viewer of a project follows only: ask its owner for the role of a member."
+
+/** What a person does about a failure whose general message does not say it. */
+const advice: { readonly [Code in ErrorCode]?: string } = {
+  target_offline: "The device is disconnected. Try again after it reconnects.",
+  unauthorized_target:
+    "The device is no longer available to you. Ask its owner to share it again, or use another device."
+}
 
 export class DispatchAnswers {
   private readonly client: HostClient
@@ -64,8 +77,25 @@ export class DispatchAnswers {
     })
   }
 
-  outcomeOf(call: Effect.Effect<unknown, Failure>): Effect.Effect<Outcome> {
-    return Effect.match(call, { onSuccess: () => undefined, onFailure: ({ message }) => message })
+  /** What a call of the service leads to. */
+  outcomeOf(call: Effect.Effect<unknown, Failure>, chat?: ChatChannel): Effect.Effect<Outcome> {
+    return Effect.matchEffect(call, {
+      onSuccess: () => Effect.succeed(undefined),
+      onFailure: (failure) => this.reasonOf(failure, chat)
+    })
+  }
+
+  /** Why a call failed, as a person of this session reads it. */
+  reasonOf({ code, message }: Failure, chat: ChatChannel | undefined): Effect.Effect<string> {
+    if (message !== errorTable[code].message) return Effect.succeed(message)
+    const { backend, drafts } = this.client
+    if (code !== "permission_denied" || chat === undefined || backend.caller.kind !== "user")
+      return Effect.succeed(advice[code] ?? message)
+    if (drafts.has(chat.sessionId)) return Effect.succeed(PERHAPS_VIEWER)
+    return Effect.match(backend.session(chat.sessionId), {
+      onSuccess: ({ rights }) => (rights.maySend ? message : VIEWER),
+      onFailure: () => message
+    })
   }
 
   /** A refusal with a line in the turn. */

@@ -25,6 +25,8 @@ import { NestedChatChannel } from "./NestedChatChannel.ts"
 const MAX_DECISIONS = 10_000
 /** Turns that the client has stopped. */
 const MAX_STOPPED = 1_000
+const STOPPED =
+  "This window has stopped the turn and allows nothing in it. Allow it in the console or in another window, or deny it."
 const NOT_RESTORED =
   "No checkpoint was restored: the files are unchanged, and the agent has the whole conversation. Take changes back with `corral undo`, or in the console."
 /** Longest draft of a message that is kept for the client, in characters. */
@@ -171,19 +173,9 @@ export class Dispatches {
 
   private archive({ sessionId }: SessionChannel, dispatch: Dispatch): Effect.Effect<void> {
     const key = `${this.client.clientId}:archive:${sessionId}`
-    return this.call(dispatch, this.client.backend.archive(sessionId, key))
-  }
-
-  /** Calls the service, and answers with what it says. */
-  private call(
-    dispatch: Dispatch,
-    call: Effect.Effect<unknown, Failure>,
-    chat?: ChatChannel
-  ): Effect.Effect<void> {
-    return Effect.flatMap(this.answers.outcomeOf(call), (reason) => {
-      if (reason !== undefined) chat?.addLine(plain(reason))
-      return this.answers.answer(dispatch, reason)
-    })
+    return Effect.flatMap(this.answers.outcomeOf(this.client.backend.archive(sessionId, key)), (reason) =>
+      this.answers.answer(dispatch, reason)
+    )
   }
 
   private decideInNested(nested: NestedChatChannel, dispatch: Dispatch): Effect.Effect<void> {
@@ -248,14 +240,22 @@ export class Dispatches {
           if (titles.length > 0) chat.addLineOfNextTurn(stoppedLine(titles))
         })
     )
-    return this.call(dispatch, cancelled, chat)
+    return Effect.flatMap(this.answers.outcomeOf(cancelled, chat), (reason) =>
+      reason === undefined
+        ? this.answers.answer(dispatch, undefined)
+        : this.answers.refuse(chat, dispatch, `Not stopped. ${reason}`)
+    )
   }
 
   /** Carries a decision out once: clients repeat it after a reconnect. */
-  private once(key: string, decide: Effect.Effect<unknown, Failure>): Effect.Effect<Outcome> {
+  private once(
+    chat: ChatChannel,
+    key: string,
+    decide: Effect.Effect<unknown, Failure>
+  ): Effect.Effect<Outcome> {
     return Effect.suspend(() => {
       if (this.decided.has(key)) return Effect.succeed(this.decided.get(key))
-      return Effect.tap(this.answers.outcomeOf(decide), (outcome) =>
+      return Effect.tap(this.answers.outcomeOf(decide, chat), (outcome) =>
         Effect.sync(() => {
           // What failed can be decided again.
           if (outcome !== undefined) return
@@ -276,9 +276,7 @@ export class Dispatches {
       return "A rule of the editor approves nothing here."
     // The turn of the agent, also for a call of its sub-agent.
     const isStopped = [turnId, chat.snapshot().activeTurn?.id ?? turnId].some((id) => this.stopped.has(id))
-    return isStopped
-      ? "This window has stopped the turn and allows nothing in it. Allow it in the console or in another window, or deny it."
-      : undefined
+    return isStopped ? STOPPED : undefined
   }
 
   private confirm(
@@ -295,12 +293,15 @@ export class Dispatches {
       return this.answers.answer(dispatch, "Nothing waits for this decision.")
     const { approvalId, request } = waiting
     const refusal = fields.approved ? this.approvalRefusal(chat, fields) : undefined
+    // Without an option no person has allowed it: the line about the stop is enough.
+    if (refusal === STOPPED && fields.selectedOptionId === undefined)
+      return this.answers.answer(dispatch, refusal)
     if (refusal !== undefined) return this.answers.refuse(chat, dispatch, refusal)
     const decision = decisionOf(approvalId, request, fields)
     if (typeof decision === "string") return this.answers.refuse(chat, dispatch, decision)
     const key = `${this.client.clientId}:${approvalId}:${decision.decision}:${decision.scope ?? ""}`
     const body = { runId: run, approvalId: approvalId as ApprovalId, ...decision } // an id of an event
-    return Effect.flatMap(this.once(key, this.client.backend.decide(body, key)), (reason) => {
+    return Effect.flatMap(this.once(chat, key, this.client.backend.decide(body, key)), (reason) => {
       if (reason !== undefined) return this.answers.refuse(chat, dispatch, reason)
       // Another approval of the call can wait by now: the events have shown this decision.
       const next = fold?.requests.approvals.get(toolCallId)
@@ -329,7 +330,7 @@ export class Dispatches {
     if (typeof answer === "string") return refuse(answer)
     const target = { runId: run, inputId: inputId as InputRequestId } // an id of an event
     const key = `${this.client.clientId}:${inputId}:${hashOf(JSON.stringify(answer))}`
-    return Effect.flatMap(this.once(key, this.client.backend.answer(target, answer, key)), (reason) =>
+    return Effect.flatMap(this.once(chat, key, this.client.backend.answer(target, answer, key)), (reason) =>
       reason === undefined ? this.answers.answer(dispatch, undefined) : refuse(reason)
     )
   }

@@ -1,5 +1,11 @@
 /** Rights that end while a client is connected or away, and addresses of what the connection does not show. */
-import type { SessionId, WorkspaceId } from "@corral/domain/identity/Ids"
+import {
+  type Failure,
+  PermissionDenied,
+  TargetOffline,
+  UnauthorizedTarget
+} from "@corral/domain/errors/Failures"
+import type { ApprovalId, SessionId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { ROOT } from "@corral/testing/editor/AgentHostClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -81,6 +87,111 @@ describe("a right that ends while the client is away", () => {
       )
       assert.notInclude(JSON.stringify(answer), "Secret plans")
       assert.deepStrictEqual(answer["missing"], [session, chat])
+    })
+  )
+})
+
+describe("a refusal", () => {
+  const waiting = Effect.gen(function* () {
+    const services = new MemoryServices()
+    const connected = services.connect()
+    const server = yield* serveHost(() => connected.backend)
+    const id = services.newSession()
+    const chat = chatAddress(sessionAddress(agentId, id))
+    const client = yield* server.open()
+    yield* Effect.promise(() => client.subscribe(chat))
+    const refusalOf = Effect.fnUntraced(function* (failure: Failure) {
+      services.refusal = failure
+      const turnId = crypto.randomUUID()
+      client.dispatch(chat, prompt(turnId, "Go"))
+      const { action } = yield* Effect.promise(() =>
+        client.action(
+          (each) => each.action.type === "chat/error" && each.action["turnId"] === turnId,
+          "the refused turn"
+        )
+      )
+      return Object(action["part"]).error.message
+    })
+    return { services, connected, server, client, id, chat, refusalOf }
+  })
+
+  it.live("says what to do about the device", () =>
+    Effect.gen(function* () {
+      const { refusalOf } = yield* waiting
+      const details = { targetId: "dev_1" }
+      assert.strictEqual(
+        yield* refusalOf(new TargetOffline({ details })),
+        "The device is disconnected. Try again after it reconnects."
+      )
+      assert.strictEqual(
+        yield* refusalOf(new UnauthorizedTarget()),
+        "The device is no longer available to you. Ask its owner to share it again, or use another device."
+      )
+      assert.strictEqual(
+        yield* refusalOf(new TargetOffline({ message: "It may have executed the request.", details })),
+        "It may have executed the request."
+      )
+    })
+  )
+
+  it.live("names the role of a viewer, also one whose right has ended during the run", () =>
+    Effect.gen(function* () {
+      const viewer =
+        "You are a viewer of this project: you follow, and change nothing. Ask its owner for the role of a member."
+      const { chat, client, connected, id, refusalOf, services } = yield* waiting
+      const run = services.newRun(id, "Work")
+      services.stopRefusal = new PermissionDenied()
+      services.emit(run, "run.approval.requested", {
+        approvalId: "apr_01K0000000000000000000000A" as ApprovalId, // has the shape
+        request: { action: "write", risk: "low", title: "Write", editable: false, scopes: ["once"] },
+        expiresAt: "2026-12-01T00:00:00.000Z"
+      })
+      const { action } = yield* Effect.promise(() =>
+        client.action(({ action }) => action.type === "chat/toolCallReady" && action["options"] !== undefined)
+      )
+      connected.rights = { maySend: false, mayDecide: false }
+      const { toolCallId, turnId } = action
+      const message = { text: "Something else", origin: { kind: "user" } }
+      // As VS Code does for one prompt.
+      for (const sent of [
+        { type: "chat/turnCancelled", turnId, duration: 1 },
+        { type: "chat/toolCallConfirmed", turnId, toolCallId, approved: true, confirmed: "user-action" },
+        { type: "chat/pendingMessageSet", kind: "steering", id: "m1", message },
+        { type: "chat/pendingMessageSet", kind: "steering", id: "m1", message }
+      ])
+        assert.isDefined((yield* Effect.promise(() => client.perform(chat, sent))).rejectionReason)
+      const { activeTurn } = yield* Effect.promise(() => client.subscribe(chat))
+      const parts = Object(activeTurn).responseParts as ReadonlyArray<Readonly<Record<string, unknown>>>
+      assert.deepStrictEqual(
+        parts.flatMap(({ content, kind }) => (kind === "markdown" ? [String(content).trim()] : [])),
+        [`*Not stopped. ${viewer}*`, `*${viewer}*`]
+      )
+      services.emit(run, "run.completed", {})
+      yield* Effect.promise(() => client.action("chat/turnComplete"))
+      assert.strictEqual(yield* refusalOf(new PermissionDenied()), viewer)
+      connected.rights = { maySend: true, mayDecide: true }
+      assert.strictEqual(yield* refusalOf(new PermissionDenied()), "You may not do this.")
+    })
+  )
+
+  it.live("of the first prompt of a session says that it may be the role", () =>
+    Effect.gen(function* () {
+      const services = new MemoryServices()
+      const connected = services.connect()
+      connected.rights = { maySend: false, mayDecide: false }
+      const server = yield* serveHost(() => connected.backend)
+      const client = yield* server.open()
+      const session = `${agentId}:/${crypto.randomUUID()}`
+      const { action } = yield* Effect.promise(async () => {
+        await client.call("createSession", { provider: agentId }, session)
+        await client.subscribe(chatAddress(session))
+        client.dispatch(chatAddress(session), prompt("turn-1", "Go"))
+        return client.action("chat/error")
+      })
+      assert.strictEqual(
+        Object(action["part"]).error.message,
+        "You may not do this. A viewer of a project follows only: ask its owner for the role of a member."
+      )
     })
   )
 })

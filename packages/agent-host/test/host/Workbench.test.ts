@@ -299,6 +299,7 @@ const withConfirmation = Effect.gen(function* () {
   return { ...context, confirm, lines, run, stop }
 })
 
+const offline = () => new TargetOffline({ details: { targetId: "dev_1" } })
 const CHOSEN = { selectedOptionId: `${approvalId}/allow_once` }
 
 describe("a confirmation", () => {
@@ -332,22 +333,31 @@ describe("a confirmation", () => {
   // As VS Code does for a person who stops a turn: it approves what it no longer shows.
   it.live("allows nothing in a window that has stopped the turn, even if the stop failed", () =>
     Effect.gen(function* () {
-      const { chat, confirm, server, services, stop } = yield* withConfirmation
-      services.stopRefusal = new TargetOffline()
-      assert.isDefined((yield* stop).rejectionReason)
+      const { chat, confirm, lines, server, services, stop } = yield* withConfirmation
+      services.stopRefusal = offline()
+      const { rejectionReason } = yield* stop
+      assert.strictEqual(
+        rejectionReason,
+        "Not stopped. The device is disconnected. Try again after it reconnects."
+      )
       for (const more of [{}, CHOSEN]) assert.isDefined((yield* confirm(more)).rejectionReason)
       assert.deepStrictEqual(services.decided, [])
       const other = yield* server.open()
       yield* Effect.promise(() => other.subscribe(chat))
       assert.isUndefined((yield* confirm(CHOSEN, other)).rejectionReason)
       assert.lengthOf(services.decided, 1)
+      // The approval that VS Code sends by itself has no line.
+      assert.deepStrictEqual((yield* lines).slice(0, 2), [
+        "*Not stopped. The device is disconnected. Try again after it reconnects.*",
+        "*This window has stopped the turn and allows nothing in it. Allow it in the console or in another window, or deny it.*"
+      ])
     })
   )
 
   it.live("denies in a window that has stopped the turn", () =>
     Effect.gen(function* () {
       const { confirm, services, stop } = yield* withConfirmation
-      services.stopRefusal = new TargetOffline()
+      services.stopRefusal = offline()
       yield* stop
       const denied = yield* confirm({ approved: false, confirmed: undefined, reason: "denied" })
       assert.isUndefined(denied.rejectionReason)
