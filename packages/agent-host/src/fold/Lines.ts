@@ -5,7 +5,7 @@
  */
 import { inputText } from "@corral/domain/approval/InputEdit"
 import { unknownChangesText } from "@corral/domain/changes/UnknownChanges"
-import type { RequestedInput } from "@corral/domain/input/InputRequest"
+import { answerTexts, type RequestedInput } from "@corral/domain/input/InputRequest"
 import type { ApprovalResolution, InputResolution } from "@corral/domain/run/Resolution"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import { firstCharacters } from "@corral/domain/text/Cut"
@@ -77,7 +77,7 @@ export const decisionLine = (title: string, resolution: ApprovalResolution, name
   return `${how}${changed}: ${plain(title)}${reason === undefined ? "" : ` – ${plain(reason)}`}`
 }
 
-const answerTexts: Readonly<Record<InputResolution["state"], string>> = {
+const answerStates: Readonly<Record<InputResolution["state"], string>> = {
   pending: "Open",
   answered: "Answered",
   declined: "Skipped",
@@ -87,21 +87,32 @@ const answerTexts: Readonly<Record<InputResolution["state"], string>> = {
   cancelled: "Closed without an answer"
 }
 
-/** Who answered a question, where and how. */
+/** Who answered a question, where, how and what. */
 export const answerLine = (
   request: RequestedInput | undefined,
-  { answeredBy, approved, comment, mode, origin, state }: InputResolution,
+  { answeredBy, answers, approved, comment, mode, origin, state }: InputResolution,
   nameOf: NameOf
 ): string => {
   const how =
     approved === undefined
-      ? answerTexts[state]
+      ? answerStates[state]
       : approved
         ? `Plan approved${mode === undefined ? "" : `, to work in ${plain(mode)}`}`
         : "Plan sent back"
   const what = request === undefined ? "" : `: ${plain(request.title)}`
-  return `${how}${whoAndWhere(answeredBy, origin, nameOf)}${what}${comment === undefined ? "" : ` – ${plain(comment)}`}`
+  const texts = [...answerTexts(request, answers), ...(comment === undefined ? [] : [comment])]
+  const answer = texts.length === 0 ? "" : ` – ${plain(texts.join("; "))}`
+  return `${how}${whoAndWhere(answeredBy, origin, nameOf)}${what}${answer}`
 }
+
+/** Reason of a run that a person stopped in an editor. */
+export const STOPPED_IN_EDITOR = "cancelled in an editor"
+
+/** Who stopped a run, and where. */
+export const stopLine = ({ by, reason }: PayloadOf<"run.cancelled">, nameOf: NameOf): string | undefined =>
+  by === undefined
+    ? undefined
+    : `Stopped${whoAndWhere(by, reason === STOPPED_IN_EDITOR ? "editor" : undefined, nameOf)}`
 
 const SHOWN_TITLES = 5
 

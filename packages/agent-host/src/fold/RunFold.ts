@@ -24,6 +24,7 @@ import {
   plain,
   protectedLine,
   repositoryLine,
+  stopLine,
   timeoutLine,
   unknownChangesLine
 } from "./Lines.ts"
@@ -323,8 +324,8 @@ export class RunFold {
 
   /** What the end of the turn does not say. */
   private endLine(event: EventOf<"run.completed" | "run.failed" | "run.cancelled">): Actions {
-    if (event.type === "run.cancelled" && event.payload.by !== undefined)
-      return this.writer.line(event, `Stopped by ${plain(this.options.nameOf(event.payload.by))}`, "stopped")
+    const stop = event.type === "run.cancelled" ? stopLine(event.payload, this.options.nameOf) : undefined
+    if (stop !== undefined) return this.writer.line(event, stop, "stopped")
     const stopped = event.type === "run.completed" ? (event.payload.stopped ?? []) : []
     return stopped.length === 0
       ? none

@@ -1,5 +1,5 @@
 /** Lines that a chat has for the events of a run. */
-import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import type { InputRequestId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { eventIdOf } from "@corral/domain/identity/Ids"
 import { EventSequence } from "@corral/domain/run/EventSequence"
 import { decodeReceivedEvent, draft, type EventDraft, type PayloadOf } from "@corral/domain/run/RunEvent"
@@ -61,5 +61,41 @@ describe("the line of changed files", () => {
   it("says of no changes that they wait", () => {
     const none = draft("run.diff.ready", { files: 0, additions: 0, deletions: 0 })
     assert.deepStrictEqual(linesOf(created({ layer }), none), ["*0 files changed, +0 −0*"])
+  })
+})
+
+describe("the line of an answer", () => {
+  const inputId = "inq_01K0000000000000000000000A" as InputRequestId // has the shape
+  const options = [
+    { id: "1", label: "Red" },
+    { id: "2", label: "Dark *blue*" }
+  ]
+  const colour = { id: "colour", text: "Which colour?", kind: "choice", options } as const
+  const name = { id: "name", text: "Which name?", header: "Name", kind: "text" } as const
+
+  const answered = (
+    questions: NonNullable<PayloadOf<"run.input.requested">["request"]["questions"]>,
+    answers: NonNullable<PayloadOf<"run.input.resolved">["answers"]>
+  ) =>
+    linesOf(
+      created(),
+      draft("run.input.requested", { inputId, request: { kind: "question", title: "Pick", questions } }),
+      draft("run.input.resolved", { inputId, state: "answered", answers, origin: "editor", by: "usr_bob" })
+    )
+
+  it("says what was answered, in the words of the options", () => {
+    const by = "Answered by Bob in an editor: Pick –"
+    assert.deepStrictEqual(answered([colour], { colour: "2" }), [String.raw`*${by} Dark \*blue\**`])
+    assert.deepStrictEqual(answered([colour, name], { colour: ["1", { other: "black" }], name: "Juniper" }), [
+      `*${by} Which colour?: Red, black; Name: Juniper*`
+    ])
+  })
+})
+
+describe("the line of a stop", () => {
+  it("says who stopped the run, and where", () => {
+    const stopped = (reason: string) => linesOf(created(), draft("run.cancelled", { by: "usr_bob", reason }))
+    assert.deepStrictEqual(stopped("cancelled in an editor"), ["*Stopped by Bob in an editor*"])
+    assert.deepStrictEqual(stopped("cancelled by the user"), ["*Stopped by Bob*"])
   })
 })

@@ -5,7 +5,7 @@
  * Does not: select anything in advance.
  */
 import type { DecisionOrigin } from "@corral/domain/approval/Approval"
-import type { Question, RequestedInput } from "@corral/domain/input/InputRequest"
+import { answerTexts, type Question, type RequestedInput } from "@corral/domain/input/InputRequest"
 import type { InputResolution } from "@corral/domain/run/Resolution"
 import { type Paint, paintRow, type Row, VALUE_INDENT } from "../terminal/Rows.ts"
 import { localTime } from "../terminal/ShownTime.ts"
@@ -174,31 +174,6 @@ const stateText = ({ approved, mode, state }: InputResolution): string => {
   return approved ? `plan approved${mode === undefined ? "" : `, to work in ${mode}`}` : "plan sent back"
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null
-
-/** One value as the person gave it. A secret has no text. */
-const valueText = (value: unknown, labels: ReadonlyMap<string, string>): string => {
-  if (Array.isArray(value)) return value.map((each) => valueText(each, labels)).join(", ")
-  if (typeof value === "string") return labels.get(value) ?? value
-  if (typeof value === "boolean") return value ? "yes" : "no"
-  if (isObject(value)) return typeof value["other"] === "string" ? value["other"] : "(hidden)"
-  return String(value)
-}
-
-/** Answers in the order of the questions, with the labels of options. */
-const answerTexts = (
-  request: RequestedInput | undefined,
-  answers: InputResolution["answers"]
-): ReadonlyArray<string> =>
-  Object.entries(answers ?? {}).map(([id, value]) => {
-    const question = request?.questions?.find((each) => each.id === id)
-    const options = question?.kind === "choice" ? (question.options ?? []) : []
-    const labels = new Map(options.map((option) => [option.id, option.label]))
-    const name = (request?.questions?.length ?? 0) > 1 ? `${question?.header ?? question?.text ?? id}: ` : ""
-    return escapeLine(`${name}${valueText(value, labels)}`)
-  })
-
 /** Line of text about the end of a question, a form or a plan: how it ended, by whom, where, and what was answered. */
 export const inputResolutionLine = (
   request: RequestedInput | undefined,
@@ -208,7 +183,10 @@ export const inputResolutionLine = (
   const { answeredBy, answers, comment, origin, state } = resolution
   const who = answeredBy === undefined ? "" : ` by ${escapeLine(nameOf(answeredBy))}`
   const where = origin === undefined ? "" : originTexts[origin]
-  const what = [...answerTexts(request, answers), ...(comment === undefined ? [] : [escapeLine(comment)])]
+  const what = [
+    ...answerTexts(request, answers).map(escapeLine),
+    ...(comment === undefined ? [] : [escapeLine(comment)])
+  ]
   return [
     { text: stateText(resolution), style: state === "answered" ? "green" : "yellow" },
     { text: `${who}${where}${what.length === 0 ? "" : `: ${what.join("; ")}`}` }

@@ -8,6 +8,7 @@ import { Schema } from "effect"
 import { DecisionOrigin } from "../approval/Approval.ts"
 import { AgentId, InputRequestId, RunId, WorkspaceId } from "../identity/Ids.ts"
 import { RunMode } from "../approval/RunMode.ts"
+import { isJsonObject } from "../text/JsonObject.ts"
 import { SealedValue } from "./SealedValue.ts"
 
 const text = Schema.String
@@ -179,3 +180,25 @@ export const planMessage = (comment: string | undefined, plan?: string): string 
     ...(comment === undefined ? [] : [comment]),
     ...(plan === undefined ? [] : ["The plan:", plan])
   ].join("\n\n")
+
+/** One value in the words of the person. A secret has no text. */
+const valueText = (value: unknown, labels: ReadonlyMap<string, string>): string => {
+  if (Array.isArray(value)) return value.map((each) => valueText(each, labels)).join(", ")
+  if (typeof value === "string") return labels.get(value) ?? value
+  if (typeof value === "boolean") return value ? "yes" : "no"
+  if (!isJsonObject(value)) return String(value)
+  return typeof value["other"] === "string" ? value["other"] : "(hidden)"
+}
+
+/** Recorded answers for people, with the labels of options. One of several questions is named. */
+export const answerTexts = (
+  request: RequestedInput | undefined,
+  answers: InputRequest["answers"]
+): ReadonlyArray<string> =>
+  Object.entries(answers ?? {}).map(([id, value]) => {
+    const question = request?.questions?.find((each) => each.id === id)
+    const options = question?.kind === "choice" ? (question.options ?? []) : []
+    const labels = new Map(options.map((option) => [option.id, option.label]))
+    const name = (request?.questions?.length ?? 0) > 1 ? `${question?.header ?? question?.text ?? id}: ` : ""
+    return `${name}${valueText(value, labels)}`
+  })

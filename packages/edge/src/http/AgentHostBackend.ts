@@ -4,6 +4,7 @@
  * Guarantees: calls are those of the HTTP routes, with the origin `editor`. Sessions and files of other workspaces are not found.
  * Does not: archive sessions, which an Edge does not have.
  */
+import { STOPPED_IN_EDITOR } from "@corral/agent-host/fold/Lines"
 import {
   type HostAgent,
   type HostBackend,
@@ -306,7 +307,7 @@ const decisions = (
   cancel: (id) =>
     Effect.andThen(
       runIn(all, place, id),
-      Effect.asVoid(all.runs.cancel(id, "cancelled in an editor", LOCAL_PRINCIPAL))
+      Effect.asVoid(all.runs.cancel(id, STOPPED_IN_EDITOR, LOCAL_PRINCIPAL))
     ),
 
   decide: (payload, key) =>

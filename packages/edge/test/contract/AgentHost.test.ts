@@ -275,7 +275,7 @@ describe("A session of an editor", () => {
 
   it("sends a plan back with a custom answer", async () => {
     const client = await connect()
-    const session = await newSession(client, edge, { corralMode: "plan" })
+    const session = await newSession(client)
     const turn = await session.prompt("/plan One step\n/say after the plan")
     const request = await session.questions()
     const id = request.questions[0]?.id ?? ""
@@ -293,6 +293,7 @@ describe("A session of an editor", () => {
     await session.hasText(turn, "hanging")
     await session.stop(turn)
     assert.strictEqual(await session.ended(turn), "chat/turnCancelled")
+    assert.include(session.text(turn), "Stopped by local in an editor")
     const run = await runWith(edge, "hanging")
     const stopped = await until(async () => {
       const { state } = await edge.client.run(run?.id ?? "")
@@ -403,8 +404,11 @@ describe("A session of an editor", () => {
     client.drop()
     const other = await connect()
     const seen = await AgentHostSession.open(other, session.resource)
-    const [approval] = await edge.client.approvals("state=pending")
-    await edge.client.decide(approval?.runId ?? "", approval?.id ?? "", "allow")
+    const approval = await until(
+      async () => (await edge.client.approvals("state=pending"))[0],
+      "the second approval"
+    )
+    await edge.client.decide(approval.runId, approval.id, "allow")
     await seen.ended(turn)
     const again = await AgentHostClient.connect(addressOf(edge), { clientId })
     if (!(again instanceof AgentHostClient)) return assert.fail(`refused: ${again.status}`)

@@ -4,6 +4,7 @@
  *
  * Guarantees: a call that repeats a key is carried out once, as a request with that `Idempotency-Key`. Decisions and answers have the origin `editor`.
  */
+import { STOPPED_IN_EDITOR } from "@corral/agent-host/fold/Lines"
 import {
   type ChangesDecision,
   type ChatPlace,
@@ -259,7 +260,10 @@ export const makeHostActions = Effect.fnUntraced(function* (
       yield* withdrawMessage({ params }).pipe(writing(connection, "sessions.withdrawMessage"))
     }),
     cancel: (connection: HostConnection, id: RunId) =>
-      cancel({ params: { id } }).pipe(writing(connection, "runs.cancel"), Effect.asVoid),
+      cancel({ params: { id }, reason: STOPPED_IN_EDITOR }).pipe(
+        writing(connection, "runs.cancel"),
+        Effect.asVoid
+      ),
     archive: (connection: HostConnection, id: SessionId) =>
       update({ params: { id }, payload: { state: "archived" } }).pipe(
         writing(connection, "sessions.update"),

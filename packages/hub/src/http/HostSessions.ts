@@ -28,6 +28,7 @@ import {
 import { HubIdempotency } from "../HubIdempotency.ts"
 import { Projects } from "../project/Projects.ts"
 import { MessageStore } from "../session/MessageStore.ts"
+import { EDGE_OWNER } from "../run/PlanTask.ts"
 import { Runs } from "../run/Runs.ts"
 import { decodePosition, encodePosition } from "../store/ListPage.ts"
 import type { HostCalls, HostConnection } from "./HostCalls.ts"
@@ -189,7 +190,8 @@ const sessionDescriptions = Effect.gen(function* () {
       // Whether a request is the caller's own is decided with the request.
       mayDecide: principal.kind !== "key" && decisionRefusal(approvals, role, false) === undefined
     }
-    return { rights, people: new Map(members.map(({ name, userId }) => [userId, name] as const)) }
+    const names = members.map(({ name, userId }) => [userId, name] as const)
+    return { rights, people: new Map<string, string>([[EDGE_OWNER, "the owner of the device"], ...names]) }
   })
 
   return Effect.fnUntraced(function* (

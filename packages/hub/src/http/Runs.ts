@@ -204,7 +204,11 @@ export const runEndHandlers = Effect.gen(function* () {
       return reportedRun(mirrored, yield* perform(auditedAction, finished))
     }, withErrorObjects),
 
-    cancel: Effect.fnUntraced(function* ({ params: { id } }: HubRequest<"runs", "cancel">) {
+    /** `reason`: not of a request over HTTP. */
+    cancel: Effect.fnUntraced(function* ({
+      params: { id },
+      reason
+    }: HubRequest<"runs", "cancel"> & { readonly reason?: string }) {
       const { userId } = yield* CurrentPrincipal
       const run = yield* admitted("run.cancel", id)
       const mirrored = yield* runs.get(run.proof, id)
@@ -212,7 +216,9 @@ export const runEndHandlers = Effect.gen(function* () {
       if (state === "cancelled") return mirrored
       const cancelled = isTerminal(state)
         ? Effect.fail(new RunNotCancellable())
-        : router.cancel(targetId, { runId: id, by: userId }).pipe(requireRoute(targets, run))
+        : router
+            .cancel(targetId, { runId: id, by: userId, ...(reason === undefined ? {} : { reason }) })
+            .pipe(requireRoute(targets, run))
       const auditedAction = { action: "run.cancel" as const, resource: id, projectId }
       return reportedRun(mirrored, yield* perform(auditedAction, cancelled))
     }, withErrorObjects)

@@ -113,8 +113,8 @@ const authorRows = storedRows(
   Schema.Struct({ user_id: UserId, comment: jsonColumn(Schema.String) })
 )
 
-/** By the owner of the Edge's token. */
-const LOCAL = "local"
+/** Who decided and answered at an Edge alone: the owner of its token. */
+export const EDGE_OWNER = "local"
 
 /** The user who approved the plan, and the user's comment. */
 const findAuthor = (
@@ -123,7 +123,7 @@ const findAuthor = (
   { answeredBy, comment = "", id, mode }: InputRequest
 ) => {
   if (answeredBy === undefined) return Effect.undefined
-  return answeredBy === LOCAL
+  return answeredBy === EDGE_OWNER
     ? authorRows.first(
         sql`SELECT owner_id AS user_id, ${JSON.stringify(comment)} AS comment FROM devices WHERE id = ${targetId}`
       )

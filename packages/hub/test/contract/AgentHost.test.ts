@@ -279,15 +279,18 @@ describe("The agent host of a Hub", () => {
   it("allows nothing that a window approves after its stop failed, and takes the decision of another window", async () => {
     const team = await open()
     const { answers } = team.edge.edge
-    team.edge.edge.answers = (command) =>
-      command.name === "CancelRun"
-        ? { _tag: "Refused", error: { code: "overloaded", message: "The device is busy." } }
-        : answers(command)
+    const reasons: Array<unknown> = []
+    team.edge.edge.answers = (command) => {
+      if (command.name !== "CancelRun") return answers(command)
+      reasons.push(Object(command.payload).reason)
+      return { _tag: "Refused", error: { code: "overloaded", message: "The device is busy." } }
+    }
     const [client, theirs] = [await connect(team), await connect(team)]
     const { session, turn, turnId } = await beginRun(team, client, "Ask me")
     const approvalId = await requestApproval(team, turn)
     const call = await session.confirmation(turnId)
     assert.isDefined((await session.stop(turnId)).rejectionReason)
+    assert.deepStrictEqual(reasons, ["cancelled in an editor"])
     assert.isDefined((await session.confirm({ ...call, options: [] }, "approve")).rejectionReason)
     assert.isDefined((await session.confirm(call, "approve")).rejectionReason)
     assert.strictEqual(await stateOfApproval(team, approvalId), "pending")

@@ -174,6 +174,7 @@ describe("HostBackend of the Hub", () => {
       rights: { maySend: true, mayDecide: true }
     })
     assert.deepInclude(session.chats[0], { id: sent.chatId, agentId, activity: "idle", mode: "ask" })
+    assert.strictEqual(session.people.get("local"), "the owner of the device")
     const { items, nextCursor } = await run(backend.sessions({ limit: 10 }))
     assert.deepStrictEqual([items.map(({ id }) => id), nextCursor], [[message.sessionId], null])
     assert.deepStrictEqual(edge.turns.length, 1)
