@@ -150,7 +150,6 @@ export const parseFile = (address: string): string | undefined => {
 
 /** Schemes of VS Code whose path is that of the file itself, here or at the host. */
 const fileSchemes: ReadonlySet<string> = new Set(["file:", "vscode-remote:", "vscode-agent-host:"])
-const changedFilePath = /^\/([A-Za-z0-9_-]{1,512})\/[0-9a-f]{32}\/(.+)$/
 
 /**
  * Path in the workspace of a file that an editor names: one of the folder that it has open, or one of the session's changes. VS Code wraps the
@@ -165,8 +164,8 @@ export const pathInWorkspace = (address: string, folder: string, id: SessionId):
   if (path === undefined || /\p{Cc}/u.test(path)) return undefined
   if (!isChange && path.replace(/\/$/, "") === folder) return "."
   if (!isChange && path.startsWith(`${folder}/`)) return path.slice(folder.length + 1)
-  const [, encoded, changed] = changedFilePath.exec(path) ?? []
-  const session = encoded === undefined ? undefined : Base64Url.decodeString(encoded)
-  if (session === undefined || session._tag === "Failure") return undefined
-  return parseSession(session.success)?.id === id ? changed : undefined
+  const content = parseContent(`${CHANGED_FILE_SCHEME}://before${path}`)
+  if (content === undefined || parseSession(content.session)?.id !== id) return undefined
+  const changed = path.split("/").slice(3).join("/")
+  return changed === "" ? undefined : changed
 }
