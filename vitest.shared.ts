@@ -12,6 +12,13 @@ process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(
   new URL("node_modules/.cache/node-compile", import.meta.url)
 )
 
+/**
+ * Memory of the C library, of all threads in one area and in large pages. A worker of the tests grows to half a gigabyte, and each start of a program
+ * copies the table of its pages: with small ones that takes ten times as long as the rest of the start. Other C libraries read no such variable, and
+ * a system without large pages uses small ones.
+ */
+process.env["GLIBC_TUNABLES"] ??= "glibc.malloc.hugetlb=1:glibc.malloc.arena_max=1"
+
 /** Whole programs from the outside: the command, the console in Chromium, a service as a process, several services joined. */
 export const outside = "packages/*/test/{e2e,joined}/**/*.test.ts"
 
