@@ -2,7 +2,8 @@
  * Uses of the clock, the network and the environment of the process. Services receive them, so that a test or an embedding program can replace
  * them; main files have them.
  */
-import { parseSync, Visitor } from "oxc-parser"
+import { Visitor } from "oxc-parser"
+import { parse } from "./Trees.ts"
 
 const MEMBERS = new Set(["Date.now", "process.env"])
 const MENTIONED = /\bDate\.now\b|\bprocess\.env\b|\bfetch\(/
@@ -32,6 +33,6 @@ export const ambientAccessIn = (path: string, text: string): ReadonlyArray<strin
     CallExpression: ({ callee, start }) => {
       if (callee.type === "Identifier" && callee.name === "fetch") add("fetch", start)
     }
-  }).visit(parseSync(path, text).program)
+  }).visit(parse(path, text).program)
   return found
 }

@@ -3,7 +3,8 @@
  *
  * Does not: names of the data of others. Keys of object literals and schemas, and bindings that repeat a key, are not declared here.
  */
-import { type BindingPattern, type Function, type ParamPattern, parseSync, Visitor } from "oxc-parser"
+import { type BindingPattern, type Function, type ParamPattern, Visitor } from "oxc-parser"
+import { parse } from "./Trees.ts"
 
 /** Names that say nothing about their value, with or without `#`, in any capitals. */
 export const refusedNames = [
@@ -49,8 +50,16 @@ export const refusedNames = [
 
 const refused: ReadonlySet<string> = new Set(refusedNames)
 
-/** A text without these words declares none of them, and most texts have none: parsing is nearly all of the work. */
-const anyRefused = new RegExp(String.raw`\b(?:${refusedNames.join("|")})\b`, "i")
+const anyName = `(?:${refusedNames.join("|")})`
+
+/**
+ * A declared name follows a keyword, or a sign follows it. Most texts have none of these words there, although many have one in prose: parsing is nearly
+ * all of the work.
+ */
+const anyRefused = new RegExp(
+  String.raw`\b(?:(?:const|let|var|function|class|interface|type)\s+${anyName}\b|${anyName}\s*[,:=;)}\]?!<({/])`,
+  "i"
+)
 
 export interface RefusedName {
   readonly line: number
@@ -114,7 +123,7 @@ const declaredNames = (path: string, text: string): ReadonlyArray<Declared> => {
     },
     PropertyDefinition: addMember,
     MethodDefinition: addMember
-  }).visit(parseSync(path, text).program)
+  }).visit(parse(path, text).program)
   return found
 }
 

@@ -4,8 +4,7 @@
  *
  * Does not: compare bodies of fewer than `SMALLEST` nodes, which say too little to be a decision, or functions within equal ones.
  */
-import { parseSync } from "oxc-parser"
-import { type Tree, FUNCTIONS, childrenOf, isTree } from "./Trees.ts"
+import { type Tree, FUNCTIONS, childrenOf, isTree, parse } from "./Trees.ts"
 
 /** Nodes of the smallest body that is compared: about two lines. */
 export const SMALLEST = 15
@@ -127,7 +126,7 @@ const candidatesOf = ({ path, text }: SourceText): ReadonlyArray<Candidate> => {
     }
     return { hash, size, usesThis }
   }
-  const { program } = parseSync(path, text)
+  const { program } = parse(path, text)
   if (isTree(program)) shapeOf(program)
   return found
 }

@@ -3,8 +3,7 @@
  *
  * Does not: allow more for those inner functions. The 80 lines hold for each.
  */
-import { parseSync } from "oxc-parser"
-import { type Tree, FUNCTIONS, childrenOf, isTree } from "./Trees.ts"
+import { type Tree, FUNCTIONS, childrenOf, isTree, parse } from "./Trees.ts"
 
 const MOST = 80
 const MOST_OF_CONSTRUCTION = 150
@@ -36,20 +35,20 @@ const isThunk = (node: Tree): boolean => isTree(node["body"]) && node["body"]["t
 export const longFunctionsIn = (path: string, text: string): ReadonlyArray<LongFunction> => {
   if (EXEMPT.test(path)) return []
   const found: Array<LongFunction> = []
-  const lineAt = (position: unknown): number => text.slice(0, Number(position)).split("\n").length
+  const linesOf = (start: unknown, end: unknown): number =>
+    text.slice(Number(start), Number(end)).split("\n").length
   /** `builds`: whether the node is within a construction, and outside of the functions that it builds. */
   const visit = (node: Tree, builds: boolean): void => {
     const isConstruction = builds || isConstructor(node) || CONSTRUCTION.test(nameOf(node))
     const isFunction = FUNCTIONS.has(String(node["type"]))
     if (isFunction) {
-      const line = lineAt(node["start"])
-      const lines = lineAt(node["end"]) - line + 1
+      const lines = linesOf(node["start"], node["end"])
       const most = isConstruction ? MOST_OF_CONSTRUCTION : MOST
-      if (lines > most) found.push({ line, lines, most })
+      if (lines > most) found.push({ line: linesOf(0, node["start"]), lines, most })
     }
     for (const child of childrenOf(node)) visit(child, isConstruction && (!isFunction || isThunk(node)))
   }
-  const { program } = parseSync(path, text)
+  const { program } = parse(path, text)
   if (isTree(program)) visit(program, false)
   return found
 }

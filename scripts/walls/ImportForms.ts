@@ -2,8 +2,8 @@
  * How modules name each other: a module of another package by its path, relative ones in the same package and with their extension, and none through a
  * module that only exports others.
  */
-import { parseSync } from "oxc-parser"
 import { posix } from "node:path"
+import { parse } from "./Trees.ts"
 
 const EXTENSION = /\.(?:tsx?|[cm]?js|json|css|svg)(?:\?.*)?$/
 
@@ -17,7 +17,7 @@ const leavesPackage = (path: string, specifier: string): boolean => {
 
 /** `what it is: specifier` */
 export const refusedImportsIn = (path: string, text: string): ReadonlyArray<string> => {
-  const { module, program } = parseSync(path, text)
+  const { module, program } = parse(path, text)
   const specifiers = [
     ...module.staticImports.map(({ moduleRequest }) => moduleRequest.value),
     ...module.staticExports.flatMap(({ entries }) =>

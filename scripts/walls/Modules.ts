@@ -1,7 +1,7 @@
 /** Modules of the repository: what each imports, types included. */
 import { globSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { parseSync } from "oxc-parser"
+import { parse } from "./Trees.ts"
 
 export interface SourceModule {
   /** From the root of the repository, with `/`. */
@@ -20,7 +20,7 @@ const resolve = (from: string, specifier: string): string | undefined => {
 
 /** Imports of one source text. */
 export const moduleOf = (path: string, text: string): SourceModule => {
-  const { staticExports, staticImports } = parseSync(path, text).module
+  const { staticExports, staticImports } = parse(path, text).module
   const entries = staticExports.flatMap((each) => each.entries)
   const specifiers = [
     ...staticImports.map(({ moduleRequest }) => moduleRequest.value),

@@ -2,7 +2,8 @@
  * Calls of Node's recursive creation of folders, which never ends below a folder that accepts no entries. Services use `makeFolder`
  * of `@corral/service`, because the paths are settings.
  */
-import { type Argument, parseSync, Visitor } from "oxc-parser"
+import { type Argument, Visitor } from "oxc-parser"
+import { parse } from "./Trees.ts"
 
 const isRecursive = (options: Argument | undefined): boolean =>
   options?.type === "ObjectExpression" &&
@@ -26,6 +27,6 @@ export const recursiveFoldersIn = (path: string, text: string): ReadonlyArray<nu
       if (/^mkdir(?:Sync)?$/.test(name) && isRecursive(options))
         found.push(text.slice(0, start).split("\n").length)
     }
-  }).visit(parseSync(path, text).program)
+  }).visit(parse(path, text).program)
   return found
 }

@@ -4,7 +4,7 @@
  *
  * Does not: look at code, where `#2` is a private field or a colour and `S1` is data. Only at documents, comments and names of tests.
  */
-import { parseSync } from "oxc-parser"
+import { parse } from "./Trees.ts"
 
 /** The last letters are those of lists of findings. `V8`, `R1` and control characters of C0 are not. */
 const REFERENCE =
@@ -28,7 +28,7 @@ const TEST_NAME = /\b(?:describe|it|test)(?:\.\w+(?:\([^)]*\))?)?\(\s*("[^"\n]*"
 const inSource = (path: string, text: string): ReadonlyArray<TrackerReference> => {
   // Few texts have one, and parsing is nearly all of the work.
   if (text.search(REFERENCE) < 0) return []
-  const comments = parseSync(path, text).comments.flatMap(({ start, value }) =>
+  const comments = parse(path, text).comments.flatMap(({ start, value }) =>
     referencesIn(value, start + 2, text)
   )
   const names = [...text.matchAll(TEST_NAME)].flatMap(({ 0: call, 1: name = "", index }) =>
