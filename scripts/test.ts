@@ -1,8 +1,9 @@
 /**
  * `npm test`: checks, builds, then runs the tests with the given arguments of vitest.
  *
- * The type check runs beside all of this, and the other checks beside the build: each would use one processor for a long part while the other waits. The
- * findings of the type check are printed at the end. Any other check that fails ends the run before the tests.
+ * The type check runs beside all of this, and the other checks beside the build: each would use one processor for a long part while the other waits. It
+ * has one checker, because the tests use what it leaves. Its findings are printed at the end. Any other check that fails ends the run before the
+ * tests.
  */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -25,7 +26,7 @@ const run = async (command: ReadonlyArray<string>): Promise<number> => {
   return code ?? 1
 }
 
-const types = start(node("scripts/checkTypes.ts"), "pipe")
+const types = start(node("scripts/checkTypes.ts", "--checkers", "1"), "pipe")
 const found: Array<Buffer> = []
 for (const output of [types.stdout, types.stderr]) output?.on("data", (part: Buffer) => found.push(part))
 const typesEnd = once(types, "close")
