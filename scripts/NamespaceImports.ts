@@ -52,29 +52,40 @@ export const splitImport = (
 /** Modules of this project's packages. */
 export const SOURCES = /\/packages\/[^/]+\/src\/.*\.ts$/
 
+/** Gives the file of a library. */
+type ResolveLibrary = (library: string, resolveDir: string) => Promise<string>
+
+const namespaces = new Map<string, ReadonlyMap<string, string>>()
+
+const splitImports = async (path: string, resolve: ResolveLibrary): Promise<string> => {
+  const text = readFileSync(path, "utf8")
+  const { staticImports } = parseSync(path, text).module
+  const parts: Array<string> = []
+  let copied = 0
+  for (const each of staticImports) {
+    const library = each.moduleRequest.value
+    if (!LIBRARY.test(library)) continue
+    const index = await resolve(library, dirname(path))
+    const found = namespaces.get(index) ?? namespacesOf(index)
+    namespaces.set(index, found)
+    parts.push(text.slice(copied, each.start), splitImport(text, each, found))
+    copied = each.end
+  }
+  return parts.join("") + text.slice(copied)
+}
+
+/** Sources by their paths: the services share most of them. A process that bundles changes none. */
+const sources = new Map<string, Promise<string>>()
+
 export const namespaceImports: Plugin = {
   name: "namespace imports",
   setup: ({ onLoad, resolve }) => {
-    const cached = new Map<string, ReadonlyMap<string, string>>()
-    const namespacesFrom = async (library: string, resolveDir: string) => {
-      const { path } = await resolve(library, { kind: "import-statement", resolveDir })
-      const namespaces = cached.get(path) ?? namespacesOf(path)
-      cached.set(path, namespaces)
-      return namespaces
-    }
+    const fileOf: ResolveLibrary = async (library, resolveDir) =>
+      (await resolve(library, { kind: "import-statement", resolveDir })).path
     onLoad({ filter: SOURCES }, async ({ path }) => {
-      const text = readFileSync(path, "utf8")
-      const { staticImports } = parseSync(path, text).module
-      const parts: Array<string> = []
-      let copied = 0
-      for (const each of staticImports) {
-        const library = each.moduleRequest.value
-        if (!LIBRARY.test(library)) continue
-        parts.push(text.slice(copied, each.start))
-        parts.push(splitImport(text, each, await namespacesFrom(library, dirname(path))))
-        copied = each.end
-      }
-      return { contents: parts.join("") + text.slice(copied), loader: "ts" }
+      const source = sources.get(path) ?? splitImports(path, fileOf)
+      sources.set(path, source)
+      return { contents: await source, loader: "ts" }
     })
   }
 }
