@@ -6,6 +6,7 @@
  */
 import { tmpdir } from "node:os"
 import { fileURLToPath } from "node:url"
+import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 /** Compiled code of what the tests' processes load, and of programs that they start from sources: without it each compiles them again. */
 process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(
@@ -22,9 +23,24 @@ process.env["GLIBC_TUNABLES"] ??= "glibc.malloc.hugetlb=1:glibc.malloc.arena_max
 /** Whole programs from the outside: the command, the console in Chromium, a service as a process, several services joined. */
 export const outside = "packages/*/test/{e2e,joined}/**/*.test.ts"
 
+/** Small files whose tests take long: they start several programs, or send thousands of frames. */
+const LONG = /\/test\/smoke\/|\/(?:CheckModule|HostilePeers)\.test\.ts$/
+
+/** Without the times of an earlier run, the largest files of a project are first. Long tests among the last would leave a processor idle at the end. */
+class LongFirst extends BaseSequencer {
+  override async sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
+    const projects = Map.groupBy(await super.sort(files), ({ project }) => project.name)
+    return [...projects.values()].flatMap((ofProject) => [
+      ...ofProject.filter(({ moduleId }) => LONG.test(moduleId)),
+      ...ofProject.filter(({ moduleId }) => !LONG.test(moduleId))
+    ])
+  }
+}
+
 /** Of both runs. */
 export const bothRuns = {
   maxWorkers: 5,
+  sequence: { sequencer: LongFirst },
   // What failed elsewhere is read from one line.
   chaiConfig: { truncateThreshold: 400 },
   globalSetup: [
