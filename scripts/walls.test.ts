@@ -165,7 +165,7 @@ describe("refusedNamesIn", () => {
     ["a class", "class Told {}"],
     ["a constant in capitals", "const TOLD = 1"],
     ["a variable without a value", "let told\nread()"],
-    ["a variable of a loop", "for (const told of errors) read()"],
+    ["a variable of a loop", "for (const told in errors) read()"],
     ["a property of a type", "interface A { readonly told: string }"],
     ["a method of a type", "interface A { told(): string }"],
     ["a parameter of a method", "class A { f(told: string) {} }"],
