@@ -4,6 +4,7 @@
  *
  * Guarantees: it listens on loopback only. A connection needs the listener's token, is refused before the upgrade without it, and is refused from web
  * pages with it. An editor's connection is accepted only when that of the service is open: a refusal of the service is the refusal of the upgrade.
+ * The terminal has one line for each reason, regardless of how often an editor tries, and another line when a connection succeeds again.
  * Its token is in `ahp.token` of the Corral home, the same for each start, because editors store it in their settings: a file that others can read is refused.
  * Does not: decide anything. The service authorizes each message by the sign-in of this terminal.
  */
@@ -134,6 +135,8 @@ export class EditorBridge {
 
 /** Where one connection of an editor goes. */
 export interface EditorService {
+  /** As lines of the terminal name it, such as `the Hub at https://corral.example`. */
+  readonly name: string
   /** `ws:` or `wss:`. */
   readonly url: string
   /** Value of the header `Authorization`. */
@@ -153,6 +156,7 @@ export interface EditorListenerOptions {
 const HOST = "127.0.0.1"
 /** Connections at a time. A window of an editor has one. */
 const MAX_CONNECTIONS = 32
+const FULL = `${MAX_CONNECTIONS} connections are open, as many as one listener has.`
 /** Largest message of a service. That of an editor is the host's. */
 const MAX_SERVICE_BYTES = 64 * 1_048_576
 const CONNECT_WITHIN_MS = 15_000
@@ -168,15 +172,15 @@ const refusalOf = (
   token: string
 ): HttpRefusal | undefined => {
   // Another name for this address could be a page's.
-  if (!hosts.has(headers.host ?? "")) return denied("The listener of this machine has another name.")
+  if (!hosts.has(headers.host ?? "")) return denied(`The address is not one of ${[...hosts].join(", ")}.`)
   const { origin } = headers
   if (origin !== undefined && /^(?:https?:|null$)/iu.test(origin))
     return denied("Web pages can't connect to the listener.")
   const target = URL.parse(url, `http://${HOST}`)
-  if (target?.pathname !== "/") return { code: "not_found" }
+  if (target?.pathname !== "/") return { code: "not_found", message: "The address has a path." }
   return isSameSecret(target.searchParams.get("tkn") ?? "", token)
     ? undefined
-    : denied("The token is missing or wrong. `corral ahp` prints it.")
+    : denied("The token is missing or wrong. Use the one that `corral ahp` prints.")
 }
 
 const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
@@ -193,24 +197,25 @@ interface Refused {
   readonly line: string
 }
 
-const refusedBy = (status: number): Refused => {
+const refusedBy = (service: string, status: number): Refused => {
   const code = codeOfStatus[status] ?? "overloaded"
+  const result = `An editor was refused by ${service}`
   return {
     refusal: { code },
     line:
       code === "unauthorized"
-        ? "The service does not accept the sign-in of this terminal. Sign in again with `corral login`."
-        : `The service has refused the editor's connection with status ${status}.`
+        ? `${result}, which does not accept the sign-in of this terminal. Sign in again with \`corral login\`.`
+        : `${result} with status ${status}.`
   }
 }
 
-const unreachable: Refused = {
+const unreachable = (service: string): Refused => ({
   refusal: { code: "overloaded" },
-  line: "Can't reach the service. Check that it is running. The editor tries again."
-}
+  line: `Can't reach ${service}. Check that it is running. The editor tries again.`
+})
 
 /** Connects to the service. The socket is paused until the editor's is open. */
-const connectTo = ({ authorization, url }: EditorService): Effect.Effect<WebSocket, Refused> =>
+const connectTo = ({ authorization, name, url }: EditorService): Effect.Effect<WebSocket, Refused> =>
   Effect.callback((resume) => {
     const socket = new WebSocket(url, {
       headers: { authorization },
@@ -223,10 +228,10 @@ const connectTo = ({ authorization, url }: EditorService): Effect.Effect<WebSock
       resume(Effect.succeed(socket))
     })
     socket.once("unexpected-response", (request, response) => {
-      resume(Effect.fail(refusedBy(response.statusCode ?? 0)))
+      resume(Effect.fail(refusedBy(name, response.statusCode ?? 0)))
       request.destroy()
     })
-    socket.on("error", () => resume(Effect.fail(unreachable)))
+    socket.on("error", () => resume(Effect.fail(unreachable(name))))
     return Effect.sync(() => socket.terminate())
   })
 
@@ -261,12 +266,29 @@ const endAll = (bridges: ReadonlySet<EditorBridge>): Effect.Effect<void> =>
     Effect.andThen(Effect.sync(() => bridges.forEach((bridge) => bridge.terminate())))
   )
 
+/** Lines for the terminal: each reason once, until a connection succeeds. */
+const refusalLines = (report: (line: string) => void) => {
+  const shown = new Set<string>()
+  return {
+    refused: (line: string): void => {
+      if (shown.has(line)) return
+      shown.add(line)
+      report(line)
+    },
+    connected: (): void => {
+      if (shown.size > 0) report("An editor is connected.")
+      shown.clear()
+    }
+  }
+}
+
 /** Serves editors until the scope closes. Returns the port. */
 export const serveEditors = Effect.fn("EditorListener.serve")(function* (options: EditorListenerOptions) {
   const { port, report, service, token } = options
   const clock = yield* Clock.Clock
   const run = yield* FiberSet.makeRuntime()
   const bridges = new Set<EditorBridge>()
+  const lines = refusalLines(report)
   const handshakes = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -280,6 +302,7 @@ export const serveEditors = Effect.fn("EditorListener.serve")(function* (options
     handshakes.handleUpgrade(request, stream, head, (editor) => {
       const bridge = new EditorBridge(editor, socket)
       bridges.add(bridge)
+      lines.connected()
       editor.once("close", () => bridges.delete(bridge))
       socket.resume()
     })
@@ -293,9 +316,12 @@ export const serveEditors = Effect.fn("EditorListener.serve")(function* (options
   ): void => {
     stream.on("error", () => undefined)
     const full: HttpRefusal | undefined =
-      bridges.size + connecting < MAX_CONNECTIONS ? undefined : { code: "overloaded" }
+      bridges.size + connecting < MAX_CONNECTIONS ? undefined : { code: "overloaded", message: FULL }
     const refusal = refusalOf(request, hosts, token) ?? handshakeProblem(request) ?? full
-    if (refusal !== undefined) return refuseUpgrade(stream, refusal, newRequestId())
+    if (refusal !== undefined) {
+      lines.refused(`A connection was refused. ${refusal.message ?? "It is not one of an editor."}`)
+      return refuseUpgrade(stream, refusal, newRequestId())
+    }
     connecting++
     const connected = service.pipe(
       Effect.mapError(({ message }): Refused => ({
@@ -306,7 +332,7 @@ export const serveEditors = Effect.fn("EditorListener.serve")(function* (options
       Effect.match({
         onSuccess: (socket) => join(request, stream, head, socket),
         onFailure: ({ line, refusal }) => {
-          report(line)
+          lines.refused(line)
           refuseUpgrade(stream, refusal, newRequestId())
         }
       }),

@@ -32,6 +32,7 @@ export const edgeService = Effect.fn("EditorServices.edge")(function* (
   const calls = yield* Effect.flatMap(locateEdge(choice), connectToEdge)
   const { workspace } = yield* placeInEdge(calls, folder, flags.workspace)
   const connection = Effect.map(locateEdge(choice), ({ token, url }): EditorService => ({
+    name: `the Edge at ${url}`,
     url: `${socketUrl(url)}/ahp/${encodeURIComponent(workspace.id)}`,
     authorization: bearer(token)
   }))
@@ -51,6 +52,7 @@ export const hubService = Effect.fn("EditorServices.hub")(function* (
   const { folder, projectId, target, workspace } = yield* linkedPlace(calls, flags, cwd)
   const query = new URLSearchParams({ projectId, targetId: target.id, workspace: workspace.id, folder })
   const connection = Effect.map(requireSignIn(choice.hub), ({ hub, token }): EditorService => ({
+    name: `the Hub at ${hub}`,
     url: `${socketUrl(hub)}/client/ahp?${query.toString()}`,
     authorization: bearer(token)
   }))

@@ -50,7 +50,8 @@ const listen = async (service: EditorListenerOptions["service"]) => {
   return { lines, port, close }
 }
 
-const accepting = (url: string, authorization = "Bearer person") => Effect.succeed({ url, authorization })
+const accepting = (url: string, authorization = "Bearer person") =>
+  Effect.succeed({ name: `the Hub at ${url}`, url, authorization })
 
 interface Editor {
   readonly socket: WebSocket
@@ -114,6 +115,43 @@ describe("serveEditors", () => {
     assert.deepStrictEqual(service.requests, [])
   })
 
+  it("writes one line for each kind of refusal in the terminal", async () => {
+    const service = await openService()
+    const { lines, port } = await listen(accepting(service.url))
+    const right = `ws://127.0.0.1:${port}/?tkn=${TOKEN}`
+    for (let attempt = 0; attempt < 3; attempt++) {
+      await refusal(`ws://127.0.0.1:${port}/?tkn=${"b".repeat(43)}`)
+      await refusal(right, { origin: "https://evil.example" })
+      await refusal(right, { host: `evil.example:${port}` })
+      await refusal(`ws://127.0.0.1:${port}/ahp?tkn=${TOKEN}`)
+    }
+    assert.deepStrictEqual(lines, [
+      "A connection was refused. The token is missing or wrong. Use the one that `corral ahp` prints.",
+      "A connection was refused. Web pages can't connect to the listener.",
+      `A connection was refused. The address is not one of 127.0.0.1:${port}, localhost:${port}, [::1]:${port}.`,
+      "A connection was refused. The address has a path."
+    ])
+  })
+
+  it("writes a line when the service is lost and another one when an editor is connected again", async () => {
+    const service = await openService()
+    let url = service.url
+    const { lines, port } = await listen(Effect.suspend(() => accepting(url)))
+    await openEditor(port)
+    assert.deepStrictEqual(lines, [])
+    url = "ws://127.0.0.1:1/"
+    const address = `ws://127.0.0.1:${port}/?tkn=${TOKEN}`
+    const lost = `Can't reach the Hub at ${url}. Check that it is running. The editor tries again.`
+    for (let attempt = 0; attempt < 3; attempt++) await refusal(address)
+    assert.deepStrictEqual(lines, [lost])
+    url = service.url
+    await openEditor(port)
+    assert.deepStrictEqual(lines, [lost, "An editor is connected."])
+    url = "ws://127.0.0.1:1/"
+    await refusal(address)
+    assert.deepStrictEqual(lines, [lost, "An editor is connected.", lost])
+  })
+
   it("connects with the sign-in of the terminal, which the editor does not see, and passes messages on", async () => {
     const service = await openService()
     const { port } = await listen(accepting(service.url))
@@ -138,7 +176,9 @@ describe("serveEditors", () => {
     const service = await openService()
     const { lines, port } = await listen(accepting(service.url, "Bearer expired"))
     assert.deepStrictEqual(await refusal(`ws://127.0.0.1:${port}/?tkn=${TOKEN}`), [401, "unauthorized"])
-    assert.match(lines.join("\n"), /does not accept the sign-in.*`corral login`/)
+    assert.deepStrictEqual(lines, [
+      `An editor was refused by the Hub at ${service.url}, which does not accept the sign-in of this terminal. Sign in again with \`corral login\`.`
+    ])
   })
 
   it("refuses the upgrade while no service is reached, and takes the next one", async () => {
@@ -154,7 +194,7 @@ describe("serveEditors", () => {
     assert.deepStrictEqual(lines, ["No Edge is running on this machine."])
     url = "ws://127.0.0.1:1/"
     assert.deepStrictEqual(await refusal(address), [503, "overloaded"])
-    assert.match(lines.at(-1) ?? "", /^Can't reach the service/)
+    assert.match(lines.at(-1) ?? "", /^Can't reach the Hub at ws:\/\/127\.0\.0\.1:1\/\. /)
     url = service.url
     await openEditor(port)
   })
