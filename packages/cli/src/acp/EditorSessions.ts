@@ -118,12 +118,27 @@ export const workspaceOf = <A extends { readonly id: string; readonly name: stri
   const [found, another] = candidates
   if (found !== undefined && another === undefined)
     return Effect.succeed({ workspace: found.workspace, folder: found.folder ?? cwd })
-  const ids = workspaces.map(({ id }) => escapeLine(id)).join(", ") || "none"
-  const problem =
-    found === undefined
-      ? `No workspace is named like ${escapeLine(cwd)}`
-      : "More than one workspace has this name"
-  return Effect.fail(refused(`${problem}. Choose one with \`--workspace\`. Available: ${ids}.`))
+  const ids = [...new Set(workspaces.map(({ id }) => escapeLine(id)))].join(", ") || "none"
+  const isAmbiguous = found !== undefined
+  const more = acceptsOnly ? " Link others in the console." : ` Add others with ${ADD_WORKSPACE}.`
+  const problem = workspaceProblem(cwd, wanted, isAmbiguous)
+  return Effect.fail(refused(`${problem} Available: ${ids}.${isAmbiguous ? "" : more}`))
+}
+
+const ADD_WORKSPACE = "`corral up --workspace ID=PATH`"
+
+/** Why no workspace was chosen, and which flag chooses one. */
+const workspaceProblem = (cwd: string, wanted: Option.Option<string>, isAmbiguous: boolean): string => {
+  if (Option.isSome(wanted)) {
+    const id = escapeLine(wanted.value)
+    return isAmbiguous
+      ? `Several devices have a workspace ${id}. Choose one with \`--target\`.`
+      : `There is no workspace ${id}.`
+  }
+  const problem = isAmbiguous
+    ? "More than one workspace has this name"
+    : `No workspace is named like ${escapeLine(cwd)}`
+  return `${problem}. Choose one with \`--workspace\`.`
 }
 
 const modeTexts: Readonly<Record<RunMode, readonly [name: string, description: string]>> = {

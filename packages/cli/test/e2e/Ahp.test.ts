@@ -88,7 +88,7 @@ describe("corral ahp at an Edge", () => {
     assert.match(both.stderr, /Use one or the other\./)
     const unnamed = await corral.run("ahp", "--workspace", "nowhere")
     assert.strictEqual(unnamed.exit, 2)
-    assert.match(unnamed.stderr, /Choose one with `--workspace`\. Available: site/)
+    assert.match(unnamed.stderr, /There is no workspace nowhere\. Available: site\. Add others with/)
     const { port } = await listen(corral, "--workspace", "site")
     const taken = await corral.run("ahp", "--workspace", "site", "--port", String(port))
     assert.strictEqual(taken.exit, 1)
