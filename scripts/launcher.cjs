@@ -95,7 +95,30 @@ function endWithNpx() {
   timer.unref()
 }
 
+/**
+ * The folder in which the user has called npm, if npm has started a script of this repository in another one, that of its package. Undefined otherwise, also
+ * for a program that such a script has started elsewhere.
+ */
+function callersFolder(environment, current) {
+  const isScript = environment.npm_package_name === "corral" && environment.npm_lifecycle_event !== undefined
+  return isScript && path.dirname(environment.npm_package_json || "") === current
+    ? environment.INIT_CWD
+    : undefined
+}
+
+/** Relative paths are those of the user's folder. */
+function enterCallersFolder() {
+  const folder = callersFolder(process.env, process.cwd())
+  if (folder === undefined) return
+  try {
+    process.chdir(folder)
+  } catch {
+    // The user can't enter it any longer: relative paths are those of the package then.
+  }
+}
+
 function start() {
+  enterCallersFolder()
   if (isStartedByNpx(process.env) && process.env.CORRAL_LAUNCHED === undefined) endWithNpx()
   if (isNewEnough(process.versions.node)) {
     // Compiled code is kept next to the bundle, where no other user can write.
@@ -120,4 +143,4 @@ function start() {
 }
 
 if (require.main === module) start()
-else module.exports = { isNewEnough, isStartedByNpx, packageOf, pinnedNode, refusal }
+else module.exports = { callersFolder, isNewEnough, isStartedByNpx, packageOf, pinnedNode, refusal }

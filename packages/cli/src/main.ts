@@ -7,7 +7,7 @@ import { Cause, Console, Effect, Exit, Layer, Logger, Option } from "effect"
 import { CliConfig, type CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
 import { statSync } from "node:fs"
-import { basename } from "node:path"
+import { basename, dirname, relative, sep } from "node:path"
 import { createInterface, type Interface } from "node:readline"
 import { CommandFailed, exitCodes } from "./CommandFailed.ts"
 import { corral } from "./Corral.ts"
@@ -51,16 +51,24 @@ const live = terminal && !dumb
 const colourless = env.NO_COLOR !== undefined && env.NO_COLOR !== ""
 const colours = live && !colourless
 
+const quoted = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path}'`)
+
+/** Command of a script of npm: of this repository, also from another folder, or of a package that has the command installed. */
+const ofScript = (): string => {
+  if (env.npm_package_name !== "corral") return "npx corral"
+  const repository = dirname(env.npm_package_json ?? "package.json")
+  const isInside = relative(repository, process.cwd()).split(sep)[0] !== ".."
+  return isInside ? "npm run corral --" : `npm --prefix ${quoted(repository)} run corral --`
+}
+
 /** Command as the user typed it, so that suggested commands can be copied. */
 const invocation = (): string => {
   if (env.npm_command === "exec") return "npx corral"
-  // A script of a package: of this repository, or of one that has the command installed.
-  if (env.npm_lifecycle_event !== undefined)
-    return env.npm_package_name === "corral" ? "npm run corral --" : "npx corral"
+  if (env.npm_lifecycle_event !== undefined) return ofScript()
   const [, program = "corral"] = process.argv
   // A folder means `node dist/corral`, a file of that name the installed command.
   const installed = basename(program) === "corral" && !statSync(program).isDirectory()
-  return installed ? "corral" : `node ${/^[\w./-]+$/.test(program) ? program : `'${program}'`}`
+  return installed ? "corral" : `node ${quoted(program)}`
 }
 
 /** One stdin reader for all listeners. Open while there is at least one listener. */

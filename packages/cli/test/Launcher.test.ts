@@ -2,10 +2,18 @@ import { RunningProgram } from "@corral/testing/process/RunningProgram"
 import { within } from "@corral/testing/time/Until"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { transformSync } from "esbuild"
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync
+} from "node:fs"
 import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 interface Launcher {
@@ -13,6 +21,7 @@ interface Launcher {
   readonly packageOf: (platform: string, arch: string) => string
   readonly pinnedNode: (platform: string, arch: string, resolve: (id: string) => string) => string | undefined
   readonly refusal: (version: string) => string
+  readonly callersFolder: (environment: NodeJS.ProcessEnv, current: string) => string | undefined
   readonly isStartedByNpx: (environment: NodeJS.ProcessEnv) => boolean
 }
 
@@ -77,6 +86,46 @@ describe("launcher", () => {
       assert.deepStrictEqual(shell.out, ["ready", "stopping"])
     }
   )
+
+  // npm starts a script in the folder of its package, and relative paths are those of the user's folder.
+  it("runs a script of the repository in the folder in which npm was called", async () => {
+    const folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-launcher-"))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const [repository, site] = [join(folder, "repository"), join(folder, "site")]
+    const program = join(repository, "program")
+    for (const each of [repository, program, site]) mkdirSync(each)
+    copyFileSync(file, join(program, "index.js"))
+    writeFileSync(join(program, "main.cjs"), "console.log(process.cwd())")
+    const scripts = { corral: `'${process.execPath}' program` }
+    writeFileSync(join(repository, "package.json"), JSON.stringify({ name: "corral", scripts }))
+    const run = ["--prefix", repository, "run", "--silent", "corral"]
+    const env = { PATH: `${dirname(process.execPath)}:${process.env["PATH"]}`, HOME: folder }
+    const called = async (cwd: string) => {
+      const npm = new RunningProgram("npm", run, { env, cwd })
+      assert.strictEqual(await npm.ended, 0, npm.stderr)
+      return npm.out
+    }
+    assert.deepStrictEqual([await called(site), await called(repository)], [[site], [repository]])
+  })
+
+  it("stays in a folder that is not the one of the script", () => {
+    const environment = {
+      npm_lifecycle_event: "corral",
+      npm_package_name: "corral",
+      npm_package_json: "/repository/package.json",
+      INIT_CWD: "/code/site"
+    }
+    assert.deepStrictEqual(
+      [
+        launcher.callersFolder(environment, "/repository"),
+        launcher.callersFolder(environment, "/elsewhere"),
+        launcher.callersFolder({ ...environment, npm_package_name: "another" }, "/repository"),
+        launcher.callersFolder({ ...environment, INIT_CWD: undefined }, "/repository"),
+        launcher.callersFolder({ INIT_CWD: "/code/site" }, "/repository")
+      ],
+      ["/code/site", undefined, undefined, undefined, undefined]
+    )
+  })
 
   it("can be parsed by Node 12", () => {
     const source = readFileSync(file, "utf8")
