@@ -5,7 +5,7 @@
  * of an earlier process are smaller. A hint of the backend leads to one read at a time.
  * Does not: read messages (`Requests`, `Dispatches`), or hold a socket.
  */
-import type { Failure } from "@corral/domain/errors/Failures"
+import { type Failure, WorkspaceOutsideAllowlist } from "@corral/domain/errors/Failures"
 import type { SessionId } from "@corral/domain/identity/Ids"
 import { Effect, type Fiber, Queue, Stream } from "effect"
 import { agentInfo, type PlacedSession, sessionSummary } from "./SessionViews.ts"
@@ -15,7 +15,15 @@ import { remember } from "../fold/CallFold.ts"
 import { actionMessage, type Dispatch, notification } from "../protocol/Messages.ts"
 import type { RootState } from "../protocol/State.ts"
 import { rootReducer } from "../reducers/ChannelReducers.ts"
-import type { HostAgent, HostBackend, HostHint, HostSession, HostWorkspace } from "./HostBackend.ts"
+import type {
+  HostAgent,
+  HostBackend,
+  HostHint,
+  HostMessage,
+  HostSession,
+  HostWorkspace,
+  SentMessage
+} from "./HostBackend.ts"
 import { ReplayLog } from "./ReplayLog.ts"
 
 /** Where a client's messages go while it is connected. */
@@ -46,7 +54,10 @@ export interface Channel {
 }
 
 /** A session that a client has created and that has no message yet. It exists here only. */
-export type Draft = PlacedSession
+export interface Draft extends PlacedSession {
+  /** Why it takes no message. */
+  readonly refusal?: string
+}
 
 export interface HostClientOptions {
   readonly clientId: string
@@ -93,8 +104,15 @@ export class HostClient implements Channel {
   constructor(options: HostClientOptions) {
     this.options = options
     this.clientId = options.clientId
-    this.backend = options.backend
+    this.backend = { ...options.backend, send: (message) => this.send(message) }
     this.log = new ReplayLog(Math.floor(options.now() * 1_000))
+  }
+
+  private send(message: HostMessage): Effect.Effect<SentMessage, Failure> {
+    const refusal = this.drafts.get(message.sessionId)?.refusal
+    return refusal === undefined
+      ? this.options.backend.send(message)
+      : Effect.fail(new WorkspaceOutsideAllowlist({ message: refusal }))
   }
 
   /** Reads what the root shows, and follows hints from now on. */

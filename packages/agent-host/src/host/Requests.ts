@@ -1,10 +1,12 @@
 /**
  * Requests of an initialized client, each with its answer.
  *
- * Guarantees: a session begins at its first turn, not when it is created. What the host does not offer is refused: chats of a client's choice, terminals,
- * writes and watches of resources.
+ * Guarantees: a session begins at its first turn, not when it is created. One of a folder without a workspace never begins. What the host does not offer
+ * is refused: chats of a client's choice, terminals, writes and watches of resources.
  */
-import type { SessionId } from "@corral/domain/identity/Ids"
+import type { SessionId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { firstCharacters } from "@corral/domain/text/Cut"
+import { safeText } from "@corral/domain/text/SafeText"
 import { Effect, Result } from "effect"
 import { chosenMode, type PlacedSession, sessionConfig, sessionSummary } from "./SessionViews.ts"
 import {
@@ -27,7 +29,7 @@ import {
 import { ChangesetChannel } from "./ChangesetChannel.ts"
 import { ChatChannel } from "./ChatChannel.ts"
 import type { HostSession, HostWorkspace } from "./HostBackend.ts"
-import { type Channel, type HostClient, MAX_CHANNELS } from "./HostClient.ts"
+import { type Channel, type Draft, type HostClient, MAX_CHANNELS } from "./HostClient.ts"
 import { listResource, readResource, refusalOf, resolveResource } from "./Resources.ts"
 import { SessionChannel } from "./SessionChannel.ts"
 
@@ -116,22 +118,63 @@ const makeChannel = Effect.fnUntraced(function* (client: HostClient, address: st
   return new SessionChannel(client, yield* findSession(client, address))
 })
 
-/** The workspace that a client means: of the folder, or of a folder in it; without one, the only one. */
-const workspaceFor = (client: HostClient, directory: string | undefined): HostWorkspace | undefined => {
-  const [only, another] = client.workspaces
-  if (directory === undefined) return another === undefined ? only : undefined
-  const path = parseFile(directory)?.replace(/\/$/, "")
-  return path === undefined
-    ? undefined
-    : client.workspaces.find(({ folder }) => path === folder || path.startsWith(`${folder}/`))
+/** Where a new session works. With a refusal it works nowhere, and each of its turns ends with that text: editors do not show why no session was created. */
+interface DraftPlace {
+  readonly workspace: WorkspaceId
+  readonly folder: string
+  readonly refusal?: string
+}
+
+/** Folders that a refusal names. */
+const MAX_NAMED = 3
+/** Longest path that a refusal repeats. */
+const MAX_PATH = 256
+
+const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`)
+
+const outside = (
+  path: string | undefined,
+  workspaces: ReadonlyArray<HostWorkspace>,
+  choices: ReadonlyArray<HostWorkspace>
+): DraftPlace => {
+  const named = path === undefined ? "The folder" : firstCharacters(safeText(path), MAX_PATH)
+  const folders = choices.slice(0, MAX_NAMED).map(({ folder }) => folder)
+  const advice =
+    folders.length === 0 ? "No workspace is available." : `Open ${folders.join(" or ")} in the editor.`
+  return {
+    workspace: "" as WorkspaceId, // no workspace has it, and no message of the session is sent
+    folder: path ?? workspaces[0]?.folder ?? "/",
+    refusal: `${named} is not a workspace of this connection. ${advice}`
+  }
+}
+
+/**
+ * The workspace that a client means: the innermost one around the folder, or the only one in it; without a folder, the only one. An editor lists sessions of
+ * its folder and of folders in it.
+ */
+const placeFor = ({ workspaces }: HostClient, directories: ReadonlyArray<string>): DraftPlace => {
+  // The root has no slash either.
+  const paths = directories.flatMap((each) => parseFile(each)?.replace(/\/$/, "") ?? [])
+  const [around] = workspaces
+    .filter(({ folder }) => paths.some((path) => isWithin(path, folder)))
+    .toSorted((one, other) => other.folder.length - one.folder.length)
+  const below =
+    directories.length === 0
+      ? workspaces
+      : workspaces.filter(({ folder }) => paths.some((path) => isWithin(folder, path)))
+  const [only, another] = below
+  const found = around ?? (another === undefined ? only : undefined)
+  return found === undefined
+    ? outside(paths[0] === "" ? "/" : paths[0], workspaces, only === undefined ? workspaces : below)
+    : { workspace: found.id, folder: found.folder }
 }
 
 const draftOf = (
   client: HostClient,
   id: SessionId,
-  { folder, id: workspace }: HostWorkspace,
+  { folder, refusal, workspace }: DraftPlace,
   { channel: address, config, provider }: ParamsOf<"createSession">
-): PlacedSession | undefined => {
+): Draft | undefined => {
   const agent = client.agentOf(provider ?? parseSession(address)?.provider)
   if (agent === undefined) return undefined
   const now = client.timeText()
@@ -158,18 +201,16 @@ const draftOf = (
     rights: { maySend: true, mayDecide: client.backend.caller.kind !== "api_key" },
     people: new Map()
   }
-  return { session, address, folder }
+  return { session, address, folder, ...(refusal === undefined ? {} : { refusal }) }
 }
 
 const createSession = (client: HostClient, params: ParamsOf<"createSession">): Answer => {
-  const { channel, workingDirectories, workingDirectory = workingDirectories?.[0] } = params
+  const { channel, workingDirectories, workingDirectory } = params
   const parsed = parseSession(channel)
   if (parsed === undefined)
     return fail(protocolError("invalidParams", "The address of a session is <provider>:/<uuid>."))
-  const workspace = workspaceFor(client, workingDirectory)
-  if (workspace === undefined)
-    return fail(protocolError("permissionDenied", "The folder is not a linked workspace. Open one that is."))
-  const draft = draftOf(client, parsed.id, workspace, params)
+  const directories = workingDirectory === undefined ? (workingDirectories ?? []) : [workingDirectory]
+  const draft = draftOf(client, parsed.id, placeFor(client, directories), params)
   if (draft === undefined) return fail(protocolError("providerNotFound", "There is no such agent."))
   const exists = protocolError("sessionExists", "The session exists already.")
   if (client.drafts.has(parsed.id)) return fail(exists)

@@ -1,13 +1,15 @@
 /** What the workbench of VS Code 1.139 needs from a host, as it was observed there. */
+import type { WorkspaceId } from "@corral/domain/identity/Ids"
 import { ROOT } from "@corral/testing/editor/AgentHostClient"
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { TargetOffline } from "@corral/domain/errors/Failures"
 import type { ApprovalId } from "@corral/domain/identity/Ids"
+import { AgentHostSession } from "@corral/testing/editor/AgentHostSession"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { chatAddress, contentAddress } from "../../src/protocol/Addresses.ts"
-import { servedSession } from "../HostServer.ts"
-import { agentId, folder } from "../MemoryServices.ts"
+import { servedSession, serveHost } from "../HostServer.ts"
+import { agentId, folder, MemoryServices } from "../MemoryServices.ts"
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -79,6 +81,75 @@ describe("the workbench needs", () => {
         await client.subscribe(draft)
         assert.deepStrictEqual(await client.request("disposeSession", {}, draft), { result: null })
         assert.strictEqual((await client.refusal("subscribe", {}, draft)).code, -32001)
+      })
+    })
+  )
+
+  it.live("a session in the folder around the only workspace, and in a folder of it", () =>
+    Effect.gen(function* () {
+      const { client, services } = yield* setUp
+      for (const directory of ["/home/user", "/", `${folder}/src`])
+        yield* Effect.promise(async () => {
+          const session = await AgentHostSession.create(client, agentId, directory)
+          assert.deepStrictEqual(session.state["workingDirectories"], [`file://${folder}`], directory)
+          await session.prompt("hello")
+          assert.strictEqual(services.sent.at(-1)?.workspace, "sample")
+        })
+    })
+  )
+
+  it.live("a session in any other folder, whose turns end with the folder to open", () =>
+    Effect.gen(function* () {
+      const { client, services } = yield* setUp
+      yield* Effect.promise(async () => {
+        const session = await AgentHostSession.create(client, agentId, "/home/user/sam")
+        assert.deepStrictEqual(session.state["workingDirectories"], ["file:///home/user/sam"])
+        for (const text of ["hello", "hello?"]) {
+          const turnId = await session.prompt(text)
+          const { action } = await client.action(
+            ({ action }) => action.type === "chat/error" && action["turnId"] === turnId
+          )
+          assert.deepStrictEqual(action["part"], {
+            kind: "error",
+            error: {
+              errorType: "refused",
+              message: `/home/user/sam is not a workspace of this connection. Open ${folder} in the editor.`
+            }
+          })
+        }
+        assert.lengthOf(services.sent, 0)
+      })
+    })
+  )
+
+  it.live("the folder of each workspace that the editor can open, if there are several", () =>
+    Effect.gen(function* () {
+      const services = new MemoryServices()
+      const { backend } = services.connect()
+      const workspaces = Effect.map(backend.workspaces, (all) => [
+        ...all,
+        ...all.map((each) => ({ ...each, id: "site" as WorkspaceId, folder: "/home/user/site" })) // an id of any text
+      ])
+      const server = yield* serveHost(() => ({ ...backend, workspaces }))
+      const client = yield* server.open()
+      yield* Effect.promise(async () => {
+        for (const directory of ["/home/user", "/home/user/another"]) {
+          const session = await AgentHostSession.create(client, agentId, directory)
+          const turnId = await session.prompt("hello")
+          const { action } = await client.action(
+            ({ action }) => action.type === "chat/error" && action["turnId"] === turnId
+          )
+          assert.include(
+            JSON.stringify(action["part"]),
+            `${directory} is not a workspace of this connection. Open ${folder} or /home/user/site in the editor.`
+          )
+        }
+        const session = await AgentHostSession.create(client, agentId, "/home/user/site/src")
+        await session.prompt("hello")
+        assert.deepStrictEqual(
+          services.sent.map(({ workspace }) => workspace),
+          ["site"]
+        )
       })
     })
   )
