@@ -1,7 +1,9 @@
 /** Sessions of a Hub, whose devices may be elsewhere. */
 import type { Target } from "@corral/domain/device/Device"
-import type { ProjectId, SessionId } from "@corral/domain/identity/Ids"
+import { roleRefusal } from "@corral/domain/access/Authorization"
+import type { DeviceId, ProjectId, SessionId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { findAgent } from "@corral/domain/offer/Offer"
+import type { Project } from "@corral/domain/project/Project"
 import type { Session } from "@corral/domain/session/Session"
 import { Effect, Option } from "effect"
 import { readAllPages } from "../AllPages.ts"
@@ -23,12 +25,15 @@ import {
 
 const PAGE = 100
 
-const nothingLinked = (project: string): CommandFailed =>
-  new CommandFailed({
-    message: `You can use no workspace in the project ${escapeLine(project)}. Link one in the console, or ask the owner for the role of a member.`,
-    exitCode: exitCodes.refused,
-    code: "permission_denied"
-  })
+const denied = (message: string): CommandFailed =>
+  new CommandFailed({ message, exitCode: exitCodes.refused, code: "permission_denied" })
+
+const nothingLinked = (project: string, isViewer: boolean): CommandFailed =>
+  isViewer
+    ? refused(
+        `The project ${escapeLine(project)} has no linked workspace. Its members link one in the console.`
+      )
+    : denied(`You can use no workspace in the project ${escapeLine(project)}. Link one in the console.`)
 
 export const hubSessions = Effect.fn("HubSessions.make")(function* (
   choice: RunServerChoice,
@@ -101,36 +106,60 @@ export const hubSessions = Effect.fn("HubSessions.make")(function* (
   } satisfies EditorSessions
 })
 
+/** A linked workspace. */
+interface LinkedWorkspace {
+  readonly id: WorkspaceId
+  readonly name: string
+  readonly targetId: DeviceId
+  /** `undefined` for a viewer, who sees no devices. */
+  readonly target: Target | undefined
+}
+
+/** Linked workspaces of a project: those that a member can use, or those that a viewer can follow. */
+const linkedWorkspaces = Effect.fnUntraced(function* (calls: HubApiClient, { id, name, role }: Project) {
+  const isViewer = roleRefusal("session.write", role) !== undefined
+  const targets = yield* targetsOf(calls, id)
+  const links = yield* readAllPages((query) => calls.projects.workspaces({ params: { id }, query }))
+  const linked = links.items.flatMap(({ targetId, workspace }): ReadonlyArray<LinkedWorkspace> => {
+    if (isViewer) return [{ id: workspace, name: workspace, targetId, target: undefined }]
+    const target = targets.find((each) => each.id === targetId)
+    const found = target?.workspaces.find((each) => each.id === workspace)
+    return found === undefined ? [] : [{ id: workspace, name: found.name, targetId, target }]
+  })
+  return linked.length === 0 ? yield* nothingLinked(name, isViewer) : linked
+})
+
 /** The linked workspace of the open folder: what is named, what fits the folder, and otherwise what has one choice. */
 export const linkedPlace = Effect.fnUntraced(function* (calls: HubApiClient, flags: PlaceFlags, cwd: string) {
   const project = yield* findProject(calls, flags.project)
-  const targets = yield* targetsOf(calls, project.id)
-  const links = yield* readAllPages((query) =>
-    calls.projects.workspaces({ params: { id: project.id }, query })
+  const linked = yield* linkedWorkspaces(calls, project)
+  const wanted = Option.getOrUndefined(flags.target)
+  const named = linked.filter(
+    ({ target, targetId }) => wanted === undefined || targetId === wanted || target?.name === wanted
   )
-  const linked = targets.flatMap((target) =>
-    target.workspaces
-      .filter(({ id }) =>
-        links.items.some(({ targetId, workspace }) => targetId === target.id && workspace === id)
-      )
-      .map((workspace) => ({ ...workspace, target }))
-  )
-  // As the Hub refuses a task of a member who cannot send any.
-  if (linked.length === 0) return yield* nothingLinked(project.name)
-  const named = Option.match(flags.target, {
-    onNone: () => linked,
-    onSome: (wanted) => linked.filter(({ target }) => target.id === wanted || target.name === wanted)
-  })
+  if (wanted !== undefined && named.length === 0) {
+    const names = [...new Set(linked.flatMap(({ target }) => target?.name ?? []))].map(escapeLine)
+    return yield* refused(
+      names.length === 0
+        ? `A viewer does not see the devices of the project ${escapeLine(project.name)}. Leave out \`--target\`.`
+        : `No device ${escapeLine(wanted)} has a workspace of the project. Available: ${names.join(", ")}.`
+    )
+  }
   const { folder, workspace } = yield* workspaceOf(named, cwd, flags.workspace, true)
-  return { folder, projectId: project.id, target: workspace.target, workspace }
+  return { folder, project, workspace }
 })
 
 /** Place of a new session. */
 const placeFor = Effect.fnUntraced(function* (calls: HubApiClient, flags: PlaceFlags, cwd: string) {
-  const { folder, projectId, target, workspace } = yield* linkedPlace(calls, flags, cwd)
+  const { folder, project, workspace } = yield* linkedPlace(calls, flags, cwd)
+  const { target } = workspace
+  if (target === undefined)
+    return yield* denied(
+      `You are a viewer of the project ${escapeLine(project.name)}: you can open its sessions, but start none.`
+    )
   const { id: agentId } = yield* agentFor(target.agents, flags.agent)
   const place: AgentPlace = {
-    projectId,
+    projectId: project.id,
     targetId: target.id,
     targetName: target.name,
     isOffline: target.state !== "online",

@@ -49,15 +49,23 @@ export const hubService = Effect.fn("EditorServices.hub")(function* (
 ) {
   const services = yield* Effect.context<Effect.Services<ReturnType<typeof requireSignIn>>>()
   const { calls } = yield* connectToSignedInHub(choice.hub)
-  const { folder, projectId, target, workspace } = yield* linkedPlace(calls, flags, cwd)
-  const query = new URLSearchParams({ projectId, targetId: target.id, workspace: workspace.id, folder })
+  const { folder, project, workspace } = yield* linkedPlace(calls, flags, cwd)
+  const query = new URLSearchParams({
+    projectId: project.id,
+    targetId: workspace.targetId,
+    workspace: workspace.id,
+    folder
+  })
   const connection = Effect.map(requireSignIn(choice.hub), ({ hub, token }): EditorService => ({
     name: `the Hub at ${hub}`,
     url: `${socketUrl(hub)}/client/ahp?${query.toString()}`,
     authorization: bearer(token)
   }))
   return {
-    name: `workspace ${workspace.id} on ${target.name}`,
+    name:
+      workspace.target === undefined
+        ? `workspace ${workspace.id} of the project ${project.name}, to read`
+        : `workspace ${workspace.id} on ${workspace.target.name}`,
     connection: Effect.provideContext(connection, services)
   } satisfies ChosenService
 })

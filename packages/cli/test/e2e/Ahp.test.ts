@@ -4,7 +4,7 @@ import { AgentHostClient } from "@corral/testing/editor/AgentHostClient"
 import { AgentHostSession } from "@corral/testing/editor/AgentHostSession"
 import { Joined } from "@corral/testing/stack/Joined"
 import { until, within } from "@corral/testing/time/Until"
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -139,5 +139,44 @@ describe("corral ahp at a Hub", () => {
     await program.warned(/You are not signed in to/)
     await signIn(corral, joined)
     assert.strictEqual(await refusal(url), "accepted")
+  })
+
+  it("lets a viewer list and follow sessions, and refuses a prompt with the reason", async () => {
+    const member = await AgentHostClient.open(
+      (await listen(corral, "--hub", joined.front.url, "--workspace", "ws")).url
+    )
+    const begun = await AgentHostSession.create(member, "scripted", process.cwd())
+    await begun.ended(await begun.prompt("/say for everyone"))
+    const { userId } = await joined.hub.signedIn("viewer")
+    const added = await joined.owner.ask("POST", `/client/projects/${joined.projectId}/members`, {
+      body: { userId, role: "viewer" }
+    })
+    assert.strictEqual(added.status, 201, added.text)
+    const reader = new Corral()
+    onTestFinished(() => reader.close())
+    await signIn(reader, joined, joined.front.url, "viewer")
+    const atHub = ["--hub", joined.front.url, "--workspace", "ws"]
+    const { name, url } = await listen(reader, ...atHub)
+    assert.match(name, /^workspace ws of the project .+, to read$/)
+    const viewer = await AgentHostClient.open(url)
+    const { items } = await viewer.call("listSessions")
+    assert.include(JSON.stringify(items), begun.resource)
+    const seen = await AgentHostSession.open(viewer, begun.resource)
+    assert.include(JSON.stringify(seen.chatState["turns"]), "for everyone")
+    const mine = await AgentHostSession.create(viewer, "scripted", process.cwd())
+    assert.strictEqual(await mine.ended(await mine.prompt("/say mine")), "chat/error")
+    const named = await reader.run("ahp", ...atHub, "--target", "laptop")
+    assert.deepStrictEqual(named.exit, 2)
+    assert.match(
+      named.stderr,
+      /^A viewer does not see the devices of the project .+\. Leave out `--target`\.\n$/
+    )
+    const unknown = await corral.run("ahp", ...atHub, "--target", "desk")
+    assert.deepStrictEqual(
+      [unknown.exit, unknown.stderr],
+      [2, "No device desk has a workspace of the project. Available: laptop.\n"]
+    )
+    viewer.drop()
+    member.drop()
   })
 })
