@@ -49,7 +49,7 @@ const description = (request: ApprovalRequest): string => {
   return [
     `${plain(title)} (${action}, risk: ${risk})`,
     ...(command === undefined ? [] : [codeBlock(safeCommand(command), "sh")]),
-    ...detail("Folder", cwd),
+    ...detail("Folder", cwd === "." ? "the workspace" : cwd),
     ...(files.length === 0 ? [] : [`Files: ${files.map(plain).join(", ")}`]),
     ...detail("Address", url),
     ...detail("Reason", reason),
