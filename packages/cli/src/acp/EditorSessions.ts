@@ -120,7 +120,9 @@ export const workspaceOf = <A extends { readonly id: string; readonly name: stri
     return Effect.succeed({ workspace: found.workspace, folder: found.folder ?? cwd })
   const ids = [...new Set(workspaces.map(({ id }) => escapeLine(id)))].join(", ") || "none"
   const isAmbiguous = found !== undefined
-  const more = acceptsOnly ? " Link others in the console." : ` Add others with ${ADD_WORKSPACE}.`
+  const more = acceptsOnly
+    ? " Link others in the console."
+    : ` To add one, start Corral with ${ADD_WORKSPACE}.`
   const problem = workspaceProblem(cwd, wanted, isAmbiguous)
   return Effect.fail(refused(`${problem} Available: ${ids}.${isAmbiguous ? "" : more}`))
 }

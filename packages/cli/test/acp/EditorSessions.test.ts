@@ -45,7 +45,7 @@ describe("workspaceOf", () => {
     Effect.gen(function* () {
       assert.strictEqual(
         yield* failure([site], "/home/alice/code/site", Option.some("sit")),
-        "There is no workspace sit. Available: site. Add others with `corral up --workspace ID=PATH`."
+        "There is no workspace sit. Available: site. To add one, start Corral with `corral up --workspace ID=PATH`."
       )
       assert.strictEqual(
         yield* failure([site], "/home/alice/code/site", Option.some("sit"), true),
@@ -58,7 +58,7 @@ describe("workspaceOf", () => {
     Effect.gen(function* () {
       assert.strictEqual(
         yield* failure([site], "/home/alice/other", Option.none()),
-        "No workspace is named like /home/alice/other. Choose one with `--workspace`. Available: site. Add others with `corral up --workspace ID=PATH`."
+        "No workspace is named like /home/alice/other. Choose one with `--workspace`. Available: site. To add one, start Corral with `corral up --workspace ID=PATH`."
       )
     })
   )

@@ -14,6 +14,7 @@ import { signIn } from "./SignIn.ts"
 interface Listening {
   readonly ready: boolean
   readonly name: string
+  readonly folder: string
   readonly port: number
   readonly token: string
 }
@@ -45,7 +46,7 @@ describe("corral ahp at an Edge", () => {
 
   it("prints where it listens, stores its token for the user alone, and keeps it", async () => {
     const first = await listen(corral, "--workspace", "site")
-    assert.deepInclude(first, { ready: true, name: "workspace site of this machine" })
+    assert.deepInclude(first, { ready: true, name: "workspace site of this machine", folder })
     const file = join(corral.home, "ahp.token")
     assert.strictEqual(statSync(file).mode & 0o777, 0o600)
     assert.strictEqual(readFileSync(file, "utf8").trim(), first.token)
@@ -82,13 +83,34 @@ describe("corral ahp at an Edge", () => {
     next.drop()
   })
 
+  it("prints in a terminal which folder to open, wherever it was started", async () => {
+    const terminal = corral.inTerminal(200, "ahp", "--workspace", "site", "--port", "0")
+    await terminal.shows((screen) => screen.includes(`Open this folder in the editor: ${folder}`))
+    terminal.kill()
+    await terminal.ended
+  })
+
+  it("ends a prompt in another folder with the folder to open", async () => {
+    const { url } = await listen(corral, "--workspace", "site")
+    const client = await AgentHostClient.open(url)
+    const session = await AgentHostSession.create(client, "scripted", process.cwd())
+    const turn = await session.prompt("/say here")
+    assert.strictEqual(await session.ended(turn), "chat/error")
+    const { action } = await client.action("chat/error")
+    assert.include(JSON.stringify(action["part"]), `Open ${folder} in the editor.`)
+    client.drop()
+  })
+
   it("says what is wrong before it listens", async () => {
     const both = await corral.run("ahp", "--edge", "--hub", "http://127.0.0.1:1")
     assert.strictEqual(both.exit, 2)
     assert.match(both.stderr, /Use one or the other\./)
     const unnamed = await corral.run("ahp", "--workspace", "nowhere")
     assert.strictEqual(unnamed.exit, 2)
-    assert.match(unnamed.stderr, /There is no workspace nowhere\. Available: site\. Add others with/)
+    assert.match(
+      unnamed.stderr,
+      /There is no workspace nowhere\. Available: site\. To add one, start Corral with/
+    )
     const { port } = await listen(corral, "--workspace", "site")
     const taken = await corral.run("ahp", "--workspace", "site", "--port", String(port))
     assert.strictEqual(taken.exit, 1)
@@ -109,8 +131,8 @@ describe("corral ahp at a Hub", () => {
   })
 
   it("carries the sign-in of the terminal, decides as an editor on another device, and ends with the sign-in", async () => {
-    const { name, program, url } = await listen(corral, "--hub", joined.front.url, "--workspace", "ws")
-    assert.match(name, /^workspace ws on laptop$/)
+    const { program, url, ...shown } = await listen(corral, "--hub", joined.front.url, "--workspace", "ws")
+    assert.deepInclude(shown, { name: "workspace ws on laptop", folder: process.cwd() })
     const client = await AgentHostClient.open(url)
     const session = await AgentHostSession.create(client, "scripted", process.cwd())
     const changes = `${session.resource}/changeset/session`
@@ -131,22 +153,31 @@ describe("corral ahp at a Hub", () => {
       [approval?.state, approval?.origin, approval?.decidedBy],
       ["approved", "editor", joined.owner.userId]
     )
+    const atEdge = await corral.run("ahp")
+    assert.strictEqual(atEdge.exit, 2)
+    assert.match(
+      atEdge.stderr,
+      new RegExp(
+        `^No Edge is running on this machine\\. Start one with \`node .+ up\`\\. For the agents of a project at ${joined.front.url}: \`node .+ ahp --project NAME\`\\.\n$`
+      )
+    )
     const { exit } = await corral.run("logout")
     assert.strictEqual(exit, 0)
     const { code } = await within(client.closed, 10_000, "the end of the connection")
     assert.strictEqual(code, 4403)
     assert.deepStrictEqual(await refusal(url), [503, "overloaded"])
-    await program.warned(/You are not signed in to/)
+    await program.warned(/You are not signed in to .+\. Sign in with `node .+ login --hub /)
     await signIn(corral, joined)
     assert.strictEqual(await refusal(url), "accepted")
+    await program.warned(/An editor is connected\./)
   })
 
   it("lets a viewer list and follow sessions, and refuses a prompt with the reason", async () => {
     const member = await AgentHostClient.open(
       (await listen(corral, "--hub", joined.front.url, "--workspace", "ws")).url
     )
-    const begun = await AgentHostSession.create(member, "scripted", process.cwd())
-    await begun.ended(await begun.prompt("/say for everyone"))
+    const shared = await AgentHostSession.create(member, "scripted", process.cwd())
+    await shared.ended(await shared.prompt("/say for everyone"))
     const { userId } = await joined.hub.signedIn("viewer")
     const added = await joined.owner.ask("POST", `/client/projects/${joined.projectId}/members`, {
       body: { userId, role: "viewer" }
@@ -160,8 +191,8 @@ describe("corral ahp at a Hub", () => {
     assert.match(name, /^workspace ws of the project .+, to read$/)
     const viewer = await AgentHostClient.open(url)
     const { items } = await viewer.call("listSessions")
-    assert.include(JSON.stringify(items), begun.resource)
-    const seen = await AgentHostSession.open(viewer, begun.resource)
+    assert.include(JSON.stringify(items), shared.resource)
+    const seen = await AgentHostSession.open(viewer, shared.resource)
     assert.include(JSON.stringify(seen.chatState["turns"]), "for everyone")
     const mine = await AgentHostSession.create(viewer, "scripted", process.cwd())
     assert.strictEqual(await mine.ended(await mine.prompt("/say mine")), "chat/error")
