@@ -80,7 +80,7 @@ export const ahpCommand = Command.make(
     const current = process.cwd()
     const chosen = usesHub
       ? hubService(choice, place, current)
-      : Effect.catch(edgeService(choice, place, current), mentionHub)
+      : edgeService(choice, place, current).pipe(Effect.catch(mentionHub))
     const {
       connection: service,
       folder,
