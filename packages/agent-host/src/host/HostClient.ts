@@ -57,6 +57,8 @@ export interface Channel {
 export interface Draft extends PlacedSession {
   /** Why it takes no message. */
   readonly refusal?: string
+  /** Line of its first turn. */
+  readonly notice?: string
 }
 
 export interface HostClientOptions {

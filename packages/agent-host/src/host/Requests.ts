@@ -26,6 +26,7 @@ import {
   type ProtocolError,
   type RequestName
 } from "../protocol/Messages.ts"
+import { plain } from "../fold/Lines.ts"
 import { ChangesetChannel } from "./ChangesetChannel.ts"
 import { ChatChannel } from "./ChatChannel.ts"
 import type { HostSession, HostWorkspace } from "./HostBackend.ts"
@@ -74,7 +75,9 @@ const openChat = Effect.fnUntraced(function* (
   const chat = chatId === undefined ? chats[0] : chats.find(({ id }) => id.toLowerCase() === chatId)
   if (chat === undefined) return yield* Effect.fail(protocolError("notFound", "There is no such chat."))
   const channel = new ChatChannel(client, placed, chat)
-  if (!client.drafts.has(placed.session.id)) yield* Effect.mapError(channel.load, refusalOf)
+  const draft = client.drafts.get(placed.session.id)
+  if (draft === undefined) yield* Effect.mapError(channel.load, refusalOf)
+  else if (draft.notice !== undefined) channel.addLineOfNextTurn(plain(draft.notice))
   return channel
 })
 
@@ -123,6 +126,7 @@ interface DraftPlace {
   readonly workspace: WorkspaceId
   readonly folder: string
   readonly refusal?: string
+  readonly notice?: string
 }
 
 /** Folders that a refusal names. */
@@ -163,6 +167,13 @@ const placeFor = ({ workspaces }: HostClient, directories: ReadonlyArray<string>
       ? workspaces
       : workspaces.filter(({ folder }) => paths.some((path) => isWithin(folder, path)))
   const [only, another] = below
+  // The editor lists no session of a folder around its own.
+  if (around !== undefined && !paths.includes(around.folder))
+    return {
+      workspace: around.id,
+      folder: around.folder,
+      notice: `The agent works in ${around.folder}. Open that folder in the editor to see its sessions.`
+    }
   const found = around ?? (another === undefined ? only : undefined)
   return found === undefined
     ? outside(paths[0] === "" ? "/" : paths[0], workspaces, only === undefined ? workspaces : below)
@@ -172,7 +183,7 @@ const placeFor = ({ workspaces }: HostClient, directories: ReadonlyArray<string>
 const draftOf = (
   client: HostClient,
   id: SessionId,
-  { folder, refusal, workspace }: DraftPlace,
+  { folder, notice, refusal, workspace }: DraftPlace,
   { channel: address, config, provider }: ParamsOf<"createSession">
 ): Draft | undefined => {
   const agent = client.agentOf(provider ?? parseSession(address)?.provider)
@@ -201,7 +212,8 @@ const draftOf = (
     rights: { maySend: true, mayDecide: client.backend.caller.kind !== "api_key" },
     people: new Map()
   }
-  return { session, address, folder, ...(refusal === undefined ? {} : { refusal }) }
+  const texts = { ...(refusal === undefined ? {} : { refusal }), ...(notice === undefined ? {} : { notice }) }
+  return { session, address, folder, ...texts }
 }
 
 const createSession = (client: HostClient, params: ParamsOf<"createSession">): Answer => {

@@ -98,6 +98,24 @@ describe("the workbench needs", () => {
     })
   )
 
+  it.live("a line with the folder to open in the first turn of a session in a folder of the workspace", () =>
+    Effect.gen(function* () {
+      const { client } = yield* setUp
+      yield* Effect.promise(async () => {
+        const linesIn = async (directory: string) => {
+          const session = await AgentHostSession.create(client, agentId, directory)
+          await session.prompt("hello")
+          const { activeTurn } = await client.subscribe(session.chat)
+          return JSON.stringify(Object(activeTurn).responseParts)
+        }
+        const line = `The agent works in ${folder}. Open that folder in the editor to see its sessions.`
+        assert.include(await linesIn(`${folder}/src`), line)
+        assert.strictEqual(await linesIn(folder), "[]")
+        assert.strictEqual(await linesIn("/home/user"), "[]")
+      })
+    })
+  )
+
   it.live("a session in any other folder, whose turns end with the folder to open", () =>
     Effect.gen(function* () {
       const { client, services } = yield* setUp
