@@ -91,6 +91,8 @@ export class MemoryServices {
   refusal: Failure | undefined
   /** Failure of every stop. */
   stopRefusal: Failure | undefined
+  /** Asked by each stop. The event of the stop waits for its answer; the answer to the stop does not. */
+  stopping: (() => Promise<unknown>) | undefined
   /** Whether a run between turns reads a message. */
   isReading = true
   /** What the answer to a message waits for, after the message has had its effect. */
@@ -303,7 +305,9 @@ export class MemoryServices {
           if (this.stopRefusal !== undefined) return Effect.fail(this.stopRefusal)
           return Effect.sync(() => {
             this.cancelled.push(runId)
-            this.emit(runId, "run.cancelled", { by: "usr_bob" })
+            const end = () => this.emit(runId, "run.cancelled", { by: "usr_bob" })
+            if (this.stopping === undefined) end()
+            else void this.stopping().then(end)
           })
         }),
       decide: (decision, key) =>

@@ -454,6 +454,29 @@ describe("a confirmation", () => {
     })
   )
 
+  it.live(
+    "that waits when a person sends a message does not refuse the message before the end of the run is there",
+    () =>
+      Effect.gen(function* () {
+        const { chat, client, services, stop } = yield* withConfirmation
+        // Sent after the message, and answered before the run ends.
+        services.stopping = () => client.call("listSessions")
+        const message = { text: "Do something else", origin: { kind: "user" } }
+        const [stopped, started] = yield* Effect.all(
+          [
+            stop,
+            Effect.promise(() => client.perform(chat, { type: "chat/turnStarted", turnId: "next", message }))
+          ],
+          { concurrency: "unbounded" }
+        )
+        assert.deepStrictEqual([stopped.rejectionReason, started.rejectionReason], [undefined, undefined])
+        assert.deepStrictEqual(
+          services.sent.map(({ text }) => text),
+          ["Do something else"]
+        )
+      })
+  )
+
   // As VS Code does for a message that is sent while a confirmation waits.
   it.live("that waits when a person sends a message ends with its run, and the next turn says so", () =>
     Effect.gen(function* () {
