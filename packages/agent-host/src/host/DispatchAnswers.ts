@@ -85,7 +85,7 @@ export class DispatchAnswers {
     })
   }
 
-  /** Why a call failed, as a person of this session reads it. */
+  /** Why a call failed, in words for the user of the chat. */
   reasonOf({ code, message }: Failure, chat: ChatChannel | undefined): Effect.Effect<string> {
     if (message !== errorTable[code].message) return Effect.succeed(message)
     const { backend, drafts } = this.client

@@ -75,13 +75,19 @@ export interface ChatAddress {
   readonly chatId: string | undefined
 }
 
+/** Address of a session that another address contains. */
+const decodedSession = (encoded: string | undefined): string | undefined => {
+  const session = encoded === undefined ? undefined : Base64Url.decodeString(encoded)
+  return session === undefined || session._tag === "Failure" ? undefined : session.success
+}
+
 const chatShape = /^ahp-chat:\/\/([A-Za-z0-9_-]{1,64})\/([A-Za-z0-9_-]{1,512})$/
 
 export const parseChat = (address: string): ChatAddress | undefined => {
   const [, chatId, encoded] = chatShape.exec(address.slice(0, 1_024)) ?? []
-  const session = encoded === undefined ? undefined : Base64Url.decodeString(encoded)
-  if (chatId === undefined || session === undefined || session._tag === "Failure") return undefined
-  return { session: session.success, chatId: chatId === FIRST_CHAT ? undefined : chatId.toLowerCase() }
+  const session = decodedSession(encoded)
+  if (chatId === undefined || session === undefined) return undefined
+  return { session, chatId: chatId === FIRST_CHAT ? undefined : chatId.toLowerCase() }
 }
 
 /** Authority of the chats of sub-agents. VS Code expects it. */
@@ -95,8 +101,7 @@ export const nestedChatAddress = (session: string, toolCallId: string): string =
 /** Address of the session of such a chat. */
 export const parseNestedChat = (address: string): string | undefined => {
   const [, encoded] = nestedChatShape.exec(address.slice(0, 2_048)) ?? []
-  const session = encoded === undefined ? undefined : Base64Url.decodeString(encoded)
-  return session === undefined || session._tag === "Failure" ? undefined : session.success
+  return decodedSession(encoded)
 }
 
 /** The undecided changes of a session. */
@@ -121,9 +126,9 @@ const contentShape = /^corral-change:\/\/(before|after)\/([A-Za-z0-9_-]{1,512})\
 
 export const parseContent = (address: string): ChangedContent | undefined => {
   const [, side, encoded, file] = contentShape.exec(address.slice(0, 8_192)) ?? []
-  const session = encoded === undefined ? undefined : Base64Url.decodeString(encoded)
-  if (session === undefined || session._tag === "Failure" || file === undefined) return undefined
-  return { session: session.success, file, side: side === "before" ? "before" : "after" }
+  const session = decodedSession(encoded)
+  if (session === undefined || file === undefined) return undefined
+  return { session, file, side: side === "before" ? "before" : "after" }
 }
 
 /** Address of a file by its absolute path. */

@@ -1,17 +1,14 @@
 /** Random runs: what their fold promises in any order of events. */
-import type { ApprovalId, InputRequestId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
-import { eventIdOf } from "@corral/domain/identity/Ids"
-import { EventSequence } from "@corral/domain/run/EventSequence"
-import { decodeReceivedEvent, draft, type EventDraft } from "@corral/domain/run/RunEvent"
+import type { ApprovalId, InputRequestId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { RunFold } from "../../src/fold/RunFold.ts"
 import type { ChatAction } from "../../src/protocol/Actions.ts"
 import type { ChatState, ResponsePart } from "../../src/protocol/State.ts"
 import { chatReducer } from "../../src/reducers/ChatReducer.ts"
 import { problemOf } from "../protocol/ActionSchemas.ts"
+import { foldedActions } from "./FoldedRun.ts"
 
-const runId = "run_01K0000000000000000000000A" as RunId // has the shape
 const empty: ChatState = {
   resource: "c",
   title: "",
@@ -121,25 +118,6 @@ const runs = fc
   .tuple(fc.array(drafts, { maxLength: 60, size: "max" }), ends)
   .map(([events, end]) => [created, ...events, end])
 
-const actionsOf = (events: ReadonlyArray<EventDraft>): ReadonlyArray<ReadonlyArray<ChatAction>> => {
-  const fold = new RunFold({ runId, nameOf: (user) => user, modes: ["ask"] })
-  const sequence = new EventSequence(decodeReceivedEvent)
-  return events.map(({ payload, type }, at) => {
-    const seq = at + 1
-    const createdAt = new Date(1_790_000_000_000 + seq * 1_000).toISOString()
-    const event = sequence.nextOf({
-      id: eventIdOf(runId, seq),
-      seq,
-      type,
-      runId,
-      createdAt,
-      payload: { v: 1, ...payload }
-    })
-    if (event === undefined) throw new Error("the event is not valid")
-    return fold.apply(event)
-  })
-}
-
 const reduceAll = (actions: ReadonlyArray<ChatAction>, state = empty): ChatState =>
   actions.reduce((each, action) => chatReducer(each, action), state)
 
@@ -150,7 +128,7 @@ describe("RunFold", () => {
   it("gives the same actions for the same events", () => {
     fc.assert(
       fc.property(runs, (events) => {
-        assert.deepStrictEqual(actionsOf(events), actionsOf(events))
+        assert.deepStrictEqual(foldedActions(events), foldedActions(events))
       })
     )
   })
@@ -159,7 +137,7 @@ describe("RunFold", () => {
     fc.assert(
       fc.property(runs, (events) => {
         assert.deepStrictEqual(
-          actionsOf(events)
+          foldedActions(events)
             .flat()
             .flatMap((action) => problemOf(action) ?? []),
           []
@@ -171,7 +149,7 @@ describe("RunFold", () => {
   it("ends every turn with the run, and leaves nothing that waits", () => {
     fc.assert(
       fc.property(runs, (events) => {
-        const state = reduceAll(actionsOf(events).flat())
+        const state = reduceAll(foldedActions(events).flat())
         assert.isUndefined(state.activeTurn)
         assert.isNotEmpty(state.turns)
         assert.strictEqual(new Set(state.turns.map(({ id }) => id)).size, state.turns.length)
@@ -185,14 +163,14 @@ describe("RunFold", () => {
     fc.assert(
       fc.property(runs, (events) => {
         const started = new Set<string>()
-        for (const action of actionsOf(events).flat()) {
+        for (const action of foldedActions(events).flat()) {
           if (!("toolCallId" in action)) continue
           if (action.type === "chat/toolCallStart") {
             assert.isFalse(started.has(action.toolCallId))
             started.add(action.toolCallId)
           } else assert.isTrue(started.has(action.toolCallId), action.type)
         }
-        const ids = partsOf(reduceAll(actionsOf(events).flat())).flatMap((part) =>
+        const ids = partsOf(reduceAll(foldedActions(events).flat())).flatMap((part) =>
           part.kind === "markdown" || part.kind === "reasoning" ? [part.id] : []
         )
         assert.strictEqual(new Set(ids).size, ids.length)
@@ -203,7 +181,7 @@ describe("RunFold", () => {
   it("leads a client that joins at any event to the same state", () => {
     fc.assert(
       fc.property(runs, fc.nat(60), (events, place) => {
-        const actions = actionsOf(events)
+        const actions = foldedActions(events)
         const at = Math.min(place, actions.length)
         const snapshot = reduceAll(actions.slice(0, at).flat())
         assert.deepStrictEqual(reduceAll(actions.slice(at).flat(), snapshot), reduceAll(actions.flat()))
@@ -214,7 +192,7 @@ describe("RunFold", () => {
   it("asks no yes or no as a boolean, and offers no decision first", () => {
     fc.assert(
       fc.property(runs, (events) => {
-        for (const action of actionsOf(events).flat()) {
+        for (const action of foldedActions(events).flat()) {
           if (action.type !== "chat/inputRequested") continue
           for (const question of action.request.questions ?? []) {
             assert.strictEqual(question.kind, "single-select")

@@ -1,12 +1,8 @@
 /** Lines that a chat has for the events of a run. */
-import type { InputRequestId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
-import { eventIdOf } from "@corral/domain/identity/Ids"
-import { EventSequence } from "@corral/domain/run/EventSequence"
-import { decodeReceivedEvent, draft, type EventDraft, type PayloadOf } from "@corral/domain/run/RunEvent"
+import type { InputRequestId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { draft, type EventDraft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
-import { RunFold } from "../../src/fold/RunFold.ts"
-
-const runId = "run_01K0000000000000000000000A" as RunId // has the shape
+import { foldedActions, runId } from "./FoldedRun.ts"
 
 const created = (more: Partial<PayloadOf<"run.created">> = {}) =>
   draft("run.created", {
@@ -19,28 +15,13 @@ const created = (more: Partial<PayloadOf<"run.created">> = {}) =>
 /** The lines of a run with these events. */
 const linesOf = (...drafts: ReadonlyArray<EventDraft>): ReadonlyArray<string> => {
   const people = new Map([["usr_bob", "Bob"]])
-  const fold = new RunFold({ runId, modes: ["ask"], nameOf: (user) => people.get(user) ?? user })
-  const sequence = new EventSequence(decodeReceivedEvent)
-  const createdAt = "2026-11-29T10:00:00.000Z"
-  return drafts.flatMap(({ payload, type }, at) => {
-    const seq = at + 1
-    const event = sequence.nextOf({
-      id: eventIdOf(runId, seq),
-      seq,
-      type,
-      runId,
-      createdAt,
-      payload: { v: 1, ...payload }
-    })
-    if (event === undefined) return assert.fail(`${type} is not valid`)
-    return fold
-      .apply(event)
-      .flatMap((action) =>
-        action.type === "chat/responsePart" && action.part.kind === "markdown"
-          ? [action.part.content.trim()]
-          : []
-      )
-  })
+  return foldedActions(drafts, (user) => people.get(user) ?? user)
+    .flat()
+    .flatMap((action) =>
+      action.type === "chat/responsePart" && action.part.kind === "markdown"
+        ? [action.part.content.trim()]
+        : []
+    )
 }
 
 describe("the line of changed files", () => {

@@ -118,7 +118,7 @@ interface LinkedWorkspace {
 /** Linked workspaces of a project: those that a member can use, or those that a viewer can follow. */
 const linkedWorkspaces = Effect.fnUntraced(function* (calls: HubApiClient, { id, name, role }: Project) {
   const isViewer = roleRefusal("session.write", role) !== undefined
-  const targets = yield* targetsOf(calls, id)
+  const targets = isViewer ? [] : yield* targetsOf(calls, id)
   const links = yield* readAllPages((query) => calls.projects.workspaces({ params: { id }, query }))
   const linked = links.items.flatMap(({ targetId, workspace }): ReadonlyArray<LinkedWorkspace> => {
     if (isViewer) return [{ id: workspace, name: workspace, targetId, target: undefined }]
