@@ -153,9 +153,9 @@ export const ProjectMembersTab = ({ project: { id, role } }: { readonly project:
                 payload: { role: next }
               })
             }
-            onChanged={(error) => {
+            onChanged={async (error) => {
+              await refresh()
               setRefusal(error)
-              return refresh()
             }}
             onRemove={() => remove(member)}
           />

@@ -293,7 +293,7 @@ describe("A session of an editor", () => {
     await session.hasText(turn, "hanging")
     await session.stop(turn)
     assert.strictEqual(await session.ended(turn), "chat/turnCancelled")
-    assert.include(session.text(turn), "Stopped by local in an editor")
+    await session.hasText(turn, "Stopped by local in an editor")
     const run = await runWith(edge, "hanging")
     const stopped = await until(async () => {
       const { state } = await edge.client.run(run?.id ?? "")
