@@ -23,7 +23,9 @@ export const subjects: Readonly<Record<string, ReadonlyArray<number>>> = {
   "Streams, previews and telemetry": [7, 10, 24, 23],
   "Services and packages": [17, 37, 110, 46, 25, 39, 125, 44, 45, 42, 43],
   "People and devices at the Hub": [18, 33, 20, 51, 55, 53, 83, 128, 136],
-  "Work and data of the Hub": [19, 75, 76, 38, 139, 112, 121, 80, 81, 86, 144, 113, 114, 108, 91, 92, 90, 93],
+  "Work and data of the Hub": [
+    19, 75, 76, 38, 139, 112, 121, 80, 81, 86, 144, 146, 113, 114, 108, 91, 92, 90, 93
+  ],
   Chat: [21, 22, 34, 57, 56]
 }
 

@@ -4,7 +4,8 @@
  *
  * The tests of both services run on a server that logs all statements. Each logged statement that is made of a template in the sources is
  * explained, with parameters of one of its executions. A statement that is not in the log is explained without, so that none is missing. A piece that
- * is not in the log is reported: no plan has it.
+ * is not in the log is reported: no plan has it. Statements that are planned once per connection are explained a second time, with the plan for all
+ * parameters.
  *
  * `CORRAL_TEST_STATEMENTS_IN` is a folder with the logs of an earlier run, `hub` and `gateway`: the tests are not run then.
  */
@@ -193,7 +194,6 @@ describe.each([
     await client.connect()
     await fillTables(client, schema, ROWS, bounded)
     await client.query(`SET search_path = ${schema}`)
-    await client.query("SET plan_cache_mode = force_custom_plan")
   }, 1_200_000)
 
   afterAll(async () => {
@@ -205,6 +205,7 @@ describe.each([
   it("read no whole table that grows, and sort no more rows than they return", async () => {
     const few = new Set([...bounded, ...(await partialIndexes(client))])
     const found: Array<Finding> = []
+    await client.query("SET plan_cache_mode = force_custom_plan")
     const explain = async (site: SqlSite, statement: LoggedStatement) => {
       const scans = await tableScans(client, statement, few).catch((error: DatabaseError) => [
         // Insertions that are no parameters.
@@ -217,6 +218,12 @@ describe.each([
       const site = siteOfStatement(sites, statement.text)
       if (site !== undefined) await explain(site, statement)
     }
+    await client.query("SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off")
+    for (const statement of statements) {
+      const site = statement.isPlannedOnce === true ? siteOfStatement(sites, statement.text) : undefined
+      if (site !== undefined && isStatement(statement.text)) await explain(site, statement)
+    }
+    await client.query("SET plan_cache_mode = force_custom_plan; SET enable_seqscan = on")
     for (const site of sites) {
       if (site.chunks.join("").trim() === "" || statements.some(({ text }) => matches(site, text, false)))
         continue

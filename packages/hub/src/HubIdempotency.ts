@@ -9,6 +9,7 @@ import { fingerprintOf } from "@corral/service/http/IdempotentRequest"
 import { Clock, Context, Effect, Layer, Option, Result, Schema } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { createHash } from "node:crypto"
+import { plannedTransaction } from "./store/Database.ts"
 import { jsonColumn, storedDecoder, storedRows } from "./store/StoredRows.ts"
 
 const idempotencyRows = storedRows(
@@ -96,7 +97,7 @@ export class HubIdempotency extends Context.Service<
         bound: BoundKey<A>,
         write: Effect.Effect<A, E, R>
       ): Effect.Effect<IdempotentAnswer<A>, E | KeyFailure, R> => {
-        const attempt = sql.withTransaction(
+        const attempt = plannedTransaction(sql)(
           Effect.gen(function* () {
             const lock = yield* keyLockRows.first(
               sql`SELECT pg_try_advisory_xact_lock(${LOCK_CLASS}::int, ${lockOf(bound)}::int) AS taken`

@@ -20,6 +20,7 @@ import type { AuditId, ProjectId, RequestId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
+import { plannedTransaction } from "../store/Database.ts"
 import { createHash, randomBytes } from "node:crypto"
 
 /** An action on a resource, done or tried. */
@@ -176,17 +177,13 @@ export class Audit extends Context.Service<
       ) {
         const requestId = yield* CurrentRequestId
         const entry = { ...action, actor, requestId }
-        return yield* sql
-          .withTransaction(
-            Effect.tap(self, (result) =>
-              record({ ...entry, ...fieldsOf?.(result), outcome: "allowed", code: null })
-            )
+        return yield* self.pipe(
+          Effect.tap((result) => record({ ...entry, ...fieldsOf?.(result), outcome: "allowed", code: null })),
+          plannedTransaction(sql),
+          Effect.tapError((error) =>
+            isCoded(error) ? record({ ...entry, outcome: outcomeOf(error), code: error.code }) : Effect.void
           )
-          .pipe(
-            Effect.tapError((error) =>
-              isCoded(error) ? record({ ...entry, outcome: outcomeOf(error), code: error.code }) : Effect.void
-            )
-          )
+        )
       })
 
       return Audit.of({

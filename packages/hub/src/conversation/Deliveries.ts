@@ -16,6 +16,7 @@ import { Audit } from "../audit/Audit.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
 import { changeMessage, holdMessages } from "../session/MessageStore.ts"
+import { PlannedSql } from "../store/Database.ts"
 import { limitTo } from "../store/ListPage.ts"
 import { type NoticeKind, Notices } from "../store/Notices.ts"
 import { lostStates, lostTaskStates, openTaskStates } from "../store/StateLists.ts"
@@ -24,7 +25,7 @@ import { limitLockWait, sweepRows } from "../store/Sweep.ts"
 import { Dispatcher } from "../task/Dispatcher.ts"
 import { Tasks } from "../task/Tasks.ts"
 import { feedIdleRuns, type InputServices, sendInputs } from "./LiveInputs.ts"
-import { deliverNextTurn, type DeliveryServices, type DueAgent } from "./NextTurn.ts"
+import { deliverNextTurn, type DueAgent } from "./NextTurn.ts"
 
 const EndedTask = Schema.Struct({
   session_id: SessionId,
@@ -150,6 +151,7 @@ export class Deliveries extends Context.Service<
       const clock = yield* Clock.Clock
       const dispatcher = yield* Dispatcher
       const notices = yield* Notices
+      const planned = yield* PlannedSql
       const services: InputServices = {
         sql: yield* SqlClient.SqlClient,
         audit: yield* Audit,
@@ -164,7 +166,7 @@ export class Deliveries extends Context.Service<
       const passes = yield* Coalesced.make
       const { wake } = passes
       notices.follow({ onNotice: (kind) => waking.has(kind) && wake(), onMissed: wake })
-      yield* passes.run(deliverDue(services, dispatcher), (cause) =>
+      yield* passes.run(deliverDue(services, planned, dispatcher), (cause) =>
         Effect.logError("failed to deliver messages", cause)
       )
       yield* Effect.sync(wake).pipe(Effect.repeat(Schedule.spaced("15 seconds")), Effect.forkScoped)
@@ -175,17 +177,18 @@ export class Deliveries extends Context.Service<
 
 const deliverDue = Effect.fn("Deliveries.deliverDue")(function* (
   services: InputServices,
+  planned: PlannedSql["Service"],
   dispatcher: Dispatcher["Service"]
 ) {
-  const { sql } = services
-  const work = yield* findDueWork(sql, services.now())
-  if (work.ended) yield* settleEndedTasks(sql, services.now())
-  if (work.expired) yield* failExpired(sql, services.now())
+  const { now, sql } = services
+  const work = yield* findDueWork(planned, now())
+  if (work.ended) yield* settleEndedTasks(sql, now())
+  if (work.expired) yield* failExpired(sql, now())
   const hasInput = work.turns && (yield* feedIdleRuns(services))
   if (work.inputs || hasInput) yield* sendInputs(services)
   // A settled message may be due again. An agent whose message was delivered may have another one.
   let mayBeDue = work.turns || work.ended
-  while (mayBeDue) mayBeDue = yield* deliverTurns(services, dispatcher)
+  while (mayBeDue) mayBeDue = yield* deliverTurns(services, planned, dispatcher)
 })
 
 /** Agents per page. */
@@ -203,12 +206,12 @@ const dueRows = storedRows("messages", DueRow)
 /**
  * Agents with a message, and without a task that can end, the longest waiting first, also removed ones. `deliverNextTurn` checks again under a lock.
  */
-const findDueAgents = ({ now, sql }: DeliveryServices, after: string) =>
+const findDueAgents = (sql: SqlClient.SqlClient, now: Date, after: string) =>
   dueRows.all(sql`
     SELECT m.session_id, m.recipient, min(m.id) AS first FROM messages m
     LEFT JOIN session_agents a ON a.session_id = m.session_id AND a.id = m.recipient
     WHERE m.delivery = 'pending' AND m.send_when = 'next' AND m.task_id IS NULL AND NOT m.held
-      AND (m.expires_at IS NULL OR m.expires_at > ${now()})
+      AND (m.expires_at IS NULL OR m.expires_at > ${now})
       AND (
         NOT EXISTS (
           SELECT 1 FROM tasks t WHERE t.state IN ${openTaskStates(sql)}
@@ -219,9 +222,13 @@ const findDueAgents = ({ now, sql }: DeliveryServices, after: string) =>
     GROUP BY m.session_id, m.recipient HAVING min(m.id) > ${after} ORDER BY min(m.id) ${limitTo(sql, AGENTS_PER_PAGE)}`)
 
 /** One turn for each due agent. Returns whether there was one. */
-const deliverTurns = (services: InputServices, dispatcher: Dispatcher["Service"]) =>
+const deliverTurns = (
+  services: InputServices,
+  planned: PlannedSql["Service"],
+  dispatcher: Dispatcher["Service"]
+) =>
   sweepRows({
-    page: (after) => findDueAgents(services, after),
+    page: (after) => findDueAgents(planned, services.now(), after),
     keyOf: ({ first }) => first,
     visit: ({ recipient, session_id }, patienceMs) =>
       deliverTurn(services, dispatcher, { sessionId: session_id, agentId: recipient }, patienceMs),

@@ -43,6 +43,7 @@ import {
 import { findSessionAgent, type SessionAgentRow, sharedPlaceOf } from "../session/SessionAgentStore.ts"
 import { limitsIn } from "../session/SessionTable.ts"
 import { derivedId } from "@corral/service/Identifiers"
+import { plannedTransaction } from "../store/Database.ts"
 import { openTaskStates } from "../store/StateLists.ts"
 import { storedRows } from "../store/StoredRows.ts"
 import { limitLockWait } from "../store/Sweep.ts"
@@ -103,7 +104,7 @@ export const deliverNextTurn = (
 ): Effect.Effect<TurnResult, SqlError.SqlError> =>
   limitLockWait(services.sql, patienceMs).pipe(
     Effect.andThen(deliver(services, due)),
-    services.sql.withTransaction,
+    plannedTransaction(services.sql),
     Effect.withSpan("NextTurn.deliverNextTurn")
   )
 
@@ -148,17 +149,17 @@ const start = Effect.fnUntraced(function* (
   const id = derivedId<TaskId>("tsk", message.created_at.getTime(), `${messageId} ${attempt}`)
   const claim = { principal: author, subject: projectId }
   const proof = yield* Effect.orDie(Effect.fromResult(prove("task.create", claim, undefined)))
-  const created = yield* Effect.result(
-    tasks.create(proof, id, taskOf(projectId, agent, message, route), {
-      agentInstanceId: agent.id,
-      place: sharedPlaceOf(agent),
-      messageId,
-      requesters: [...new Set([...message.contributors, ...route.prompt.authors])],
-      isCandidate: agent.group_id !== null,
-      groupId: route.resume === undefined ? yield* findOpenGroup(sql, agent) : undefined,
-      attachments: attachmentsOfRun(message.attachments, route.prompt.attachments)
-    })
-  )
+  const turn = {
+    agentInstanceId: agent.id,
+    place: sharedPlaceOf(agent),
+    messageId,
+    requesters: [...new Set([...message.contributors, ...route.prompt.authors])],
+    isCandidate: agent.group_id !== null,
+    groupId: route.resume === undefined ? yield* findOpenGroup(sql, agent) : undefined,
+    attachments: attachmentsOfRun(message.attachments, route.prompt.attachments)
+  }
+  const creation = tasks.create(proof, id, taskOf(projectId, agent, message, route), turn)
+  const created = yield* Effect.result(sql.withTransaction(creation))
   if (Result.isFailure(created)) {
     const { failure } = created
     return yield* failure instanceof SqlError.SqlError

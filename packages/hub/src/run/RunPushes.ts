@@ -13,7 +13,7 @@ import type { SqlClient, SqlError } from "effect/sql"
 import type { MirroredRequests } from "./MirroredRun.ts"
 import type { RequestDocuments } from "./RequestTable.ts"
 import { notify } from "../store/Notices.ts"
-import type { PlannedSql } from "../store/Database.ts"
+import { type PlannedSql, plannedTransaction } from "../store/Database.ts"
 import type { DeviceLink } from "../device/DeviceRow.ts"
 import { type PushRefusal, PushedRun } from "./PushedRun.ts"
 import { concernsConversation, storeConversationChanges } from "./RunConversation.ts"
@@ -166,7 +166,7 @@ export class RunPushes {
     pushes: ReadonlyArray<P>,
     admission: Admission<P, E>
   ): Effect.Effect<ReadonlyArray<Result.Result<ReadonlyArray<PushResult>, E>>, SqlError.SqlError> {
-    return this.sql.withTransaction(
+    return plannedTransaction(this.sql)(
       Effect.gen({ self: this }, function* () {
         const refused = yield* admission(pushes)
         const admitted = pushes.filter((push) => !refused.has(push))

@@ -32,6 +32,22 @@ import { HUB_APPLICATION, shareOutbox } from "./Notices.ts"
  */
 export class PlannedSql extends Context.Service<PlannedSql, SqlClient.SqlClient>()("corral/hub/PlannedSql") {}
 
+/** Whether the statements of the transaction in progress are planned once. */
+const IsPlanned = Context.Reference("corral/hub/IsPlanned", { defaultValue: () => false })
+
+/**
+ * Runs `self` in a transaction whose statements are planned once per connection, for frequent transactions that find every row by its key. Also the
+ * checks of references: PostgreSQL plans each of them like a statement.
+ */
+export const plannedTransaction =
+  (sql: SqlClient.SqlClient) =>
+  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError.SqlError, R> =>
+    Effect.flatMap(IsPlanned, (isPlanned) =>
+      isPlanned
+        ? sql.withTransaction(self)
+        : sql.withTransaction(Effect.andThen(planOnce(sql), Effect.provideService(self, IsPlanned, true)))
+    )
+
 /** Connections for such statements, of those that a Hub may have. */
 const plannedConnections = (maxConnections: number): number => Math.max(1, Math.floor(maxConnections / 4))
 
@@ -247,6 +263,13 @@ const PLANNED_PARAMETERS = {
   // Servers before PostgreSQL 18 would compile a plan that reads a whole table nevertheless.
   jit: "off"
 }
+
+const planOnce = (sql: SqlClient.SqlClient) =>
+  sql`SELECT ${sql.literal(
+    Object.entries(PLANNED_PARAMETERS)
+      .map(([name, value]) => `set_config('${name}', '${value}', true)`)
+      .join(", ")
+  )}`
 
 /** Provides `SqlClient`, `PgClient` and `PlannedSql`. Fails if the database can't be reached or belongs to a newer Corral. */
 export const hubDatabaseLayer = Layer.effectContext(Effect.flatMap(HubConfig, connect)).pipe(

@@ -17,6 +17,7 @@ import { isPlanTask } from "../run/PlanTask.ts"
 import type { RunLog } from "../run/RunLog.ts"
 import { reservedRequest, runRequestRows, runSeqRows } from "../run/Runs.ts"
 import { contributorRows } from "../session/MessageStore.ts"
+import { plannedTransaction } from "../store/Database.ts"
 import { announced, notify } from "../store/Notices.ts"
 import { findLimitedProject, reserveStart } from "../usage/Reservations.ts"
 import { type ClaimedTask, TASK_COLUMNS, type TaskRow, claimedTaskOf, taskRows } from "./TaskRow.ts"
@@ -90,7 +91,7 @@ export class TaskClaims {
       yield* notify(sql, "task", row.id)
       return Result.fail(row.id)
     },
-    (self) => this.sql.withTransaction(self)
+    (self) => plannedTransaction(this.sql)(self)
   )
 
   /** The task with its run, or why it fails. */

@@ -111,7 +111,7 @@ export class Tasks extends Context.Service<
     readonly newId: Effect.Effect<TaskId>
     /**
      * `pending` where the target is online, `queued` where it is offline and the task may wait. A refused task is not stored. A task that can
-     * start now has a run, and the listener of `onAssigned` receives it after the commit.
+     * start now has a run, and the listener of `onAssigned` receives it after the commit. In a transaction of the caller, which a failure must roll back.
      */
     readonly create: (
       proof: Proof<"task.create">,
@@ -176,7 +176,7 @@ export class Tasks extends Context.Service<
 
       return Tasks.of({
         newId: Effect.sync(() => mint<TaskId>("tsk", clock.currentTimeMillisUnsafe())),
-        create: (proof, id, task, turn) => sql.withTransaction(creation.create(proof, id, task, turn)),
+        create: (proof, id, task, turn) => creation.create(proof, id, task, turn),
 
         createGroup: Effect.fn("Tasks.createGroup")(function* (proof, id, task) {
           return yield* createGroup({ sql, targets, sessions, creation, now }, proof, id, task)

@@ -39,7 +39,7 @@ describe("Hub that stops during the dispatch of a task", () => {
           prove("task.create", { principal: owner satisfies UserId, subject: projectId }, undefined)
         )
         const task = { ...createRun, projectId, targetId: deviceId, onOffline }
-        const { id } = yield* tasks.create(proof, yield* tasks.newId, task)
+        const { id } = yield* sql.withTransaction(tasks.create(proof, yield* tasks.newId, task))
         if (point !== "the task") {
           const claimed = yield* tasks.claim(deviceId, undefined)
           assert.isDefined(claimed)

@@ -2,22 +2,59 @@ import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { hubDefaults } from "../../src/config/HubConfig.ts"
 import { pageOfProject } from "../../src/session/Sessions.ts"
-import { PlannedSql } from "../../src/store/Database.ts"
+import { PlannedSql, plannedTransaction } from "../../src/store/Database.ts"
+
+const hub = new HubInProcess()
+beforeAll(() => hub.start())
+afterAll(() => hub.remove())
+
+const planOf = (sql: SqlClient.SqlClient) =>
+  Effect.map(
+    sql.unsafe<{ readonly "QUERY PLAN": string }>("EXPLAIN SELECT name FROM users WHERE id = ANY('{a,b}')"),
+    (rows) => rows.map((row) => row["QUERY PLAN"]).join("\n")
+  )
+
+describe("plannedTransaction", () => {
+  it("plans for all parameters in its transaction alone, also after a failure and in a part of it", async () => {
+    const seen = await hub.people.act(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const pool = yield* SqlClient.SqlClient
+          yield* pool`ANALYZE users`
+          const modeOf = Effect.map(
+            pool<{ readonly mode: string }>`SELECT current_setting('plan_cache_mode') AS mode`,
+            ([row]) => row?.mode
+          )
+          const state = Effect.all([modeOf, planOf(pool)])
+          const planned = plannedTransaction(pool)
+          const inside = yield* planned(Effect.all([state, planned(state), pool.withTransaction(state)]))
+          const failure = yield* Effect.flip(planned(Effect.andThen(state, Effect.fail("refused"))))
+          // Each of its connections, also that of the transactions above.
+          const connections = yield* Effect.forEach(
+            Array.from({ length: hubDefaults.maxConnections }),
+            () => pool.withTransaction(state),
+            { concurrency: "unbounded" }
+          )
+          return { inside, failure, connections }
+        })
+      )
+    )
+    assert.strictEqual(seen.failure, "refused")
+    for (const [mode, plan] of seen.inside) {
+      assert.strictEqual(mode, "force_generic_plan")
+      assert.include(plan, "users_pkey")
+    }
+    for (const [mode, plan] of seen.connections) {
+      assert.strictEqual(mode, "force_custom_plan")
+      assert.include(plan, "Seq Scan")
+    }
+  })
+})
 
 describe("PlannedSql", () => {
-  const hub = new HubInProcess()
-  beforeAll(() => hub.start())
-  afterAll(() => hub.remove())
-
   it("finds rows by their key even in a small table, whose plan would be kept while the table grows", async () => {
-    const planOf = (sql: SqlClient.SqlClient) =>
-      Effect.map(
-        sql.unsafe<{ readonly "QUERY PLAN": string }>(
-          "EXPLAIN SELECT name FROM users WHERE id = ANY('{a,b}')"
-        ),
-        (rows) => rows.map((row) => row["QUERY PLAN"]).join("\n")
-      )
     const [planned, other] = await hub.people.act(
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient

@@ -131,11 +131,12 @@ describe("Dispatcher", () => {
       )
     )
     const creation = Effect.fnUntraced(function* (onOffline: OnOffline, maker = ada.userId) {
+      const sql = yield* SqlClient.SqlClient
       const tasks = yield* Tasks
       const claim = { principal: maker ?? "", subject: projectId }
       const proof = yield* Effect.fromResult(prove("task.create", claim, undefined))
       const create = { ...createRun, projectId, targetId: mirror.targetId, onOffline }
-      return yield* tasks.create(proof, yield* tasks.newId, create)
+      return yield* sql.withTransaction(tasks.create(proof, yield* tasks.newId, create))
     })
     const make = (onOffline: OnOffline, maker = ada.userId): Promise<Task> =>
       runtime.runPromise(creation(onOffline, maker))

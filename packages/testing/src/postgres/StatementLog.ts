@@ -29,16 +29,29 @@ export interface LoggedStatement {
   readonly text: string
   /** `undefined`: one of them was cut. */
   readonly parameters: ReadonlyArray<string> | undefined
+  /** Whether it was executed in a transaction whose statements are planned once per connection. */
+  readonly isPlannedOnce?: boolean
 }
 
 const EXECUTED = /^(?:execute [^:]+|statement): ([\s\S]*)$/
 /** `$1 = 'text', $2 = NULL`. */
 const PARAMETER = /\$\d+ = (NULL|'(?:[^']|'')*')(\.\.\.)?/g
 
+/** The beginning and the end of a transaction whose statements are planned once. */
+const PLANNED_ONCE = /set_config\('plan_cache_mode', 'force_generic_plan', true\)/
+const TRANSACTION_END = /^(?:COMMIT|ROLLBACK)$/
+
 const parametersOf = (detail: string): ReadonlyArray<string> | undefined => {
   // A cut parameter ends with three dots inside of its quotes.
   if (/\.\.\.'(?:, \$\d+ = |$)/.test(detail)) return undefined
   return [...detail.matchAll(PARAMETER)].map(([, literal = "NULL"]) => literal)
+}
+
+interface LogLine {
+  readonly message: string
+  readonly session_id: string
+  readonly detail?: string
+  readonly application_name?: string
 }
 
 /** Each text of such a program once, with parameters where one of its executions has usable ones. */
@@ -47,22 +60,21 @@ export const readStatementLog = (
   application: RegExp
 ): ReadonlyMap<string, LoggedStatement> => {
   const found = new Map<string, LoggedStatement>()
+  const planning = new Set<string>()
   for (const file of readdirSync(folder).filter((name) => name.endsWith(".json")))
     for (const line of readFileSync(join(folder, file), "utf8").split("\n")) {
       if (!line.includes('"message":"execute ') && !line.includes('"message":"statement: ')) continue
-      const {
-        application_name = "",
-        detail = "",
-        message
-      } = JSON.parse(line) as {
-        readonly message: string
-        readonly detail?: string
-        readonly application_name?: string
-      }
-      if (!application.test(application_name)) continue
+      const { application_name = "", detail = "", message, session_id } = JSON.parse(line) as LogLine
       const text = EXECUTED.exec(message)?.[1]
-      if (text === undefined || found.get(text)?.parameters !== undefined) continue
-      found.set(text, { text, parameters: parametersOf(detail) })
+      if (text === undefined || !application.test(application_name)) continue
+      if (PLANNED_ONCE.test(text)) planning.add(session_id)
+      else if (TRANSACTION_END.test(text)) planning.delete(session_id)
+      const earlier = found.get(text)
+      found.set(text, {
+        text,
+        parameters: earlier?.parameters ?? parametersOf(detail),
+        isPlannedOnce: earlier?.isPlannedOnce === true || planning.has(session_id)
+      })
     }
   return found
 }
