@@ -90,7 +90,8 @@ const shellNeeds = (
     if (words.some(namesRepository)) return [undefined]
     const writes = segment.writes.map(({ append, file }) => {
       const target = place.targetOf(file, folder)
-      return isGrantableTarget(target)
+      // With a slash at its end, a path names a folder.
+      return isGrantableTarget(target) && !file.endsWith("/")
         ? { file: target.path, ...(append ? { append: true as const } : {}) }
         : undefined
     })

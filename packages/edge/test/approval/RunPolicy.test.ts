@@ -258,6 +258,7 @@ describe("The owner's configuration", () => {
     "npm run build -- --file=@../x",
     "npm run build < /etc/passwd",
     "npm run build < ../x",
+    "npm run build > src/out.txt/",
     "npm run build <<< '~/x'",
     "npm run build 2>(git push)",
     "npm run build $'x'",
