@@ -24,8 +24,12 @@ export const LOST_HINT =
 export const isDamageCode = (code: string | undefined): boolean =>
   code !== undefined && /^SQLITE_(CORRUPT|NOTADB|IOERR_(READ|SHORT_READ|CORRUPTFS|DATA))/.test(code)
 
-const isDamage = (error: unknown): error is Error & { readonly code: string } =>
-  error instanceof Database.SqliteError && isDamageCode(error.code)
+/** SQLite has no code for a document that is not JSON, and none for a table whose definition was altered. */
+const isAltered = ({ code, message }: Database.SqliteError): boolean =>
+  code === "SQLITE_ERROR" && /^(malformed JSON|no such (table|column))/.test(message)
+
+const isDamage = (error: unknown): error is Database.SqliteError =>
+  error instanceof Database.SqliteError && (isDamageCode(error.code) || isAltered(error))
 
 export const unreadable = (message: string): string => `The store cannot be read: ${message}.`
 

@@ -250,6 +250,18 @@ describe("A damaged store", () => {
     assert.deepStrictEqual(await examine(readFileSync(file)), [first])
   })
 
+  it("fails in no other way where a run is not JSON, or a column has another name", async () => {
+    const file = join(folder, "row.db")
+    writeFileSync(file, sound)
+    const db = new Database(file)
+    db.prepare("UPDATE runs SET snapshot = '{' WHERE id = ?").run(ids[0])
+    db.pragma("wal_checkpoint(TRUNCATE)")
+    db.close()
+    assert.deepStrictEqual(await examine(readFileSync(file)), [])
+    const renamed = sound.toString("latin1").replaceAll("lines TEXT", "linez TEXT")
+    assert.deepStrictEqual(await examine(Buffer.from(renamed, "latin1")), ids)
+  })
+
   it("refuses one altered character of a payload, for that run alone", async () => {
     const [first = runIdOf(1)] = ids
     const bytes = Buffer.from(sound)
