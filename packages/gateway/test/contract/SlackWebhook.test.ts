@@ -147,18 +147,7 @@ describe("the webhooks of Slack", () => {
 
   it("takes nothing while the store is not there: an event comes again, a click fails where it was made", async () => {
     // Every insert waits for this.
-    const holder = gateway.query(
-      "BEGIN; LOCK TABLE corral_gateway.inbox IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(3.5); COMMIT"
-    )
-    await until(
-      async () =>
-        (await gateway.count(
-          "FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted AND relation IS NOT NULL"
-        )) > 0
-          ? true
-          : undefined,
-      "the lock"
-    )
+    const release = await gateway.holdInbox()
     const refused = await Promise.all([
       gateway.send(pushedSlackMessage("Ev_down"), EVENTS),
       gateway.send(pushedSlackClick(slackClick("act_down")), CARDS)
@@ -170,7 +159,7 @@ describe("the webhooks of Slack", () => {
         [503, "overloaded"]
       ]
     )
-    await holder
+    await release()
   })
 
   it("is given an event until it takes it", async () => {

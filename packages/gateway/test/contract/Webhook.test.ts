@@ -46,7 +46,7 @@ describe("the webhooks of Feishu", () => {
   }
 
   it("keeps a signed event before it answers", async () => {
-    const answer = await gateway.send(pushedMessage("ev_kept"))
+    const answer = await gateway.deliver(pushedMessage("ev_kept"))
     assert.deepStrictEqual([answer.status, answer.body], [200, {}])
     const [row] = await gateway.query(
       `SELECT kind, tenant, app, chat_id, body FROM corral_gateway.inbox WHERE upstream_id = 'ev_kept'`
@@ -59,12 +59,12 @@ describe("the webhooks of Feishu", () => {
 
   it("keeps a message that is larger than one of the platform, so that its sender can be answered", async () => {
     const push = pushedMessage("ev_large", "x".repeat(2 * 1_048_576))
-    const answer = await gateway.send(push)
+    const answer = await gateway.deliver(push)
     assert.deepStrictEqual([answer.status, await stored("ev_large")], [200, 1])
   })
 
   it("keeps a click, with the time as card callbacks write it", async () => {
-    const answer = await gateway.send(pushedClick("ev_click"), CARDS)
+    const answer = await gateway.deliver(pushedClick("ev_click"), CARDS)
     assert.deepStrictEqual([answer.status, answer.body], [200, {}])
     const [row] = await gateway.query(
       `SELECT kind, body FROM corral_gateway.inbox WHERE upstream_id = 'ev_click'`
@@ -137,7 +137,7 @@ describe("the webhooks of Feishu", () => {
 
   it("takes a signature over the bytes, however the JSON is laid out", async () => {
     const content = encrypted(JSON.stringify(envelope({ event_id: "ev_pretty" }, feishuMessage("x"))))
-    const answer = await gateway.send(
+    const answer = await gateway.deliver(
       signed(JSON.stringify({ encrypt: content }, null, 4), seconds(Date.now()))
     )
     assert.strictEqual(answer.status, 200)
@@ -152,8 +152,8 @@ describe("the webhooks of Feishu", () => {
 
   it("takes an event that is tried again after 6 hours, and a click at once or not at all", async () => {
     const event = envelope({ event_id: "ev_6h" }, feishuMessage("x"))
-    assert.strictEqual((await gateway.send(encryptedPush(event, Date.now() - 6 * HOUR))).status, 200)
-    assert.strictEqual((await gateway.send(encryptedPush(event, Date.now()))).status, 200)
+    assert.strictEqual((await gateway.deliver(encryptedPush(event, Date.now() - 6 * HOUR))).status, 200)
+    assert.strictEqual((await gateway.deliver(encryptedPush(event, Date.now()))).status, 200)
     assert.strictEqual(await stored("ev_6h"), 1)
     const old = Date.now() - 10 * 60_000
     const header = { event_id: "ev_late_click", event_type: "card.action.trigger" }
@@ -179,11 +179,11 @@ describe("the webhooks of Feishu", () => {
   })
 
   it("keeps an event once, one after the other and all at once", async () => {
-    assert.strictEqual((await gateway.send(pushedMessage("ev_twice"))).status, 200)
-    assert.strictEqual((await gateway.send(pushedMessage("ev_twice"))).status, 200)
+    assert.strictEqual((await gateway.deliver(pushedMessage("ev_twice"))).status, 200)
+    assert.strictEqual((await gateway.deliver(pushedMessage("ev_twice"))).status, 200)
     assert.strictEqual(await stored("ev_twice"), 1)
     const answers = await Promise.all(
-      Array.from({ length: 20 }, () => gateway.send(pushedMessage("ev_many")))
+      Array.from({ length: 20 }, () => gateway.deliver(pushedMessage("ev_many")))
     )
     assert.deepStrictEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
     assert.strictEqual(await stored("ev_many"), 1)

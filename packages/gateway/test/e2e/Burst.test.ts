@@ -1,22 +1,9 @@
 /** What comes while the store stands still. The figure of 2,000 events is asserted in `Burst.soak.test.ts`. */
 import { assert, describe, it } from "@effect/vitest"
-import { Client } from "pg"
 import { startPostgres } from "@corral/testing/postgres/PostgresServer"
 import { pushedClick, pushedMessage } from "@corral/testing/gateway/FakeFeishu"
 import { CARDS, EVENTS, GatewayProcess } from "@corral/testing/gateway/GatewayProcess"
 import { assertHandledOnce, burst } from "../handling/Burst.ts"
-
-/** Keeps everyone from the inbox until `release`. */
-const holdStore = async (url: string) => {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  await client.query("BEGIN")
-  await client.query("LOCK TABLE corral_gateway.inbox IN ACCESS EXCLUSIVE MODE")
-  return async () => {
-    await client.query("ROLLBACK")
-    await client.end()
-  }
-}
 
 describe("a burst", () => {
   it("handles each distinct event once", async () => {
@@ -35,7 +22,7 @@ describe("a burst", () => {
     const gateway = new GatewayProcess({ server: server.url, entry: "handling" })
     try {
       await gateway.start()
-      const release = await holdStore(gateway.databaseUrl)
+      const release = await gateway.holdInbox()
       const [event, clicked, health] = await Promise.all([
         gateway.send(pushedMessage("ev_1"), EVENTS),
         gateway.send(pushedClick("ev_2"), CARDS),

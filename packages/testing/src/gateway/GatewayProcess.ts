@@ -9,6 +9,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { Agent, type IncomingMessage, request } from "node:http"
 import { fileURLToPath } from "node:url"
+import { Client } from "pg"
 import { query } from "../postgres/PostgresServer.ts"
 import { dropDatabase, makeDatabase, sharedServer } from "../postgres/SharedPostgres.ts"
 import { bundledProgram } from "../process/BundledProgram.ts"
@@ -121,6 +122,26 @@ export class GatewayProcess {
       body: new Uint8Array(sent.body)
     })
     return this.checked("POST", path, response)
+  }
+
+  /** Sends as a platform and its people do: again, while the event could not be stored in time. */
+  deliver(sent: SentBotMessage, path = EVENTS): Promise<Answer<Record<string, unknown>>> {
+    return until(async () => {
+      const answer = await this.send(sent, path)
+      return answer.status === 503 || "toast" in answer.body ? undefined : answer
+    }, "an answer to a stored event")
+  }
+
+  /** Locks the inbox until the returned function is called. */
+  async holdInbox(): Promise<() => Promise<void>> {
+    const client = new Client({ connectionString: this.databaseUrl })
+    await client.connect()
+    await client.query("BEGIN")
+    await client.query("LOCK TABLE corral_gateway.inbox IN ACCESS EXCLUSIVE MODE")
+    return async () => {
+      await client.query("ROLLBACK")
+      await client.end()
+    }
   }
 
   /** One request of a burst: returns the status, and the milliseconds from when it was written to when it was answered. */

@@ -34,7 +34,8 @@ export const holdTable = async (
   await until(async () => {
     const rows = await query(
       url,
-      `SELECT 1 FROM pg_locks WHERE relation = '${table}'::regclass AND mode = 'AccessExclusiveLock' AND granted`
+      `SELECT 1 FROM pg_locks WHERE relation = '${table}'::regclass AND mode = 'AccessExclusiveLock' AND granted
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
     )
     return rows.length === 1 ? true : undefined
   }, `the lock of ${table}`)
