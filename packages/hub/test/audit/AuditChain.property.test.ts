@@ -40,11 +40,15 @@ const append = (resource: string) =>
     })
   )
 
-/** Appends a record in a transaction that stays open until its end. */
+/** Appends a record in a transaction that stays open until its end, on a busy machine for longer than the limit of an idle one. */
 const appendUntil = Effect.fnUntraced(function* (resource: string, end: End) {
   const sql = yield* SqlClient.SqlClient
   const appended = yield* Deferred.make<void>()
-  const work = Effect.ensuring(append(resource), Deferred.succeed(appended, undefined))
+  const unlimited = sql`SELECT set_config('idle_in_transaction_session_timeout', '0', true)`
+  const work = Effect.ensuring(
+    Effect.andThen(unlimited, append(resource)),
+    Deferred.succeed(appended, undefined)
+  )
   const transaction = yield* Effect.forkDetach(sql.withTransaction(Effect.andThen(work, Deferred.await(end))))
   yield* Deferred.await(appended)
   return transaction
@@ -69,6 +73,8 @@ describe("Records without a project", () => {
   beforeAll(async () => {
     await hub.start()
     other = new People(hub.home, hub.databaseUrl)
+    // Their services start before anything has a limit of time.
+    await Promise.all([hub.people, other].map((people) => people.act(Effect.void)))
   })
   afterAll(async () => {
     await other.close()
@@ -126,9 +132,14 @@ describe("Records without a project", () => {
       concurrency: 8
     })
     const load = { isOver: false }
+    // In one order: two that lock the heads as their updates find them can wait for each other.
+    const lock = "SELECT 1 FROM audit_parts WHERE part < 4 ORDER BY part FOR UPDATE; "
     const touch = async () => {
       while (!load.isOver)
-        await query(hub.databaseUrl ?? "", "UPDATE audit_parts SET hash = hash WHERE part < 4; ".repeat(20))
+        await query(
+          hub.databaseUrl ?? "",
+          lock + "UPDATE audit_parts SET hash = hash WHERE part < 4; ".repeat(20)
+        )
     }
     const touching = Promise.all([touch(), touch()])
     await Promise.all([hub.people, other].map((people) => people.act(appendMany))).finally(() => {

@@ -137,6 +137,12 @@ describe("The agent host of a Hub", () => {
   } as const
   const stateOfApproval = async ({ world }: Team, id: ApprovalId) =>
     (await world.client.ask<HubApproval>("GET", `/client/approvals/${id}`)).body.state
+  /** The state after a decision. The Edge answers a decision before the Hub has its event. */
+  const decidedState = (team: Team, id: ApprovalId) =>
+    until(async () => {
+      const state = await stateOfApproval(team, id)
+      return state === "pending" ? undefined : state
+    }, "the event of the decision")
 
   const activeTurn = ({ chatState }: AgentHostSession): string => String(Object(chatState["activeTurn"]).id)
 
@@ -217,10 +223,7 @@ describe("The agent host of a Hub", () => {
     const { session, turn, turnId } = await beginRun(team, client, "Ask me")
     const approvalId = await requestApproval(team, turn)
     await session.confirm(await session.confirmation(turnId), "approve")
-    await until(
-      async () => (await stateOfApproval(team, approvalId)) === "approved" || undefined,
-      "the decision"
-    )
+    assert.strictEqual(await decidedState(team, approvalId), "approved")
     const inputId = await team.edge.ask(turn, question)
     const form = await session.questions()
     const [first] = form.questions
@@ -267,7 +270,7 @@ describe("The agent host of a Hub", () => {
       session.confirm(call, "approve"),
       other.confirm(same, "approve")
     ])
-    const state = await stateOfApproval(team, approvalId)
+    const state = await decidedState(team, approvalId)
     assert.strictEqual(state === "denied", answer.status === 200)
     const line = state === "denied" ? "Denied" : "Allowed"
     await session.hasText(turnId, line)
@@ -298,7 +301,7 @@ describe("The agent host of a Hub", () => {
     const same = { ...call, turnId: activeTurn(other) }
     assert.isDefined((await other.confirm({ ...same, options: [] }, "approve")).rejectionReason)
     assert.isUndefined((await other.confirm(same, "approve")).rejectionReason)
-    assert.strictEqual(await stateOfApproval(team, approvalId), "approved")
+    assert.strictEqual(await decidedState(team, approvalId), "approved")
     client.drop()
     theirs.drop()
   })

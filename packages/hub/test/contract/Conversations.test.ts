@@ -30,6 +30,17 @@ describe("Messages to agents", () => {
     await new Mirror(hub, world.deviceId).link(world.projectId)
     return { world, edge }
   }
+  /** Ends the time of a message that waits, and that of its task if it has one. */
+  const expire = ({ id }: Message) =>
+    hub.people.act(
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const past = new Date(Date.now() - 1)
+        yield* sql`UPDATE messages SET expires_at = ${past} WHERE id = ${id}`
+        yield* sql`UPDATE tasks SET expires_at = ${past} WHERE message_id = ${id}`
+      })
+    )
+  const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString()
   const offline = async (world: World, { edge }: TalkingEdge) => {
     await edge.leave()
     await until("the device offline", async () => (await stateOf(world)) === "offline")
@@ -227,7 +238,8 @@ describe("Messages to agents", () => {
     const delivered = await talk.send("kept")
     assert.strictEqual((await talk.withdraw(withdrawn)).body.delivery?.state, "withdrawn")
     assert.strictEqual((await talk.withdraw(withdrawn)).status, 200)
-    const late = await talk.send("late", { expiresAt: new Date(Date.now() + 500).toISOString() })
+    const late = await talk.send("late", { expiresAt: inAnHour() })
+    await expire(late)
     await until("the end of a message that expires before its turn", async () => {
       // Each change looks for what is due.
       await talk.withdraw(await talk.send("gone, too"))
@@ -242,7 +254,9 @@ describe("Messages to agents", () => {
     await offline(world, edge)
     const refused = await talk.trySend("now or never", { onOffline: "fail" })
     assert.deepStrictEqual([refused.status, codeOf(refused)], [503, "target_offline"])
-    const limited = await talk.send("waits", { expiresAt: new Date(Date.now() + 1_500).toISOString() })
+    const limited = await talk.send("waits", { expiresAt: inAnHour() })
+    await talk.messageWith(limited.id, ({ delivery }) => delivery?.taskId !== undefined)
+    await expire(limited)
     const expired = await talk.inState(limited, "failed")
     assert.strictEqual(expired.delivery?.error?.code, "target_offline")
     const again = await talk.retry(limited)

@@ -11,6 +11,8 @@ const REQUESTS = 30
 const PATIENCE_MS = 20_000
 /** A queue moves if each transaction has the row for less than this. On a busy machine some have it for longer. */
 const STUCK_MS = 200
+/** A statement waits for at most this long. On a busy machine the whole queue can take longer. */
+const LOCK_TIMEOUT_MS = 2_000
 
 describe("A locked row", () => {
   const hub = new HubInProcess()
@@ -50,14 +52,15 @@ describe("A locked row", () => {
       )
     )
     await database.query("INSERT INTO turns VALUES (clock_timestamp()); DROP FUNCTION pause CASCADE")
-    const { rows } = await database.query<{ readonly longest: number }>(
-      "SELECT max(millis)::float8 AS longest FROM (SELECT 1000 * extract(epoch FROM at - lag(at) OVER (ORDER BY at)) AS millis FROM turns) AS held"
+    const { rows } = await database.query<{ readonly longest: number; readonly whole: number }>(
+      `SELECT max(millis)::float8 AS longest, sum(millis)::float8 AS whole
+       FROM (SELECT 1000 * extract(epoch FROM at - lag(at) OVER (ORDER BY at)) AS millis FROM turns) AS held`
     )
     await database.end()
     const refused = answers.filter(({ status }) => status !== 200).map(({ text }) => text)
-    const longest = rows[0]?.longest ?? 0
-    if (longest < STUCK_MS) assert.deepStrictEqual(refused, [])
+    const { longest = 0, whole = 0 } = rows[0] ?? {}
+    if (longest < STUCK_MS && whole < LOCK_TIMEOUT_MS) assert.deepStrictEqual(refused, [])
     // Requests behind the transactions that had the row for too long.
-    else assert.isBelow(refused.length, REQUESTS, `${longest} ms`)
+    else assert.isBelow(refused.length, REQUESTS, `${longest} ms of ${whole} ms`)
   })
 })
