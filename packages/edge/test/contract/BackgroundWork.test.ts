@@ -159,7 +159,7 @@ describe("A run with background work", () => {
   })
 
   it("does not reach its limit while a question is open", async () => {
-    const limits = { backgroundMs: 1_000, inputTtlMs: 2_000 }
+    const limits = { backgroundMs: 2_500, inputTtlMs: 3_000 }
     const one = await start("/work w1 agent A\n/end-turn\n/question Which?\n/worked w1 completed", limits)
     assert.strictEqual((await ended(one))?.type, "run.completed")
     assert.include(
@@ -169,8 +169,8 @@ describe("A run with background work", () => {
   })
 
   it("does not reach its timeout or its silence between turns", async () => {
-    const one = await start("/work w1 agent A\n/end-turn\n/sleep 1500\n/worked w1 completed", {
-      timeoutMs: 1_000
+    const one = await start("/work w1 agent A\n/end-turn\n/sleep 3500\n/worked w1 completed", {
+      timeoutMs: 3_000
     })
     assert.strictEqual((await ended(one))?.type, "run.completed")
   })

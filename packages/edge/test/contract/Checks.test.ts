@@ -145,7 +145,7 @@ describe.skipIf(!canConfine)("Checks of a run", () => {
   })
 
   it("end at their time limit, with all their processes", async () => {
-    const edge = await openEdgeInProcess({ env: { ...CONFINED, CORRAL_EDGE_CHECK_MS: "1000" } })
+    const edge = await openEdgeInProcess({ env: { ...CONFINED, CORRAL_EDGE_CHECK_MS: "4000" } })
     sampleRepository(edge.workspace)
     const run = await started(edge.client, "/write a.txt x", {
       hangs: "echo begun; sleep 600 & sleep 600",
@@ -158,7 +158,7 @@ describe.skipIf(!canConfine)("Checks of a run", () => {
     ])
     assert.deepInclude(resultOf(checks, "hangs"), {
       output: "begun\n",
-      reason: "The command took longer than 1 s."
+      reason: "The command took longer than 4 s."
     })
     assert.deepStrictEqual(edge.survivorsOf(run.id), [])
     assert.deepStrictEqual(leftOf(edge), [])

@@ -11,7 +11,7 @@ import { assertDense } from "../harness/LogInvariants.ts"
 import { within } from "@corral/testing/time/Until"
 
 const PING_MS = 1_000
-const STALL_MS = 1_000
+const STALL_MS = 3_000
 
 describe("The event stream", () => {
   it.effect("pings every 20 s and closes a stalled reader after 30 s by default", () =>
@@ -43,7 +43,7 @@ describe("The event stream", () => {
     await within(once(idle, "ping"), 30_000, "a ping")
     assert.isAtLeast(performance.now() - opened, PING_MS)
     // Another run is the clock: it ends after the stall time, the Edge's next look, and the time to close.
-    await client.log((await client.create("/sleep 6000")).id)
+    await client.log((await client.create("/sleep 8000")).id)
     assert.strictEqual(idle.readyState, WebSocket.OPEN, "a reader with nothing to read does not stall")
     idle.terminate()
     stalled.resume()

@@ -9,7 +9,7 @@ import { assertWhole } from "../harness/LogInvariants.ts"
 import { sampleRepository } from "../workspace/Repository.ts"
 
 const env = { CORRAL_EDGE_CANCEL_GRACE_MS: "300" }
-const LIMIT_MS = 1_000
+const LIMIT_MS = 3_000
 
 const pause = (client: EdgeClient, id: string) => client.ask("POST", `/v1/runs/${id}/pause`)
 const resume = (client: EdgeClient, id: string) => client.ask("POST", `/v1/runs/${id}/resume`)
@@ -193,7 +193,7 @@ describe.skipIf(groupsHere === undefined)("A paused run", () => {
   })
 
   it("is not silent while it is paused", async () => {
-    const silence = { CORRAL_EDGE_SILENCE_MS: "1000", CORRAL_EDGE_SILENCE_NOTICE_MS: "300" }
+    const silence = { CORRAL_EDGE_SILENCE_MS: "2000", CORRAL_EDGE_SILENCE_NOTICE_MS: "300" }
     const separateEdge = await openEdgeInProcess({ env: { ...env, ...silence } })
     const { client } = separateEdge
     const { reader, run } = await pausedRun(client, "/say ready\n/hang")
@@ -213,7 +213,7 @@ describe.skipIf(groupsHere === undefined)("A paused run", () => {
   })
 
   it("ends at its absolute limit, which a pause does not move", async () => {
-    const separateEdge = await openEdgeInProcess({ env: { ...env, CORRAL_EDGE_RUN_CAP_MS: "2500" } })
+    const separateEdge = await openEdgeInProcess({ env: { ...env, CORRAL_EDGE_RUN_CAP_MS: "5000" } })
     const { reader, run } = await pausedRun(separateEdge.client, "/children 2\n/say ready\n/hang")
     await reader.ended
     assert.deepStrictEqual(separateEdge.survivorsOf(run.id), [])

@@ -23,11 +23,11 @@ afterAll(() => edge.remove())
 
 describe("The timeout", () => {
   it("does not count the time a person takes", async () => {
-    const run = await client.create("/ask\n/say after", "ask", { timeoutMs: 1_000 })
+    const run = await client.create("/ask\n/say after", "ask", { timeoutMs: 3_000 })
     const reader = await client.follow({ runId: run.id })
     const requested = await reader.event("run.approval.requested")
     // Another run is the clock: when it is over, more than the timeout has passed.
-    await client.log((await client.create("/sleep 1500")).id)
+    await client.log((await client.create("/sleep 3500")).id)
     assert.strictEqual((await client.run(run.id)).state, "waiting_approval")
     await client.decide(run.id, String(requested.payload["approvalId"]), "allow")
     await reader.ended
@@ -38,15 +38,15 @@ describe("The timeout", () => {
 
   it("of a run has a cap that no waiting stops, and that is 24 hours at most", async () => {
     const separateEdge = await openEdgeInProcess({
-      env: { CORRAL_EDGE_RUN_CAP_MS: "1000", CORRAL_EDGE_CANCEL_GRACE_MS: "300" }
+      env: { CORRAL_EDGE_RUN_CAP_MS: "3000", CORRAL_EDGE_CANCEL_GRACE_MS: "300" }
     })
     const run = await separateEdge.client.create("/ask", "ask", { timeoutMs: 60_000 })
-    assert.strictEqual(run.timeoutMs, 1_000, "its active time is no more than that either")
+    assert.strictEqual(run.timeoutMs, 3_000, "its active time is no more than that either")
     const events = await separateEdge.client.log(run.id)
     assertWhole(events)
     const timeout = events.find(({ type }) => type === "runtime.timeout")
     const failed = events.at(-1)
-    assert.deepInclude(timeout?.payload, { kind: "cap", afterMs: 1_000 })
+    assert.deepInclude(timeout?.payload, { kind: "cap", afterMs: 3_000 })
     assert.deepInclude(failed?.payload["error"], { code: "run_timeout" })
     assert.deepInclude(events.find(({ type }) => type === "run.approval.resolved")?.payload, {
       state: "cancelled"

@@ -64,14 +64,10 @@ const fillAndFree = async (edge: EdgeProcess, { fill, free }: Disk): Promise<voi
   assert.strictEqual(refused.status, 503, refused.text)
   assert.strictEqual(codeOf(refused), "overloaded")
   assert.match(refused.text, /store takes no writes/)
-  for (let looked = performance.now(); edge.survivorsOf(writing.id).length > 0;) {
-    assert.isBelow(
-      performance.now() - looked,
-      15_000,
-      "the run that could not be written still has processes"
-    )
+  await until(async () => {
     await client.run(writing.id)
-  }
+    return edge.survivorsOf(writing.id).length === 0 ? true : undefined
+  }, "the end of the processes of the run that could not be written")
   // Nothing is shown that is not on disk: the run has not ended yet, and its readers have seen no end.
   assert.strictEqual((await client.run(writing.id)).state, "running")
   const before = writer.events.length

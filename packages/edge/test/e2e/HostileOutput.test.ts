@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
+import { UncontendedTime } from "@corral/testing/time/Until"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 describe("A runtime's output", () => {
@@ -38,14 +39,13 @@ describe("A runtime's output", () => {
     const long = await client.follow({ runId: run.id })
     let most = before
     let slowest = 0
-    let last = performance.now()
+    let last = new UncontendedTime()
     const ended = long.ended.then(() => true)
     for (let over = false; !over;) {
       const next = reader.count(reader.events.length + 1).then(() => false)
       over = await Promise.race([ended, next])
-      const now = performance.now()
-      slowest = Math.max(slowest, now - last)
-      last = now
+      slowest = Math.max(slowest, last.millis)
+      last = new UncontendedTime()
       most = Math.max(most, edge.memory)
     }
     assertWhole(long.events)
