@@ -8,7 +8,7 @@ import { randomNumbers } from "@corral/conformance/Replay"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
-import { until } from "@corral/testing/time/Until"
+import { UncontendedTime, until } from "@corral/testing/time/Until"
 import type { Joined } from "@corral/testing/stack/Joined"
 import { RunFollower } from "./RunFollower.ts"
 
@@ -44,12 +44,12 @@ export const restartEdge = async (joined: Joined): Promise<void> => {
   await joined.edge.start()
 }
 
-/** Milliseconds until the Hub has what the Edge had when this was asked. */
+/** Milliseconds of uncontended time until the Hub has what the Edge had when this was asked. */
 export const resync = async (joined: Joined, runId: RunId): Promise<number> => {
   const { lastSeq } = await joined.edge.client.run(runId)
-  const startedAt = performance.now()
+  const time = new UncontendedTime()
   await joined.runWith(runId, (run) => run.lastSeq >= lastSeq)
-  return performance.now() - startedAt
+  return time.millis
 }
 
 /** Sends a run that waits between two parts into the next one, through the Hub. */

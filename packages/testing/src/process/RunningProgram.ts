@@ -17,6 +17,8 @@ export class RunningProgram {
   readonly out: Array<string> = []
   stderr = ""
   readonly #ended: Promise<number | string>
+  /** Whether it has ended and all that it printed has been read. */
+  #isOver = false
   #wake = Promise.withResolvers<void>()
 
   constructor(command: string, args: ReadonlyArray<string>, { stdin, ...options }: RunningOptions) {
@@ -35,6 +37,7 @@ export class RunningProgram {
       this.#wake = Promise.withResolvers()
     })
     this.#ended = once(this.child, "close").then(([code, signal]) => {
+      this.#isOver = true
       this.#wake.resolve()
       return code ?? signal
     })
@@ -59,7 +62,7 @@ export class RunningProgram {
     for (;;) {
       const found = pattern.exec(this.stderr)
       if (found !== null) return found
-      if (this.child.exitCode !== null) throw new Error(`nothing like ${pattern} in:\n${this.stderr}`)
+      if (this.#isOver) throw new Error(`nothing like ${pattern} in:\n${this.stderr}`)
       await Promise.race([this.#wake.promise, this.#ended])
     }
   }
@@ -68,7 +71,7 @@ export class RunningProgram {
   async line(pattern: RegExp): Promise<RegExpExecArray> {
     for (let at = 0; ; at++) {
       while (at >= this.out.length) {
-        if (this.child.exitCode !== null && this.child.stdout?.readableEnded === true) {
+        if (this.#isOver) {
           throw new Error(`no line like ${pattern} in:\n${this.out.join("\n")}\n${this.stderr}`)
         }
         await Promise.race([this.#wake.promise, this.#ended])
