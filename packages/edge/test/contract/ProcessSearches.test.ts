@@ -7,6 +7,8 @@ import fs from "node:fs"
 import { syncBuiltinESMExports } from "node:module"
 
 const METRICS_TOKEN = "a-token-of-more-than-32-characters"
+/** From the beginning of one search to that of the next, at least. */
+const SEARCH_INTERVAL_MS = 50
 const env = { CORRAL_EDGE_CANCEL_GRACE_MS: "2000", CORRAL_METRICS_TOKEN: METRICS_TOKEN }
 
 /** Searches so far. */
@@ -70,8 +72,12 @@ describe("The end of a run", () => {
       })
     )
     const before = await searchesOf(client)
+    const startedAt = performance.now()
     await Promise.all(readers.map(({ events }) => client.cancel(events[0]?.runId ?? "")))
     await Promise.all(readers.map(({ ended }) => ended))
-    assert.isBelow((await searchesOf(client)) - before, 12)
+    const searches = (await searchesOf(client)) - before
+    // On a busy machine they end further apart than two searches begin.
+    const most = Math.floor((performance.now() - startedAt) / SEARCH_INTERVAL_MS) + 1
+    assert.isAtMost(searches, Math.max(most, readers.length - 1))
   })
 })

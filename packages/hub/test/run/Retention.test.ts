@@ -25,7 +25,9 @@ import { StreamReader } from "@corral/testing/hub/StreamReader"
 const DAY_MS = 86_400_000
 
 describe("Retention", () => {
-  const hub = new HubInProcess({ env: { CORRAL_HUB_RETENTION_DAYS: "30" } })
+  // Until its last test, nothing is dropped but by the tests: the first pass of a Hub is beside its start.
+  const env = { CORRAL_HUB_RETENTION_DAYS: "0" }
+  const hub = new HubInProcess({ env })
   let ada: HubClient
   let mirror: Mirror
   let project: ProjectId
@@ -171,11 +173,8 @@ describe("Retention", () => {
 
   it("runs by itself, at the latest eight days after the configured days", async () => {
     const [old, young] = [await ended(39), await ended(29)]
-    // An hour later.
-    await hub.people.act(
-      Effect.flatMap(SqlClient.SqlClient, (sql) => sql`UPDATE shared_work SET due_at = now()`)
-    )
     await hub.end()
+    env.CORRAL_HUB_RETENTION_DAYS = "30"
     await hub.start()
     const again = await hub.signedIn("ada")
     const removed = async (): Promise<Answer> => {

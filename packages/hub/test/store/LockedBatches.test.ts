@@ -103,16 +103,16 @@ describe("A batch of rows that another program holds", () => {
     const { talk } = await offline()
     await whileHeld("projects", projectOf(many.world), async () => {
       const failing = await talk.send("Work")
-      await until(
-        async () =>
-          (
-            await execute(`UPDATE tasks SET state = 'failed' WHERE id IN (
-          SELECT task_id FROM messages WHERE id = '${failing.id}') RETURNING id`)
-          )[0],
-        "its task"
-      )
+      const [task] = await until(async () => {
+        const rows = await execute(
+          `SELECT task_id FROM messages WHERE id = '${failing.id}' AND task_id IS NOT NULL`
+        )
+        return rows.length === 1 ? rows : undefined
+      }, "its task")
+      // Behind the task, so that it gets none.
       const expiring = await talk.send("More")
       await execute(`UPDATE messages SET expires_at = now() - interval '1 hour' WHERE id = '${expiring.id}'`)
+      await execute(`UPDATE tasks SET state = 'failed' WHERE id = '${task?.["task_id"]}'`)
       await talk.send("Look")
       await talk.inState(failing, "failed")
       await talk.inState(expiring, "failed")

@@ -31,13 +31,17 @@ const waiting: fc.Arbitrary<Waiting> = fc.record({
 /** Two devices leave one of the three connections free: without one, the Hub cancels statements that wait for locks more often. */
 const ofDevices = fc.array(fc.array(waiting, { minLength: 1, maxLength: 4 }), { minLength: 2, maxLength: 2 })
 
-const CANCELLED = "57014"
+/** Of a cancelled statement, and of one that waited for two seconds. */
+const CANCELLED: ReadonlyArray<unknown> = ["57014", "55P03"]
 
-/** Whether the Hub has cancelled a statement because no connection seemed free, as on a busy machine. A deadlock has another code. */
+/**
+ * Whether the Hub has cancelled a statement because no connection seemed free, or the server one that waited for long, as on a busy machine. A
+ * deadlock has another code, and is found after a second.
+ */
 const isCancelled = (error: unknown): boolean => {
   if (!(error instanceof SqlError.SqlError)) return false
   const { cause } = error.reason
-  return typeof cause === "object" && cause !== null && "code" in cause && cause.code === CANCELLED
+  return typeof cause === "object" && cause !== null && "code" in cause && CANCELLED.includes(cause.code)
 }
 
 const exceeding = (project: Waiting["project"], person: Waiting["person"] = 0): Waiting => ({
