@@ -20,7 +20,7 @@ let edge: Awaited<ReturnType<typeof corral.up>>["edge"]
 
 beforeAll(async () => {
   edge = (await corral.up()).edge
-}, 60_000)
+})
 afterAll(() => corral.close())
 
 type Child = ChildProcessByStdio<Writable, Readable, null>

@@ -38,7 +38,7 @@ describe("corral ahp at an Edge", () => {
   let edge: Awaited<ReturnType<typeof up>>
   beforeAll(async () => {
     edge = await up()
-  }, 60_000)
+  })
   afterAll(async () => {
     await corral.close()
     rmSync(folder, { recursive: true })
@@ -124,7 +124,7 @@ describe("corral ahp at a Hub", () => {
   beforeAll(async () => {
     joined = await Joined.open()
     await signIn(corral, joined)
-  }, 90_000)
+  })
   afterAll(async () => {
     await corral.close()
     await joined.remove()

@@ -14,7 +14,7 @@ describe("corral at a Hub", () => {
   beforeAll(async () => {
     joined = await Joined.open()
     await signIn(corral, joined)
-  }, 90_000)
+  })
   afterAll(async () => {
     await corral.close()
     await joined.remove()

@@ -34,7 +34,7 @@ describe("several agents from the command line", () => {
       }
     })
     await signIn(corral, joined)
-  }, 120_000)
+  })
   afterAll(async () => {
     await corral.close()
     await joined.remove()

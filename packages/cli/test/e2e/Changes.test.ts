@@ -38,7 +38,7 @@ describe("corral changes", () => {
     git(workspace, "init", "-q")
     git(workspace, "add", "-A")
     git(workspace, "commit", "-q", "-m", "first")
-  }, 60_000)
+  })
 
   it("lists what is undecided, and decides files and hunks", async () => {
     const id = await runOf({

@@ -17,7 +17,7 @@ beforeAll(async () => {
   const browser = await joined.hub.atBrowser("owner")
   await browser.ask("POST", "/client/auth/device/approve", { body: { userCode, decision: "allow" } })
   assert.strictEqual(await login.ended, 0)
-}, 90_000)
+})
 const unfinished = ["queued", "created", "starting", "running", "waiting_approval"]
 
 // Sessions share a workspace: a run that a test leaves would delay the next ones.

@@ -18,7 +18,7 @@ describe("corral device", () => {
   beforeAll(async () => {
     await hub.start()
     ada = await hub.signedIn("ada")
-  }, 60_000)
+  })
   afterAll(() => hub.remove())
 
   const withCorral = async (use: (corral: Corral) => Promise<void>): Promise<void> => {

@@ -45,7 +45,7 @@ describe("dist alone", () => {
     cpSync(dist, alone, { recursive: true })
     const { dependencies = {}, optionalDependencies = {} } = manifest(alone)
     for (const name of [...Object.keys(dependencies), ...Object.keys(optionalDependencies)]) install(name)
-  }, 60_000)
+  })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   /** Starts it, gives what it says when it is ready, and ends it. */

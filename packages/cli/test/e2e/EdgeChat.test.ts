@@ -11,7 +11,7 @@ let edge: Awaited<ReturnType<typeof corral.up>>["edge"]
 
 beforeAll(async () => {
   edge = (await corral.up()).edge
-}, 60_000)
+})
 afterAll(() => corral.close())
 
 describe.skipIf(!hasTerminals)("corral chat with an Edge alone", () => {

@@ -9,7 +9,7 @@ import { Corral } from "./Corral.ts"
 const corral = new Corral()
 beforeAll(async () => {
   await corral.up()
-}, 60_000)
+})
 afterAll(() => corral.close())
 
 const start = (prompt: string, ...flags: ReadonlyArray<string>) =>

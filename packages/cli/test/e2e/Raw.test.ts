@@ -21,7 +21,7 @@ describe("corral raw", () => {
   beforeAll(async () => {
     edge = await upWith({ CORRAL_EDGE_RAW_OUTPUT: "keep" })
     id = await runOf("/say one\n/say the key is sk-proj-A1b2C3d4E5f6G7h8")
-  }, 60_000)
+  })
 
   it("prints each line with its time, and how the program ended", async () => {
     const { exit, out } = await corral.run("raw", id)

@@ -19,7 +19,7 @@ describe("a command with a slow reader", () => {
     assert.strictEqual(exit, 0)
     ended = out
     runId = JSON.parse(out[0] ?? "").runId
-  }, 90_000)
+  })
   afterAll(() => corral.close())
 
   /** Another command takes longer than this one needs to end without its reader. */

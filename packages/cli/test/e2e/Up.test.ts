@@ -21,7 +21,7 @@ describe("corral up", () => {
   let up: Awaited<ReturnType<Corral["upWhole"]>>
   beforeAll(async () => {
     up = await corral.upWhole()
-  }, 60_000)
+  })
   afterAll(() => corral.close())
 
   const get = async <A>(path: string): Promise<A> => (await browser.hub(`${up.url}${path}`)).body as A

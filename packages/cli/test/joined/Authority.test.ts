@@ -19,7 +19,7 @@ describe("authority over the whole chain", () => {
       body: { userId: viewer.userId, role: "viewer" }
     })
     assert.strictEqual(added.status, 201, added.text)
-  }, 120_000)
+  })
   afterAll(() => joined.remove())
 
   const denials = async (actor: string | undefined) => {

@@ -35,7 +35,7 @@ describe("Hub and Edge joined", () => {
       body: { userId: member.userId, role: "member" }
     })
     assert.strictEqual(added.status, 201, added.text)
-  }, 120_000)
+  })
   afterAll(async () => {
     await joined.remove()
     await collector.close()

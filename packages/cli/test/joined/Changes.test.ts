@@ -54,7 +54,7 @@ describe("change sets over the whole chain", () => {
     const { owner, projectId } = joined
     reviewer = await joined.hub.signedIn("reviewer")
     await new Mirror(joined.hub).member(owner.userId, projectId, reviewer.userId as UserId, "member")
-  }, 120_000)
+  })
   afterAll(() => joined.remove())
 
   const inWorkspace = (name: string) => join(joined.edge.workspace, name)
@@ -273,7 +273,7 @@ describe("a run that was started in a chat", () => {
   let chats: Chats
   beforeAll(async () => {
     chats = await Chats.open({ joined: { makeEdge: withRepository } })
-  }, 120_000)
+  })
   afterAll(() => chats.remove())
 
   it("has the isolation of its project, and its card says how many files wait for a decision", async () => {

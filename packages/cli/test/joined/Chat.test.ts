@@ -21,7 +21,7 @@ describe("a bot", () => {
     chats = await Chats.open()
     owner = await chats.linked("owner")
     team = chats.fake.group("oc_team")
-  }, 120_000)
+  })
   afterAll(() => chats.remove())
 
   const pathOf = (name: string) => join(chats.joined.edge.workspace, name)

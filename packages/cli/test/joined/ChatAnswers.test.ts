@@ -13,7 +13,7 @@ describe("a bot's answers", () => {
     chats = await Chats.open()
     owner = await chats.linked("owner")
     team = chats.fake.group("oc_team")
-  }, 120_000)
+  })
   afterAll(() => chats.remove())
 
   const textsIn = (chat: string, after = 0) =>

@@ -45,7 +45,7 @@ describe("a group with people of other projects", () => {
     decided = await chats.cardWith(team, RUNS, /^Denied by owner$/)
     before = open.get(decided.id)
     await chats.settled()
-  }, 180_000)
+  })
   afterAll(() => chats.remove())
 
   const personOf = (who: string): Chatter => {

@@ -17,7 +17,7 @@ describe("A message that is changed in the chat", () => {
   beforeAll(async () => {
     slack = await SlackChats.open()
     chats = await Chats.open({ gatewayEnv: slack.env })
-  }, 120_000)
+  })
   afterAll(async () => {
     await chats.remove()
     await slack.stop()

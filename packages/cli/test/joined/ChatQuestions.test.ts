@@ -23,7 +23,7 @@ describe("questions in a chat", () => {
     owner = await chats.linked("owner")
     await slack.link(chats)
     team = chats.fake.group("oc_team")
-  }, 120_000)
+  })
   afterAll(async () => {
     await chats.remove()
     await slack.stop()

@@ -37,7 +37,7 @@ describe("a session in a chat", () => {
     await slack.link(chats)
     team = chats.fake.group("oc_team")
     await setAnswers("all")
-  }, 120_000)
+  })
   afterAll(async () => {
     await chats.remove()
     await slack.stop()

@@ -24,7 +24,7 @@ describe("a bot", () => {
       }
     })
     await chats.fake.until(() => chats.fake.connection.connected > 0)
-  }, 120_000)
+  })
   afterAll(async () => {
     await chats.remove()
     await slack.stop()

@@ -19,7 +19,7 @@ describe("Editors at a Hub", () => {
   beforeAll(async () => {
     chats = await Chats.open()
     joined = chats.joined
-  }, 120_000)
+  })
   afterAll(async () => {
     homes.remove()
     await chats.remove()

@@ -34,7 +34,7 @@ describe("cards, while responses are lost", () => {
     chats = await Chats.open({ gatewayEnv: slack.env })
     owner = await chats.linked("owner")
     await slack.link(chats)
-  }, 120_000)
+  })
   afterAll(async () => {
     await chats.remove()
     await slack.stop()

@@ -30,7 +30,7 @@ describe("presets over the whole chain", () => {
     joined = await Joined.open({ makeEdge: (options) => new EdgeInProcess(options) })
     owner = await joined.hub.atBrowser("owner")
     path = `/client/devices/${joined.deviceId}/presets`
-  }, 120_000)
+  })
   afterAll(() => joined.remove())
 
   const presetsAtEdge = async (): Promise<ReadonlyArray<Preset>> =>

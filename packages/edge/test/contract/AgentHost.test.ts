@@ -92,8 +92,8 @@ describe("The list of sessions", () => {
     const session = "ses_01JABCDEFGHJKMNPQRSTVWXYZ0"
     const named = await edge.client.create("/say named session", "ask", { sessionId: session })
     const alone = await edge.client.create("/say run of a command")
-    await edge.client.result(named.id, 20_000)
-    await edge.client.result(alone.id, 20_000)
+    await edge.client.result(named.id, 60_000)
+    await edge.client.result(alone.id, 60_000)
     const client = await connect()
     const items = await listSessions(client)
     const found = items.find(({ title }) => title === "/say named session")
@@ -107,7 +107,7 @@ describe("The list of sessions", () => {
 
   it("continues a run of a command as its session, with the conversation of the runtime", async () => {
     const first = await edge.client.create("/say from the command line")
-    await edge.client.result(first.id, 20_000)
+    await edge.client.result(first.id, 60_000)
     const client = await connect()
     const items = await listSessions(client)
     const resource = items.find(({ title }) => title === "/say from the command line")?.resource ?? ""
@@ -456,7 +456,7 @@ describe("The agent host of an Edge that restarts", () => {
 })
 
 describe("Messages that wait when an Edge ends", () => {
-  it("are shown by the next one, and sent after a turn that completes", { timeout: 60_000 }, async () => {
+  it("are shown by the next one, and sent after a turn that completes", async () => {
     const at = await openEdgeInProcess()
     const client = await connect(at)
     const session = await newSession(client, at)

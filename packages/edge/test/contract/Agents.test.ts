@@ -127,7 +127,7 @@ describe("Profiles", () => {
     const other = await client.tryCreate("/say x", "ask", { agentId: "scripted", resume: run.id })
     assert.strictEqual(other.status, 422)
     const again = await client.create("/say again", "ask", { agentId: "careful", resume: run.id })
-    assert.strictEqual((await client.result(again.id, 10_000)).status, 200)
+    assert.strictEqual((await client.result(again.id, 60_000)).status, 200)
   })
 
   it("come and go with the file, and a spoilt one is said and changes nothing", async () => {
@@ -280,9 +280,9 @@ describe("The example of docs/agents.md", () => {
       { available: false, hint: "The program that its profile names is not on this machine." }
     )
     const careful = await client.create("/say Hello", "ask", { agentId: "careful" })
-    assert.strictEqual((await client.result(careful.id, 10_000)).status, 200)
+    assert.strictEqual((await client.result(careful.id, 60_000)).status, 200)
     const parrot = await client.create("Polly", "full_access", { agentId: "parrot" })
-    const response = await client.result(parrot.id, 10_000)
+    const response = await client.result(parrot.id, 60_000)
     assert.deepStrictEqual(
       [response.status, (response.body as { readonly text?: string }).text],
       [200, "Polly"]
@@ -377,7 +377,7 @@ describe("What is offered", () => {
     )
     const { client } = await openConfigured({}, { PATH: `${folder}:/usr/bin:/bin` })
     const run = await client.create("hello", "ask", { agentId: "claude-code" })
-    const result = await client.result(run.id, 20_000)
+    const result = await client.result(run.id, 60_000)
     assert.deepStrictEqual([result.status, codeOf(result)], [503, "runtime_unavailable"])
     assert.deepInclude((result.body as { readonly details: object }).details, { reason: "not_signed_in" })
   })

@@ -164,5 +164,5 @@ describe("Artifacts", () => {
     const grown = edge.memory - before
     for (const socket of sockets) socket.destroy()
     assert.isBelow(grown, 64 * 1_048_576, "not one copy of it, with eight that wait and two that have read")
-  }, 60_000)
+  })
 })

@@ -44,7 +44,7 @@ describe("/v1/runs/{id}/changes", () => {
     const script =
       "sed -i 's/line 3$/three/; s/line 25/twenty-five/' long.txt; rm gone.txt; mkdir deep; echo new > deep/new.txt"
     const run = await client.create(`/shell ${script}`, "full_access", inWorktree)
-    await client.result(run.id, 30_000)
+    await client.result(run.id, 60_000)
     const page = await changesOf(client, run.id)
     assert.deepStrictEqual(pathsOf(page), [
       ["deep/new.txt", "added"],
@@ -108,7 +108,7 @@ describe("/v1/runs/{id}/changes", () => {
     const { client, workspace } = edge
     sampleRepository(workspace)
     const run = await client.create("/shell echo theirs > a.txt; echo b > b.txt", "full_access", inWorktree)
-    await client.result(run.id, 30_000)
+    await client.result(run.id, 60_000)
     writeFileSync(join(workspace, "a.txt"), "mine\n")
     const { set } = await changesOf(client, run.id)
     const refused = await decide(client, run.id, "accept", { parts: { all: true, version: set.version } })
@@ -146,7 +146,7 @@ describe("/v1/runs/{id}/changes", () => {
       "/shell sed -i 's/line 3$/three/' kept.txt; rm gone.txt; echo new > new.txt",
       "full_access"
     )
-    await edge.client.result(run.id, 30_000)
+    await edge.client.result(run.id, 60_000)
     const page = await changesOf(edge.client, run.id)
     assert.deepInclude(page.set, { direct: true, state: "decided", fileCount: 3 })
     const refused = await decide(edge.client, run.id, "accept", {
@@ -202,14 +202,14 @@ describe("/v1/runs/{id}/changes", () => {
       "/shell sed -i 's/line 3$/three/' long.txt; echo 2 > a.txt; echo b > b.txt",
       "full_access"
     )
-    await client.result(direct.id, 30_000)
+    await client.result(direct.id, 60_000)
     commitAll(workspace)
     const worktree = await client.create(
       "/shell sed -i 's/line 25$/accepted/' long.txt; echo 3 > a.txt",
       "full_access",
       inWorktree
     )
-    await client.result(worktree.id, 30_000)
+    await client.result(worktree.id, 60_000)
     const { set } = await changesOf(client, worktree.id)
     const accepted = await decided(client, worktree.id, "accept", {
       parts: { all: true, version: set.version }
@@ -234,7 +234,7 @@ describe("/v1/runs/{id}/changes", () => {
     const { client, workspace } = edge
     sampleRepository(workspace)
     const run = await client.create("/shell echo 2 > a.txt; echo b > b.txt", "full_access", inWorktree)
-    await client.result(run.id, 30_000)
+    await client.result(run.id, 60_000)
     const { items } = await changesOf(client, run.id)
     await decided(client, run.id, "accept", { parts: { files: [items[0]?.id] } })
     await decided(client, run.id, "reject", { parts: { files: [items[1]?.id] }, comment: "not this one" })
@@ -257,7 +257,7 @@ describe("/v1/runs/{id}/changes", () => {
     const none = "run_00000000000000000000000000"
     assert.strictEqual((await client.ask("GET", `/v1/runs/${none}/changes`)).status, 404)
     const run = await client.create("/write a.txt x", "auto_edit")
-    await client.result(run.id, 30_000)
+    await client.result(run.id, 60_000)
     const file = await client.ask("GET", `/v1/runs/${run.id}/changes/files/${"0".repeat(32)}`)
     assert.strictEqual(file.status, 404)
     const undo = await decide(client, run.id, "undo", { decisionId: "chd_00000000000000000000000000" })

@@ -276,7 +276,7 @@ describe("change sets of an Edge that is linked to a Hub", () => {
   it("of runs that are not this Hub's are neither read nor decided", async () => {
     const { edge, peer } = await joined()
     const local = await edge.client.create("/say done", "ask", { isolation: "worktree" })
-    await edge.client.result(local.id, 10_000)
+    await edge.client.result(local.id, 60_000)
     for (const outcome of [
       await peer.ask("ReadChanges", { runId: local.id, limit: 1 }),
       await peer.ask("UndoChanges", { runId: local.id, request: {}, ...author })

@@ -173,7 +173,7 @@ describe("an Edge that stays linked to a Hub", () => {
 
   it("keeps the Edge's own runs to itself", async () => {
     const localRun = await edge.client.create("/say mine")
-    await edge.client.result(localRun.id, 10_000)
+    await edge.client.log(localRun.id)
     const { id: runId } = localRun
     const by = "usr_ada"
     const requested = [
@@ -405,7 +405,7 @@ describe("the link to a Hub", () => {
     const port = Number(new URL(peer.url).port)
     await peer.end()
     assert.include(["completed", "created", "starting", "running"], (await edge.client.run(run.id)).state)
-    await edge.client.result(run.id, 10_000)
+    await edge.client.log(run.id)
     assert.strictEqual((await edge.client.run(run.id)).state, "completed")
     await peer.open(port)
     await ended(peer, run.id)
@@ -483,7 +483,7 @@ describe("the link to a Hub", () => {
     chmodSync(join(edge.home, "device.json"), 0o600)
     await textOf(edge, ({ problem = "" }) => problem.includes("damaged"))
     const run = await edge.client.create("/say on")
-    assert.strictEqual((await edge.client.result(run.id, 10_000)).status, 200)
+    assert.strictEqual((await edge.client.log(run.id)).at(-1)?.type, "run.completed")
     await peer.join(edge.home)
     await peer.linked()
   })

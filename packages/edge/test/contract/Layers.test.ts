@@ -267,54 +267,48 @@ describe.skipIf(!canConfine)("A run in a layer", () => {
     )
   })
 
-  it(
-    "publishes a file of its layer, and previews a folder of it, but follows no link",
-    {
-      timeout: 60_000
-    },
-    async () => {
-      const edge = await openRepository()
-      const { client } = edge
-      writeFileSync(join(edge.workspace, "a.txt"), "of the workspace\n")
-      const run = await client.create(
-        "/write a.txt layer\n/write site/index.html home\n/shell cd site && ln -s /etc hosts && ln -s index.html other.html && ln -s ../a.txt up.txt\n/wait",
-        "ask",
-        { isolation }
-      )
-      const reader = await client.follow({ runId: run.id })
-      const requested = await reader.event(asksFor("shell"))
-      await client.decide(run.id, String(requested.payload["approvalId"]), "allow")
-      await reader.event(({ seq, type }) => type === "run.tool.result" && seq > requested.seq)
-      const publish = (path: string) => client.ask("POST", `/v1/runs/${run.id}/artifacts`, { body: { path } })
-      const published = await publish("a.txt")
-      assert.strictEqual(published.status, 201, published.text)
-      const { id } = published.body as { readonly id: string }
-      const { bytes } = await client.bytes("GET", `/v1/artifacts/${id}/content`)
-      assert.strictEqual(bytes.toString(), "layer\n")
-      for (const path of ["site/up.txt", "site/other.html", "site/../../outside"])
-        assert.strictEqual((await publish(path)).status, 403, path)
-      assert.strictEqual((await publish("site/hosts/hosts")).status, 404)
-      assert.strictEqual((await publish("site")).status, 404)
+  it("publishes a file of its layer, and previews a folder of it, but follows no link", async () => {
+    const edge = await openRepository()
+    const { client } = edge
+    writeFileSync(join(edge.workspace, "a.txt"), "of the workspace\n")
+    const run = await client.create(
+      "/write a.txt layer\n/write site/index.html home\n/shell cd site && ln -s /etc hosts && ln -s index.html other.html && ln -s ../a.txt up.txt\n/wait",
+      "ask",
+      { isolation }
+    )
+    const reader = await client.follow({ runId: run.id })
+    const requested = await reader.event(asksFor("shell"))
+    await client.decide(run.id, String(requested.payload["approvalId"]), "allow")
+    await reader.event(({ seq, type }) => type === "run.tool.result" && seq > requested.seq)
+    const publish = (path: string) => client.ask("POST", `/v1/runs/${run.id}/artifacts`, { body: { path } })
+    const published = await publish("a.txt")
+    assert.strictEqual(published.status, 201, published.text)
+    const { id } = published.body as { readonly id: string }
+    const { bytes } = await client.bytes("GET", `/v1/artifacts/${id}/content`)
+    assert.strictEqual(bytes.toString(), "layer\n")
+    for (const path of ["site/up.txt", "site/other.html", "site/../../outside"])
+      assert.strictEqual((await publish(path)).status, 403, path)
+    assert.strictEqual((await publish("site/hosts/hosts")).status, 404)
+    assert.strictEqual((await publish("site")).status, 404)
 
-      const preview = (path: string) =>
-        client.ask("POST", "/v1/previews", {
-          body: { runId: run.id, workspace: "ws", title: "Site", source: { kind: "folder", path } }
-        })
-      assert.strictEqual((await preview("site/hosts")).status, 403)
-      const opened = await preview("site")
-      assert.strictEqual(opened.status, 201, opened.text)
-      const visitor = await Visitor.enter((opened.body as { readonly url: string }).url)
-      assert.strictEqual((await visitor.visit("/")).text, "home\n")
-      for (const path of ["/other.html", "/up.txt", "/hosts/hosts"])
-        assert.strictEqual((await visitor.visit(path)).status, 404, path)
-      await client.ask("POST", `/v1/runs/${run.id}/input`, { body: { text: "go on" } })
-      await reader.ended
-      assert.strictEqual((await visitor.visit("/index.html")).text, "home\n")
-      assert.notInclude(readdirSync(edge.workspace), "site")
-      await client.ask("DELETE", `/v1/runs/${run.id}/layer?force=true`)
-      assert.strictEqual((await visitor.visit("/")).status, 404)
-    }
-  )
+    const preview = (path: string) =>
+      client.ask("POST", "/v1/previews", {
+        body: { runId: run.id, workspace: "ws", title: "Site", source: { kind: "folder", path } }
+      })
+    assert.strictEqual((await preview("site/hosts")).status, 403)
+    const opened = await preview("site")
+    assert.strictEqual(opened.status, 201, opened.text)
+    const visitor = await Visitor.enter((opened.body as { readonly url: string }).url)
+    assert.strictEqual((await visitor.visit("/")).text, "home\n")
+    for (const path of ["/other.html", "/up.txt", "/hosts/hosts"])
+      assert.strictEqual((await visitor.visit(path)).status, 404, path)
+    await client.ask("POST", `/v1/runs/${run.id}/input`, { body: { text: "go on" } })
+    await reader.ended
+    assert.strictEqual((await visitor.visit("/index.html")).text, "home\n")
+    assert.notInclude(readdirSync(edge.workspace), "site")
+    await client.ask("DELETE", `/v1/runs/${run.id}/layer?force=true`)
+    assert.strictEqual((await visitor.visit("/")).status, 404)
+  })
 
   it("is not resumed where the workspace has moved, until it is back", async () => {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), "corral-moved-")))

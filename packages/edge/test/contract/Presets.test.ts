@@ -88,7 +88,7 @@ describe("Presets over HTTP", () => {
     assert.include(await idsAt(edge, "/v1/runners"), "parrot")
     const echo = await client.create("Polly", "full_access", { agentId: "parrot" })
     assert.deepInclude((await client.log(echo.id)).at(-1)?.payload, { text: "Polly" })
-    await client.result(run.id, 5_000)
+    await client.result(run.id, 60_000)
 
     const listed = await client.ask("GET", "/v1/presets?limit=1")
     assert.deepStrictEqual(

@@ -164,7 +164,7 @@ describe("A preview of a port", () => {
     for (const answer of stopped) answer.destroy()
     // Nothing hangs on them.
     assert.strictEqual((await visitor.visit("/", { method: "POST", body: "x" })).status, 200)
-  }, 60_000)
+  })
 
   it("refuses a body over 50 MiB, told or not", async () => {
     const { visitor } = await visiting((request, response) =>

@@ -287,7 +287,7 @@ describe("A preview", () => {
       assert.include(String(await whole.catch((error: Error) => error.message)), "aborted")
     }
     assert.strictEqual((await visitor.visit("/large.bin")).text.length, 1_000)
-  }, 60_000)
+  })
 
   it("is refused for what is not in the workspace, and for the Edge's own ports", async () => {
     const edge = shared

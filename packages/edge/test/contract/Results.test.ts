@@ -118,7 +118,7 @@ describe("Silence", () => {
 describe("/result", () => {
   it("gives a completed run with its text, waited for", async () => {
     const run = await client.create("/say the answer")
-    const result = await client.result(run.id, 20_000)
+    const result = await client.result(run.id, 60_000)
     assert.strictEqual(result.status, 200)
     assert.deepInclude(result.body, { text: "the answer" })
     assert.deepStrictEqual((result.body as { readonly run?: unknown }).run, await client.run(run.id))
@@ -128,7 +128,7 @@ describe("/result", () => {
     const run = await client.create("/sleep 60000")
     assert.strictEqual((await client.result(run.id)).status, 202)
     assert.strictEqual((await client.result(run.id, 50)).status, 202)
-    const waiting = client.result(run.id, 20_000)
+    const waiting = client.result(run.id, 60_000)
     await client.cancel(run.id)
     const result = await waiting
     assert.deepStrictEqual([result.status, codeOf(result)], [409, "run_cancelled"])
@@ -140,7 +140,7 @@ describe("/result", () => {
   ] as const) {
     it(`is 503 when the runtime ${what}`, async () => {
       const run = await client.create(script)
-      const result = await client.result(run.id, 20_000)
+      const result = await client.result(run.id, 60_000)
       assert.deepStrictEqual([result.status, codeOf(result)], [503, "runtime_unavailable"])
       assertWhole(await client.log(run.id))
     })
@@ -154,7 +154,7 @@ describe("/result", () => {
       const requested = await reader.event("run.approval.requested")
       const approvalId = String(requested.payload["approvalId"])
       await client.decide(run.id, approvalId, decision, decision === "deny" ? { reason: "not today" } : {})
-      const result = await client.result(run.id, 20_000)
+      const result = await client.result(run.id, 60_000)
       assertWhole(await client.log(run.id))
       return { approvalId, result, run: await client.run(run.id) }
     }
@@ -197,7 +197,7 @@ describe("/result", () => {
     it("is 403 where an approval expired", async () => {
       const impatient = await openEdgeInProcess({ env: { CORRAL_EDGE_APPROVAL_TTL_MS: "1000" } })
       const expired = await impatient.client.create("/write given-up.txt x\n/fail I cannot continue")
-      const late = await impatient.client.result(expired.id, 20_000)
+      const late = await impatient.client.result(expired.id, 60_000)
       assert.deepStrictEqual([late.status, codeOf(late)], [403, "approval_rejected"])
       assert.deepInclude((await impatient.client.run(expired.id)).error?.details, { state: "expired" })
     })

@@ -48,6 +48,7 @@ describe("The state of a run", () => {
     const first = await separateEdge.client.create("hello", "full_access", { agentId: "silent" })
     const second = await separateEdge.client.create("/wait\n/ask\n/wait")
     const following = await separateEdge.client.follow({ runId: first.id })
+    await following.event("run.created")
     // The log does not tell when a program was started; that it is there does.
     await until(
       async () => ((await separateEdge.client.run(first.id)).state === "created" ? undefined : true),

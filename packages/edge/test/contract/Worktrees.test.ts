@@ -2,9 +2,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { isTerminal } from "@corral/domain/run/RunEnd"
 import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
 import { openEdgeInProcess } from "@corral/testing/edge/EdgeInProcess"
 import { type EdgeOptions, type EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
+import { until } from "@corral/testing/time/Until"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { commitAll, git, knownWorkspace, repository, sampleRepository } from "../workspace/Repository.ts"
 
@@ -64,16 +66,22 @@ describe("A run in a worktree", () => {
     assert.deepInclude(reader.events[0]?.payload ?? (await reader.event("run.created")).payload, {
       worktree: { runId: run.id, branch, base, leftOut: { count: 1, paths: ["a.txt"] } }
     })
-    for (let attempt = 0; attempt < 3; attempt++) {
-      const [approval] = await client.approvals(`runId=${run.id}&state=pending`)
-      const event =
-        approval?.id ?? String((await reader.event("run.approval.requested")).payload["approvalId"])
+    /** The approval that waits; `null` after the end of the run. */
+    const waiting = () =>
+      until(async () => {
+        const [approval] = await client.approvals(`runId=${run.id}&state=pending`)
+        if (approval !== undefined) return approval
+        return isTerminal((await client.run(run.id)).state) ? null : undefined
+      }, "an approval or the end")
+    let decided = 0
+    for (let approval = await waiting(); approval !== null; approval = await waiting()) {
       assert.deepInclude(await worktreeOf(client, run.id), { state: "active" })
       const refusal = await remove(client, run.id, "?force=true")
       assert.deepStrictEqual([refusal.status, codeOf(refusal)], [409, "conflict"])
-      await client.decide(run.id, event, "allow", { scope: "run" })
-      if ((await client.result(run.id, 500)).status === 200) break
+      await client.decide(run.id, approval.id, "allow", { scope: "run" })
+      decided++
     }
+    assert.isAtLeast(decided, 1)
     await reader.ended
     assertWhole(reader.events)
     assert.strictEqual(reader.events.at(-1)?.type, "run.completed")

@@ -14,7 +14,7 @@ describe("An Edge with a damaged store", () => {
     const runs = []
     for (const text of ["first", "second", "third"]) {
       const run = await edge.client.create(`/say ${text}-word`)
-      await edge.client.result(run.id, 10_000)
+      await edge.client.result(run.id, 60_000)
       runs.push(run.id)
     }
     const [first = "", second = "", third = ""] = runs

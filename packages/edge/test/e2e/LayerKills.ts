@@ -89,7 +89,7 @@ export const killLayers = async ({ edge, runs, seeded }: LayerKills): Promise<nu
     await edge.start()
     for (const id of ids) {
       await edge.client.cancel(id)
-      await edge.client.result(id, 10_000)
+      await edge.client.result(id, 60_000)
     }
     owners.push(...ids)
     assert.deepStrictEqual(treeOf(edge.workspace), before, "after the next start")

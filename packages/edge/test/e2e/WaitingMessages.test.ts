@@ -27,7 +27,7 @@ const runsOf = async ({ client, runIds }: EdgeProcess): Promise<ReadonlyArray<Li
   return runs
 }
 
-describe("messages that wait for a run", { timeout: 60_000 }, () => {
+describe("messages that wait for a run", () => {
   it("are sent once and in order, although the Edge is killed before and between them", async () => {
     const edge = await open()
     const client = await connect(edge)

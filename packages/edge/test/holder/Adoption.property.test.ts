@@ -44,7 +44,7 @@ const copyUntil = async (home: string, run: string, file: string, bytes: number)
 }
 
 describe("a run whose Edge is killed", () => {
-  it("loses and repeats no byte of stdin and stdout", { timeout: 120_000 * effort }, () =>
+  it("loses and repeats no byte of stdin and stdout", { timeout: 600_000 * effort }, () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 1, max: 100_000 }), { minLength: 2, maxLength: 3 }),
@@ -77,7 +77,7 @@ describe("a run whose Edge is killed", () => {
 
   it(
     "loses and repeats no byte for any sizes of writes and any number of Edges",
-    { timeout: 60_000 * effort },
+    { timeout: 600_000 * effort },
     () =>
       fc.assert(
         fc.asyncProperty(

@@ -71,7 +71,7 @@ const withBackend = <A, E>(
 const ended = (id: string | undefined) =>
   Effect.gen(function* () {
     const runs = yield* RunSupervisor
-    const run = yield* runs.result(id as RunId, 20_000)
+    const run = yield* runs.result(id as RunId, 60_000)
     assert.isTrue(isTerminal(run.state), run.state)
     return run
   })

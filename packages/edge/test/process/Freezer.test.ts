@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { groupsHere } from "@corral/testing/edge/Survivors"
+import { within } from "@corral/testing/time/Until"
 import { Effect, Fiber } from "effect"
 import { spawn } from "node:child_process"
 import { tmpdir } from "node:os"
@@ -22,6 +23,9 @@ it.live("fails where there is no group", () =>
     freezer.thaw()
   })
 )
+
+const inTime = (answer: Fiber.Fiber<string>) =>
+  Effect.promise(() => within(Effect.runPromise(Fiber.join(answer)), 10_000, "the answer"))
 
 describe.skipIf(groupsHere === undefined)("Freezer", () => {
   let counter = 0
@@ -63,7 +67,7 @@ describe.skipIf(groupsHere === undefined)("Freezer", () => {
       )
       assert.strictEqual(first, "nothing")
       freezer.thaw()
-      assert.strictEqual(yield* Effect.timeout(Fiber.join(answer), "10 seconds"), "two")
+      assert.strictEqual(yield* inTime(answer), "two")
       assert.isTrue(yield* freezer.freeze(), "it can be frozen again")
     })
   )
@@ -86,7 +90,7 @@ describe.skipIf(groupsHere === undefined)("Freezer", () => {
       )
       assert.strictEqual(first, "nothing")
       freezer.thaw()
-      assert.strictEqual(yield* Effect.timeout(Fiber.join(printed), "10 seconds"), "in")
+      assert.strictEqual(yield* inTime(printed), "in")
     })
   )
 

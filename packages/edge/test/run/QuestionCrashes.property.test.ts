@@ -268,7 +268,7 @@ const layer = Layer.unwrap(
 ).pipe(Layer.provideMerge(memoryLogLayer))
 
 describe("questions of a run whose Edge dies", () => {
-  it("receive what a person gave, once, and nothing else", { timeout: 240_000 * effort }, () =>
+  it("receive what a person gave, once, and nothing else", { timeout: 600_000 * effort }, () =>
     Effect.runPromise(
       Effect.scoped(
         Effect.gen(function* () {

@@ -1,6 +1,6 @@
 import { describe, it } from "@effect/vitest"
 import { survives } from "../handling/Crash.ts"
 
-describe("a Gateway that is killed", { timeout: 200_000 }, () => {
+describe("a Gateway that is killed", () => {
   it("loses nothing and has no effect twice", () => survives(4))
 })

@@ -21,7 +21,7 @@ describe("Follows", () => {
   beforeAll(async () => {
     url = await makeDatabase(await sharedServer(), { prepared: false })
     runtime = makeRuntime(url)
-  }, 60_000)
+  })
   afterAll(async () => {
     await runtime.dispose()
     await dropDatabase(url)

@@ -58,7 +58,7 @@ describe("A batch of rows that another program holds", () => {
   beforeAll(async () => {
     url = await makeDatabase(await sharedServer(), { prepared: false })
     runtime = makeRuntime(url)
-  }, 60_000)
+  })
   afterAll(async () => {
     await runtime.dispose()
     await dropDatabase(url)

@@ -119,7 +119,7 @@ describe("Routing authority", () => {
   beforeAll(async () => {
     await hub.start()
     root = await hub.signedIn("root")
-  }, 60_000)
+  })
   afterAll(() => hub.remove())
 
   let worlds = 0

@@ -23,7 +23,7 @@ describe("Readers of the audit trail", () => {
     await hub.start()
     ada = await hub.signedIn("ada")
     bob = await hub.signedIn("bob")
-  }, 60_000)
+  })
   afterAll(() => hub.remove())
 
   const onStore = (statement: string) =>
@@ -152,7 +152,7 @@ describe("Deleting a project", () => {
   beforeAll(async () => {
     await hub.start()
     ada = await hub.signedIn("ada")
-  }, 60_000)
+  })
   afterAll(() => hub.remove())
 
   const remove = (id: string) =>

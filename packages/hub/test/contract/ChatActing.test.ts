@@ -53,7 +53,7 @@ describe("a Gateway", () => {
     ada = await hub.signedIn("ada")
     eve = await hub.signedIn("eve")
     project = await makeProject(ada, "private", [[eve, "viewer"]])
-  }, 60_000)
+  })
   afterAll(() => hub.remove())
 
   /** An account that is bound to a user, and the id of the binding. */

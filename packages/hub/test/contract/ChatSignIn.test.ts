@@ -26,7 +26,7 @@ describe("Chat accounts and the identity provider", () => {
     hub = new HubInProcess({ env: { ...issuer.env, ...gatewayEnv } })
     await hub.start()
     await issuer.serve(hub.url)
-  }, 60_000)
+  })
   afterAll(async () => {
     await hub.remove()
     await issuer.close()

@@ -33,7 +33,7 @@ const Sizes = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 40, maxi
 )
 const Late = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 30 }))
 
-describe("A list", { timeout: 120_000 * effort }, () => {
+describe("A list", { timeout: 600_000 * effort }, () => {
   const hub = new HubInProcess()
   let ada: HubClient
   let eve: HubClient

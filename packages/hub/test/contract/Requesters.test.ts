@@ -55,7 +55,7 @@ describe("Requesters of a run", () => {
       keys.push(new HubClient(hub.url, token, person.userId))
       accounts.push(account)
     }
-  }, 60_000)
+  })
   afterAll(() => hub.remove())
 
   const at = <A>(list: ReadonlyArray<A>, index: number): A => {

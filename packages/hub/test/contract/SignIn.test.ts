@@ -13,7 +13,7 @@ describe("Sign-in with a browser", () => {
     hub = new HubInProcess({ env: issuer.env })
     await hub.start()
     await issuer.serve(hub.url)
-  }, 60_000)
+  })
 
   afterAll(async () => {
     await hub.remove()

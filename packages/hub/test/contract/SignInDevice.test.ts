@@ -28,7 +28,7 @@ describe("Sign-in of a program", () => {
   beforeAll(async () => {
     await hub.start()
     ada = await hub.atBrowser("ada")
-  }, 60_000)
+  })
   afterAll(() => hub.remove())
 
   const start = async (body: object = { kind: "cli" }): Promise<Started> => {

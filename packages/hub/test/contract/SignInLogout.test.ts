@@ -20,7 +20,7 @@ describe("A logout token of the provider", () => {
     hub = new HubInProcess({ env: issuer.env })
     await hub.start()
     await issuer.serve(hub.url)
-  }, 60_000)
+  })
 
   afterAll(async () => {
     await hub.remove()

@@ -41,14 +41,14 @@ type Step =
   | { readonly do: "play"; readonly end: "complete" | "fail" | "fail silently" }
   | { readonly do: "begin" | "continue" | "idle" | "refuse" | "restart" }
 
-describe("Deliveries", { timeout: 300_000 * effort }, () => {
+describe("Deliveries", { timeout: 600_000 * effort }, () => {
   const first = new HubInProcess()
   const second = new HubInProcess()
   beforeAll(async () => {
     await first.start()
     second.databaseUrl = first.databaseUrl
     await second.start()
-  }, 60_000)
+  })
   afterAll(async () => {
     await second.remove()
     await first.remove()

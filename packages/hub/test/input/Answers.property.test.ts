@@ -43,7 +43,7 @@ const Race = fc.record({
   order: fc.shuffledSubarray([0, 1, 2], { minLength: 3 })
 })
 
-describe("Answers", { timeout: 300_000 * effort }, () => {
+describe("Answers", { timeout: 600_000 * effort }, () => {
   const first = new HubInProcess()
   const second = new HubInProcess()
   let world: World
@@ -59,7 +59,7 @@ describe("Answers", { timeout: 300_000 * effort }, () => {
     await mirror.member(world.client.userId, world.projectId, other.userId as UserId, "member")
     await mirror.link(world.projectId)
     people = [world.client, new HubClient(second.url, other.token, other.userId)]
-  }, 60_000)
+  })
   afterAll(async () => {
     await second.remove()
     await first.remove()

@@ -29,7 +29,7 @@ describe("live sockets of what has ended", () => {
     const mirror = new Mirror(hub)
     project = await mirror.project(ada.userId)
     query = `runId=${await mirror.run(project, createdRun, runStarted)}`
-  }, 60_000)
+  })
 
   afterAll(async () => {
     await hub.remove()
