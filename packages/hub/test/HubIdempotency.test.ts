@@ -1,10 +1,11 @@
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
 import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/errors/Failures"
-import { Deferred, Effect, Fiber, Schema } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import { Deferred, Effect, Fiber, Schedule, Schema } from "effect"
+import { SqlClient } from "effect/sql"
 import { HubIdempotency } from "../src/HubIdempotency.ts"
 import { HubInProcess } from "@corral/testing/hub/HubInProcess"
 import { People } from "@corral/testing/hub/People"
+import { isCancelled } from "./harness/Statements.ts"
 
 /** Two Hubs' worth of services on one database: what one does the other sees. */
 describe("HubIdempotency", () => {
@@ -200,16 +201,10 @@ describe("HubIdempotency", () => {
   it("has one effect and one response for 100 concurrent requests that retry while in flight", async () => {
     const s = scope()
     const ask = (people: People, i: number) => {
-      const tried: Effect.Effect<
-        unknown,
-        IdempotencyConflict | SqlError.SqlError,
-        HubIdempotency | SqlClient.SqlClient
-      > = Effect.catchTag(once(s, "k", {}, write(s, `by ${i}`)), "IdempotencyInFlight", () =>
-        Effect.andThen(
-          Effect.yieldNow,
-          Effect.suspend(() => tried)
-        )
-      )
+      const tried = Effect.retry(once(s, "k", {}, write(s, `by ${i}`)), {
+        while: (error) => error._tag === "IdempotencyInFlight" || isCancelled(error),
+        schedule: Schedule.forever
+      })
       return people.act(Effect.orDie(tried))
     }
     const answers = await Promise.all(

@@ -3,16 +3,19 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Task } from "@corral/domain/task/Task"
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { PrometheusText } from "@corral/testing/http/PrometheusText"
 import { until } from "@corral/testing/time/Until"
 import { Joined } from "@corral/testing/stack/Joined"
 import { Corral } from "./Corral.ts"
 import { signIn } from "./SignIn.ts"
 
+const METRICS_TOKEN = "a-token-of-more-than-32-characters"
+
 describe("corral at a Hub", () => {
   const corral = new Corral()
   let joined: Joined
   beforeAll(async () => {
-    joined = await Joined.open()
+    joined = await Joined.open({ hubEnv: { CORRAL_METRICS_TOKEN: METRICS_TOKEN } })
     await signIn(corral, joined)
   })
   afterAll(async () => {
@@ -34,6 +37,21 @@ describe("corral at a Hub", () => {
     const { exit, out, stderr } = await corral.run(...args, "--json")
     assert.deepStrictEqual([exit, stderr], [0, ""], out.join("\n"))
     return out.map((line) => JSON.parse(line))
+  }
+
+  /** Requests for single tasks so far. */
+  const looksAtTasks = async (): Promise<number> => {
+    const headers = { authorization: `Bearer ${METRICS_TOKEN}` }
+    const response = await fetch(`${joined.hub.url}/metrics`, { headers })
+    // Absent before the first one.
+    return new PrometheusText(await response.text()).samples
+      .filter(
+        ({ labels, name }) =>
+          name === "corral_hub_http_request_duration_seconds_count" &&
+          labels["method"] === "GET" &&
+          labels["route"] === "/client/tasks/:id"
+      )
+      .reduce((sum, { value }) => sum + value, 0)
   }
 
   it("stores the sign-in privately and shows the user", async () => {
@@ -186,8 +204,11 @@ describe("corral at a Hub", () => {
 
     const tasks = async () =>
       (await owner.ask<{ readonly items: ReadonlyArray<Task> }>("GET", "/client/tasks")).body.items
+    const before = await looksAtTasks()
     const queued = corral.start(...there, "--queue")
     await until(async () => (await tasks()).find(({ state }) => state === "queued"), "a queued task")
+    // Before it looks, the command may not have the answer to its request, and a signal ends it without a cancellation.
+    await until(async () => (await looksAtTasks()) > before || undefined, "a look of the command at its task")
     queued.child.kill("SIGINT")
     assert.strictEqual(await queued.ended, 130)
     assert.strictEqual(

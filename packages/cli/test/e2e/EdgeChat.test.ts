@@ -208,6 +208,8 @@ describe.skipIf(!hasTerminals)("corral chat with an agent that keeps no conversa
     chat.enter("two")
     await chat.shows(/^heard two$/m)
     await chat.shows(/^This agent does not remember earlier turns\.$/m)
+    // The run has completed.
+    await chat.shows(/^ready · /m)
     assert.notMatch(chat.screen, /failed|Start a new run/, chat.screen)
     chat.enter("/quit")
     assert.strictEqual(await chat.ended, 0, chat.screen)

@@ -24,11 +24,14 @@ export const LOST_HINT =
 export const isDamageCode = (code: string | undefined): boolean =>
   code !== undefined && /^SQLITE_(CORRUPT|NOTADB|IOERR_(READ|SHORT_READ|CORRUPTFS|DATA))/.test(code)
 
+/** An error of the library, which declares the type of the class only. */
+type SqliteFailure = Error & { readonly code: string }
+
 /** SQLite has no code for a document that is not JSON, and none for a table whose definition was altered. */
-const isAltered = ({ code, message }: Database.SqliteError): boolean =>
+const isAltered = ({ code, message }: SqliteFailure): boolean =>
   code === "SQLITE_ERROR" && /^(malformed JSON|no such (table|column))/.test(message)
 
-const isDamage = (error: unknown): error is Database.SqliteError =>
+const isDamage = (error: unknown): error is SqliteFailure =>
   error instanceof Database.SqliteError && (isDamageCode(error.code) || isAltered(error))
 
 export const unreadable = (message: string): string => `The store cannot be read: ${message}.`

@@ -135,6 +135,8 @@ describe("runs of an Edge that is gone", () => {
     await (await edge.client.follow({ runId: id })).count(50)
     assert.strictEqual((await edge.client.ask("POST", `/v1/runs/${id}/pause`, { body: {} })).status, 200)
     await restart(edge, "SIGKILL")
+    // Another run is the clock: at its end, what the program had printed before the pause is stored.
+    await edge.client.log((await edge.client.create("/say meanwhile")).id)
     const run = await edge.client.run(id)
     assert.deepInclude(run, { state: "running", paused: true })
     const { lastSeq } = run

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { writeProgram } from "../Folder.ts"
 import { type EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
-import { within } from "@corral/testing/time/Until"
+import { until, within } from "@corral/testing/time/Until"
 import { findProgram } from "../../src/process/ChildEnvironment.ts"
 import { commitAll, git, knownWorkspace, sampleRepository } from "../workspace/Repository.ts"
 
@@ -16,7 +16,14 @@ const isolation = "worktree"
 const entries = async (folder: string, count: number): Promise<void> => {
   const abort = new AbortController()
   const changes = watch(folder, { signal: abort.signal })[Symbol.asyncIterator]()
-  while (readdirSync(folder).length < count) await within(changes.next(), 10_000, `${count} entries`)
+  // The folder is watched from the first call on: no change is between a call and the look after it.
+  const change = () => {
+    const next = changes.next()
+    next.catch(() => undefined)
+    return next
+  }
+  for (let next = change(); readdirSync(folder).length < count; next = change())
+    await within(next, 10_000, `${count} entries`)
   abort.abort()
 }
 
@@ -55,6 +62,8 @@ describe("A killed Edge", () => {
     await entries(signs, 3)
     assert.lengthOf(knownWorkspace(edge.workspace).branches, 1)
     await edge.kill()
+    // The program that made the sign may be ending.
+    await until(async () => edge.survivorsOf(run.id).length <= 1 || undefined, "git without its programs")
     assert.lengthOf(edge.survivorsOf(run.id), 1, "git outlives the Edge")
     rmSync(hang)
     // What an Edge leaves that dies while it replaces a file of the worktree.

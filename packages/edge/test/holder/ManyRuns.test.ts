@@ -10,7 +10,7 @@ import { connectEdge, holdersOf, openHome, storedOutput, untilGone } from "./Hol
 describe("200 runs at once", () => {
   it("continue with the next Edge, each with its own bytes, and are ended together", async () => {
     const home = openHome()
-    const first = await connectEdge({ home, orphanMs: 1_000 })
+    const first = await connectEdge({ home, orphanMs: 60_000 })
     const runs = await Promise.all(
       Array.from({ length: 200 }, (_, at) =>
         startShell(first, `echo begin ${at}; read line; echo "$line ${at}"; sleep 600`)

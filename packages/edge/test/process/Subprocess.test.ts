@@ -1,12 +1,12 @@
 import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { afterEach, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { writeFileSync } from "node:fs"
+import { existsSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { signalGroup } from "../../src/process/ProcessSweep.ts"
 import { Subprocess, type SubprocessSpec } from "../../src/process/Subprocess.ts"
-import { temporaryFolder } from "../Folder.ts"
+import { openFolder, temporaryFolder } from "../Folder.ts"
 import { groupsHere } from "@corral/testing/edge/Survivors"
 
 type Ending =
@@ -88,8 +88,15 @@ describe("Subprocess", () => {
     const { promise, resolve } = Promise.withResolvers<string>()
     const chunks: Array<Buffer> = []
     // A grandchild prints after the program has ended, while this thread is busy for longer than the output lingers.
-    const args = ["-c", "(sleep 0.05; printf late; sleep 0.6) & exit 0"]
-    const busy = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
+    const printed = join(openFolder(), "printed")
+    const args = [
+      "-c",
+      `(while kill -0 $$ 2>/dev/null; do :; done; printf late; : > '${printed}'; sleep 0.6) & exit 0`
+    ]
+    const busy = () => {
+      while (!existsSync(printed)) continue
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
+    }
     const child = new Subprocess(
       { file: "/bin/sh", args, cwd: tmpdir(), env: { PATH: process.env.PATH ?? "" }, stdin: "ignore" },
       {

@@ -15,6 +15,10 @@ import { approvalsIn, insertApproval, insertLargeApproval, storeContract } from 
 
 const databaseFile = Effect.map(temporaryFolder, (folder) => join(folder, "home", "edge.db"))
 
+/** Fails if it takes too long. */
+const inTime = (effect: Effect.Effect<void>): Effect.Effect<void> =>
+  Effect.promise(() => within(Effect.runPromise(effect), 5_000, "the end of the store"))
+
 /** Open until the scope closes. */
 const open = (file: string) =>
   Effect.map(Layer.build(Layer.fresh(Store.layer(file))), (context) => Context.get(context, Store))
@@ -153,8 +157,7 @@ describe("Store", () => {
     Effect.gen(function* () {
       const { scope, writer } = yield* openWithWriter
       yield* Effect.promise(() => writer.terminate())
-      const closed = Effect.runPromise(Scope.close(scope, Exit.void))
-      yield* Effect.promise(() => within(closed, 5_000, "the end of the store"))
+      yield* inTime(Scope.close(scope, Exit.void))
     })
   )
 

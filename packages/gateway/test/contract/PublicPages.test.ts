@@ -11,7 +11,7 @@ const CONTACT = "mailto:security@corral.example"
 
 describe("Public pages of a Gateway", () => {
   const gateway = new GatewayProcess({ env: { CORRAL_SECURITY_CONTACT: CONTACT } })
-  beforeAll(() => gateway.start(), 60_000)
+  beforeAll(() => gateway.start())
   afterAll(() => gateway.remove())
 
   const get = (path: string, headers: Record<string, string> = {}, method = "GET") =>

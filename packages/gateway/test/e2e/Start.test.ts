@@ -23,11 +23,11 @@ describe("node dist/gateway", () => {
       assert.deepStrictEqual([health.status, health.body], [200, { status: "ok" }])
       // The documents are part of the build.
       assert.strictEqual((await gateway.get("/asyncapi.json")).status, 200)
-      assert.strictEqual((await gateway.send(pushedMessage("ev_1"))).status, 200)
+      assert.strictEqual((await gateway.deliver(pushedMessage("ev_1"))).status, 200)
       assert.deepStrictEqual(await gateway.end("SIGTERM"), { code: 0, signal: null })
       assert.strictEqual(gateway.stderr, "")
       await gateway.start()
-      assert.strictEqual((await gateway.send(pushedMessage("ev_1"))).status, 200)
+      assert.strictEqual((await gateway.deliver(pushedMessage("ev_1"))).status, 200)
       assert.strictEqual(await gateway.count("FROM corral_gateway.inbox"), 1)
     }))
 
@@ -38,7 +38,7 @@ describe("node dist/gateway", () => {
       try {
         await Promise.all([gateway.start(), other.start()])
         const sent = pushedMessage("ev_both")
-        const answers = await Promise.all([gateway.send(sent), other.send(sent)])
+        const answers = await Promise.all([gateway.deliver(sent), other.deliver(sent)])
         assert.deepStrictEqual(
           answers.map(({ status }) => status),
           [200, 200]

@@ -57,7 +57,7 @@ describe("the work of a Gateway", () => {
   }
 
   it("gives a direct message to the handler, and keeps its body no longer", async () => {
-    await gateway.send(pushedMessage("ev_dm", "run the tests", "oc_dm"))
+    await gateway.deliver(pushedMessage("ev_dm", "run the tests", "oc_dm"))
     const [event, more] = await handled("ev_dm")
     assert.isUndefined(more)
     assert.match(event?.id ?? "", /^evt_/)
@@ -90,8 +90,8 @@ describe("the work of a Gateway", () => {
   })
 
   it("gives a click to the handler, a second deliberate one too", async () => {
-    await gateway.send(pushedClick("ev_c1", { a: "act_1" }, "oc_card"), CARDS)
-    await gateway.send(pushedClick("ev_c2", { a: "act_1" }, "oc_card"), CARDS)
+    await gateway.deliver(pushedClick("ev_c1", { a: "act_1" }, "oc_card"), CARDS)
+    await gateway.deliver(pushedClick("ev_c2", { a: "act_1" }, "oc_card"), CARDS)
     const [[first], [second]] = [await handled("ev_c1"), await handled("ev_c2")]
     assert.deepStrictEqual([first?.seq, second?.seq], [1, 2])
     assert.deepStrictEqual(second?.payload, {
@@ -110,7 +110,7 @@ describe("the work of a Gateway", () => {
   it("passes over what is not meant for the bot", async () => {
     const mention = (id: string) => [{ key: "@_user_1", name: "Corral", id: { open_id: id } }]
     const group = (id: string, over: object) =>
-      gateway.send(
+      gateway.deliver(
         encryptedPush(
           envelope(
             { event_id: id },
@@ -125,7 +125,7 @@ describe("the work of a Gateway", () => {
     assert.deepStrictEqual(await handled("ev_g2"), [])
     const [event] = await handled("ev_g3")
     assert.deepInclude(event?.payload, { chatType: "group", text: "go" })
-    await gateway.send(
+    await gateway.deliver(
       encryptedPush(envelope({ event_id: "ev_foreign", event_type: "card.action.trigger" }, click({})))
     )
     assert.deepStrictEqual(await handled("ev_foreign"), [])
@@ -133,7 +133,7 @@ describe("the work of a Gateway", () => {
 
   it("handles the events of a sender in their order, one at a time", async () => {
     const ids = Array.from({ length: 30 }, (_, i) => `ev_row_${i}`)
-    for (const id of ids) await gateway.send(pushedMessage(id, id, "oc_row"))
+    for (const id of ids) await gateway.deliver(pushedMessage(id, id, "oc_row"))
     await done("ev_row_29")
     const rows = await gateway.query(
       "SELECT key, (event->>'seq')::int AS seq FROM calls WHERE key LIKE 'feishu:ev_row_%' ORDER BY at"
@@ -145,9 +145,9 @@ describe("the work of a Gateway", () => {
   })
 
   it("retries a failed event, moves it to the dead letters, and continues with the sender", async () => {
-    await gateway.send(pushedMessage("ev_fail", "fail", "oc_sick"))
-    await gateway.send(pushedMessage("ev_refuse", "refuse", "oc_sick"))
-    await gateway.send(pushedMessage("ev_after", "hello", "oc_sick"))
+    await gateway.deliver(pushedMessage("ev_fail", "fail", "oc_sick"))
+    await gateway.deliver(pushedMessage("ev_refuse", "refuse", "oc_sick"))
+    await gateway.deliver(pushedMessage("ev_after", "hello", "oc_sick"))
     await done("ev_after")
     const counts = [await callsOf("ev_fail"), await callsOf("ev_refuse"), await callsOf("ev_after")].map(
       (calls) => calls.length
@@ -164,15 +164,15 @@ describe("the work of a Gateway", () => {
   })
 
   it("makes no sender wait for another one of the same chat", async () => {
-    await gateway.send(pushedMessage("ev_waits", "after feishu:ev_beside", "oc_pair"))
-    await gateway.send(pushedMessage("ev_behind", "hello", "oc_pair"))
-    await gateway.send(pushedMessage("ev_beside", "hello", "oc_pair", "ou_bob"))
+    await gateway.deliver(pushedMessage("ev_waits", "after feishu:ev_beside", "oc_pair"))
+    await gateway.deliver(pushedMessage("ev_behind", "hello", "oc_pair"))
+    await gateway.deliver(pushedMessage("ev_beside", "hello", "oc_pair", "ou_bob"))
     await done("ev_behind")
     assert.deepStrictEqual((await orderOf("oc_pair")).toSorted(), ["ev_behind", "ev_beside", "ev_waits"])
   })
 
   it("buries at once what is not shaped as its type says", async () => {
-    await gateway.send(encryptedPush(envelope({ event_id: "ev_odd" }, { message: "?" })))
+    await gateway.deliver(encryptedPush(envelope({ event_id: "ev_odd" }, { message: "?" })))
     await done("ev_odd")
     assert.strictEqual(
       await gateway.count("FROM corral_gateway.dead_letters WHERE upstream_id = 'ev_odd'"),

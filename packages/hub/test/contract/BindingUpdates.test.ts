@@ -18,7 +18,7 @@ const PATH = "/integrations/bindings/updates"
 
 describe(PATH, () => {
   const hub = new HubInProcess({ env: gatewayEnv })
-  beforeAll(() => hub.start(), 60_000)
+  beforeAll(() => hub.start())
   afterAll(() => hub.remove())
 
   /** A bot that no other test uses. */

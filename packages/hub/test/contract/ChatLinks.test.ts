@@ -17,7 +17,7 @@ const detailsOf = ({ body }: Answer): unknown => (body as { readonly details?: u
 
 describe("Links of chat accounts", () => {
   const hub = new HubInProcess({ env: gatewayEnv })
-  beforeAll(() => hub.start(), 60_000)
+  beforeAll(() => hub.start())
   afterAll(() => hub.remove())
 
   /** Of every link here, to be looked for where none may be. */

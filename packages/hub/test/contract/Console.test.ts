@@ -8,7 +8,7 @@ const page = { accept: "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8" }
 
 describe("The console of a Hub", () => {
   const hub = new HubInProcess()
-  beforeAll(() => hub.start(), 60_000)
+  beforeAll(() => hub.start())
   afterAll(() => hub.remove())
 
   const get = (path: string, headers: Record<string, string> = {}, method = "GET") =>

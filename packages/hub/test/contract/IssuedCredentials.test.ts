@@ -34,7 +34,7 @@ const answeringTokens = {
 
 describe("Issued credentials", () => {
   const hub = new HubInProcess({ env: gatewayEnv })
-  beforeAll(() => hub.start(), 60_000)
+  beforeAll(() => hub.start())
   afterAll(() => hub.remove())
 
   it("are issued by the listed endpoints only", () => {

@@ -23,7 +23,7 @@ const KEYS = "/client/auth/keys"
 
 describe("API keys", () => {
   const hub = new HubInProcess()
-  beforeAll(() => hub.start(), 60_000)
+  beforeAll(() => hub.start())
   afterAll(() => hub.remove())
 
   const create = async (

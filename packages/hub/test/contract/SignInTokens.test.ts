@@ -18,7 +18,7 @@ let people = 0
 
 describe("Sign-ins and their tokens", () => {
   const hub = new HubInProcess()
-  beforeAll(() => hub.start(), 60_000)
+  beforeAll(() => hub.start())
   afterAll(() => hub.remove())
 
   const onStore = (statement: string) =>

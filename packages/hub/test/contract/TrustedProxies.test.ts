@@ -15,7 +15,7 @@ describe("A Hub behind a trusted proxy", () => {
       CORRAL_HUB_REQUESTS_PER_SECOND: "20"
     }
   })
-  beforeAll(() => hub.start(), 60_000)
+  beforeAll(() => hub.start())
   afterAll(() => hub.remove())
 
   const requests = [

@@ -28,8 +28,11 @@ describe("An idempotency key", () => {
           answered++
           return answer.text
         }
-        if (answer !== undefined) assert.strictEqual(codeOf(answer), "idempotency_in_flight", answer.text)
-        if (answer === undefined || killed) continue
+        if (answer === undefined) continue
+        // On a busy machine no connection to the database may be free for two seconds.
+        if (codeOf(answer) === "overloaded") continue
+        assert.strictEqual(codeOf(answer), "idempotency_in_flight", answer.text)
+        if (killed) continue
         // While the first of them is in flight.
         killed = true
         again = hub.end("SIGKILL").then(() => hub.start())

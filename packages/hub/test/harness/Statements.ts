@@ -2,7 +2,20 @@
 import type { HubProcess } from "@corral/testing/hub/HubProcess"
 import { until } from "@corral/testing/time/Until"
 import { Effect, Fiber } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, SqlError } from "effect/sql"
+
+/** Of a cancelled statement, and of one that waited for two seconds. */
+const CANCELLED: ReadonlyArray<unknown> = ["57014", "55P03"]
+
+/**
+ * Whether the Hub has cancelled a statement because no connection seemed free, or the server one that waited for long, as on a busy machine. A
+ * deadlock has another code, and is found after a second.
+ */
+export const isCancelled = (error: unknown): boolean => {
+  if (!(error instanceof SqlError.SqlError)) return false
+  const { cause } = error.reason
+  return typeof cause === "object" && cause !== null && "code" in cause && CANCELLED.includes(cause.code)
+}
 
 export class Statements {
   private readonly hub: HubProcess

@@ -8,11 +8,11 @@ import { effort } from "@corral/testing/time/Effort"
 import { until } from "@corral/testing/time/Until"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Result, Schedule } from "effect"
-import { SqlError } from "effect/sql"
 import * as fc from "fast-check"
 import { Client } from "pg"
 import { Projects } from "../../src/project/Projects.ts"
 import { Tasks } from "../../src/task/Tasks.ts"
+import { isCancelled } from "../harness/Statements.ts"
 
 const LIMIT = 1_000_000
 
@@ -30,19 +30,6 @@ const waiting: fc.Arbitrary<Waiting> = fc.record({
 })
 /** Two devices leave one of the three connections free: without one, the Hub cancels statements that wait for locks more often. */
 const ofDevices = fc.array(fc.array(waiting, { minLength: 1, maxLength: 4 }), { minLength: 2, maxLength: 2 })
-
-/** Of a cancelled statement, and of one that waited for two seconds. */
-const CANCELLED: ReadonlyArray<unknown> = ["57014", "55P03"]
-
-/**
- * Whether the Hub has cancelled a statement because no connection seemed free, or the server one that waited for long, as on a busy machine. A
- * deadlock has another code, and is found after a second.
- */
-const isCancelled = (error: unknown): boolean => {
-  if (!(error instanceof SqlError.SqlError)) return false
-  const { cause } = error.reason
-  return typeof cause === "object" && cause !== null && "code" in cause && CANCELLED.includes(cause.code)
-}
 
 const exceeding = (project: Waiting["project"], person: Waiting["person"] = 0): Waiting => ({
   project,
