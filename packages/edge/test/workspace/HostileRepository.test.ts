@@ -116,7 +116,7 @@ describe("A hostile repository", () => {
     Effect.gen(function* () {
       const { made, traces } = yield* armed
       // However it ends.
-      spawnSync("git", ["status"], { cwd: made.root, stdio: "ignore", timeout: 5_000 })
+      spawnSync("git", ["status"], { cwd: made.root, stdio: "ignore", timeout: 30_000 })
       assert.notStrictEqual(ran(traces), "")
     }).pipe(Effect.scoped)
   )

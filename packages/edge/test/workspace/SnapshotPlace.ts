@@ -12,7 +12,7 @@ export const snapshotsIn = (
   home: string,
   {
     path = process.env.PATH ?? "",
-    wait = "10 seconds"
+    wait = "1 minute"
   }: { readonly path?: string; readonly wait?: Duration.Input } = {}
 ) =>
   Layer.build(
