@@ -233,7 +233,8 @@ const publishDue = Effect.fnUntraced(function* (state: FeedState) {
   yield* Effect.forEach(joined, (reader) => sendPresent(state, reader), { concurrency: 4, discard: true })
   const projects = take(due.project)
   if (projects.length > 0) for (const { id, kind } of yield* presentIn(sql, projects)) due[kind].add(id)
-  const userIds = [...new Set([...readers].map(({ userId }) => userId))]
+  // Of the readers after each `take`: one who has joined before a notice must receive its change.
+  const userIds = () => [...new Set([...readers].map(({ userId }) => userId))]
   publish(
     state,
     // That channel carries only ids of users.
@@ -243,9 +244,9 @@ const publishDue = Effect.fnUntraced(function* (state: FeedState) {
     }))
   )
   const devices = take(due.device)
-  if (devices.length > 0) publish(state, yield* changedDevices(sql, devices, userIds, now()))
+  if (devices.length > 0) publish(state, yield* changedDevices(sql, devices, userIds(), now()))
   const limits = take(due.limit)
-  if (limits.length > 0) publish(state, yield* changedLimits(sql, limits, userIds))
+  if (limits.length > 0) publish(state, yield* changedLimits(sql, limits, userIds()))
   const changed = {
     approvals: take(due.approval),
     changes: take(due.changes),
@@ -255,7 +256,7 @@ const publishDue = Effect.fnUntraced(function* (state: FeedState) {
     messages: take(due.message)
   }
   if (Object.values(changed).some(({ length }) => length > 0))
-    publish(state, yield* changedInProjects(sql, changed, userIds))
+    publish(state, yield* changedInProjects(sql, changed, userIds()))
   if (Object.values(due).some(({ size }) => size > 0)) state.wake()
 })
 

@@ -20,6 +20,9 @@ import {
   runStarted,
   startMirror
 } from "@corral/testing/hub/Mirror"
+import { holdTable } from "@corral/testing/postgres/HeldTable"
+import { query } from "@corral/testing/postgres/PostgresServer"
+import { until } from "@corral/testing/time/Until"
 import { ChangeFollower } from "../harness/ChangeFollower.ts"
 import { reportOffer } from "@corral/testing/hub/Offers"
 
@@ -131,6 +134,32 @@ describe("/client/news", () => {
     await news.hint({ kind: "message", id: sent.id, delivery: "withdrawn" })
     assert.notInclude(JSON.stringify(news.hints), "secret")
     await news.close()
+  })
+
+  it("sends a change to a reader who joined while an earlier one was read", async () => {
+    const id = await mirror.open(project)
+    const news = await ChangeFollower.open(bob)
+    // The feed has sent the present state, and waits.
+    await news.hint({ id: await mirror.run(await mirror.project(ada.userId, "internal"), createdRun) })
+    const url = hub.databaseUrl ?? assert.fail("no database")
+    const { released } = await holdTable(url, "device_shares", "500 ms")
+    let isReleased = false
+    void released.then(() => (isReleased = true))
+    await presence()
+    // The feed reads the device. A machine that is too slow to see it sees the end of the lock.
+    await until(async () => {
+      const waiting = await query(
+        url,
+        `SELECT 1 FROM pg_stat_activity
+         WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%FROM devices d WHERE d.id = ANY%'`
+      )
+      return isReleased || waiting.length > 0 ? true : undefined
+    }, "the feed at the lock")
+    const adas = await ChangeFollower.open(ada)
+    await sql((sql) => notify(sql, "runState", id))
+    assert.isTrue(await released)
+    await adas.hint({ kind: "run", id })
+    await Promise.all([news.close(), adas.close()])
   })
 
   it("sends changes only to readers who may see them, and to members while they are members", async () => {
