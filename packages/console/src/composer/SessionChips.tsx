@@ -11,7 +11,7 @@ import type { RunMode } from "@corral/domain/run/Run"
 import type { Session } from "@corral/domain/session/Session"
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
-import { targetsQuery, useTargets } from "../api/ProjectsAndTargets.ts"
+import { targetsQuery, useDevice, useTargets } from "../api/ProjectsAndTargets.ts"
 import { agentsOn, startModes } from "../start/Offer.ts"
 import { useLanguage, useMessages } from "../text/Language.tsx"
 import { useAction } from "../ui/Dialogs.tsx"
@@ -60,7 +60,9 @@ export const useRecipient = ({ agents: all, defaultAgentInstanceId, projectId }:
   const offeredModes = startModes(workspace, offered)
   const modes = offeredModes.length > 0 || agent === undefined ? offeredModes : [agent.mode]
   const mode = modes.find((each) => each === choice.mode) ?? agent?.mode
-  const isOffline = target !== undefined && target.state !== "online"
+  // As the banner of the thread reads it, too: where it says that messages wait, they do.
+  const device = useDevice(agent?.targetId)
+  const isOffline = (target !== undefined && target.state !== "online") || device?.state === "offline"
   const place: MentionPlace | "loading" | undefined =
     agent === undefined || target === undefined
       ? isPending && agent !== undefined

@@ -239,6 +239,8 @@ describe.skipIf(!hasChromium)("the composer", () => {
     await page.waitForFunction((since) => performance.now() - since > 100, now)
     await field(page).press("Control+Enter")
     await messageWith(sessionIdOf(page), ({ text }) => text.includes("你好"))
+    const sent = (await messagesOf(sessionIdOf(page))).filter(({ author }) => author.kind === "user")
+    assert.strictEqual(sent.length, 2)
     await browser.end(page)
   })
 
@@ -533,6 +535,7 @@ describe.skipIf(!hasChromium)("the composer", () => {
       .getByText("/write beacon.txt light")
       .waitFor()
     const high = rows.filter({ hasText: "high risk" })
+    await high.getByRole("link", { name: "Review" }).waitFor()
     assert.strictEqual(await high.getByRole("button").count(), 0)
     assert.deepStrictEqual(await seriousOf(page), [])
     await high.getByRole("link", { name: "Review" }).click()
@@ -579,7 +582,19 @@ describe.skipIf(!hasChromium)("the composer", () => {
     await messageWith(id, ({ outcome }) => outcome !== undefined)
     const page = await at(`/sessions/${id}`)
     await field(page).waitFor()
+    // The device and the list of devices are two reads, and the list is late.
+    let release: () => void = () => undefined
+    const released = new Promise<void>((resolve) => (release = resolve))
+    await page.route("**/client/targets*", (route) => released.then(() => route.continue()))
     await joined.edge.stop()
+    await page.getByText(/^laptop is offline since .* Messages wait here\.$/).waitFor({ timeout: 70_000 })
+    await field(page).fill("/say early")
+    await field(page).press("Enter")
+    await queue(page).getByText("/say early").waitFor()
+    await queue(page).getByRole("button", { name: "Withdraw" }).click()
+    await page.waitForFunction(() => document.querySelector("textarea")?.value === "/say early")
+    await field(page).fill("")
+    release()
     await page
       .getByText("laptop is offline. The message waits until the device is back.")
       .waitFor({ timeout: 70_000 })
