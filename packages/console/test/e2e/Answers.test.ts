@@ -91,7 +91,7 @@ describe.skipIf(!hasChromium)("answers from the console", () => {
     await page.locator(".input-card input[type=password]").fill("secret-of-the-shop")
     await answer(page)
     const run = await turnWith(joined, session, ({ state }) => state === "completed")
-    assert.isTrue(sent.some((body) => body.includes("sealed")))
+    await until(async () => sent.some((body) => body.includes("sealed")) || undefined, "the sealed answer")
     assert.notInclude(sent.join("\n"), "secret-of-the-shop")
     assert.notInclude(JSON.stringify(await inputsOf(run.id)), "secret-of-the-shop")
     await browser.end(page)

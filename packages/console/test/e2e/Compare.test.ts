@@ -5,6 +5,7 @@ import { conflictRefusal } from "../harness/ChangeScenes.ts"
 import { candidates, inProgress, openGroup, prompt } from "../harness/CompareScenes.ts"
 import { ConsoleBrowser, hasChromium, primaryActions, seriousOf } from "../harness/ConsoleBrowser.ts"
 import { ScriptedHub } from "../harness/ScriptedHub.ts"
+import { until } from "@corral/testing/time/Until"
 
 const desktop = { viewport: { width: 1_280, height: 800 } }
 const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }
@@ -65,6 +66,7 @@ describe.skipIf(!hasChromium)("several agents in the console", () => {
     await page.getByRole("region", { name: "2 agents" }).waitFor()
     const [task, ...others] = sentBy("/web/agent-tasks").map(({ body }) => body)
     assert.deepStrictEqual(others, [])
+    assert.deepStrictEqual(sentBy("/client/sessions"), [])
     assert.deepInclude(task as object, {
       agentId: "claude",
       candidates: [
@@ -90,10 +92,7 @@ describe.skipIf(!hasChromium)("several agents in the console", () => {
     await card.getByRole("button", { name: "Stop all" }).click()
     await card.getByRole("link", { name: "Compare" }).click()
     await page.getByRole("heading", { name: "Compare 4 agents" }).waitFor()
-    assert.include(
-      hub.received.map(({ path }) => path.split("/").at(-1)),
-      "stop"
-    )
+    await until(async () => hub.received.some(({ path }) => path.endsWith("/stop")) || undefined, "the stop")
     await browser.end(page)
   })
 
@@ -156,6 +155,7 @@ describe.skipIf(!hasChromium)("several agents in the console", () => {
     assert.deepStrictEqual(await seriousOf(page), [])
     await dialog.getByRole("button", { name: "Reject src/hours.js" }).click()
     await dialog.waitFor({ state: "detached" })
+    await until(async () => sent("reject").length > 0 || undefined, "the rejection")
     assert.strictEqual(sent("reject").length, 1)
     await browser.end(page)
   })
@@ -178,6 +178,10 @@ describe.skipIf(!hasChromium)("several agents in the console", () => {
     assert.strictEqual(await page.getByRole("button", { name: /^Continue with/ }).count(), 0)
     await page.goto(`${hub.url}${hub.thread}`)
     await page.getByRole("button", { name: "Agent: Claude Code" }).click()
+    await page
+      .getByRole("menuitemradio", { name: /^Claude Code/ })
+      .first()
+      .waitFor()
     assert.strictEqual(await page.getByRole("menuitemradio", { name: /^Codex/ }).count(), 0)
     await browser.end(page)
   })
@@ -188,7 +192,7 @@ describe.skipIf(!hasChromium)("several agents in the console", () => {
     const row = page.getByRole("list", { name: "Needs you" }).getByRole("listitem")
     await row.getByText("5 agents · All done · Checks pass for 1 of 5").waitFor()
     assert.strictEqual(await row.count(), 1)
-    assert.strictEqual(await page.title(), "(1) Home · Corral")
+    await page.waitForFunction(() => document.title === "(1) Home · Corral")
     await page.goto(`${hub.url}/board`)
     await page.getByRole("list", { name: "To review" }).getByText("5 agents · All done").waitFor()
     assert.strictEqual(await page.locator(".board .card").count(), 1)

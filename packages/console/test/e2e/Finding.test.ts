@@ -5,9 +5,11 @@ import type { BrowserContextOptions, Page } from "playwright-core"
 import { makeSession } from "@corral/testing/hub/People"
 import type { Joined } from "@corral/testing/stack/Joined"
 import { until } from "@corral/testing/time/Until"
-import { type ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
+import { type ConsoleBrowser, drawn, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
 import { hideTab, observedTab } from "../harness/HiddenTab.ts"
 import { withJoinedConsole } from "../harness/JoinedConsole.ts"
+import { openKeys } from "../harness/KeysDialog.ts"
+import { openDirectly } from "../harness/Pages.ts"
 import {
   daysBack,
   manySessions,
@@ -157,9 +159,7 @@ describe.skipIf(!hasChromium)("finding things", () => {
     await page.locator("html[data-theme=dark]").waitFor()
     await page.getByRole("dialog").waitFor({ state: "detached" })
 
-    await page.keyboard.press("?")
-    const keys = page.getByRole("dialog", { name: "Keyboard shortcuts" })
-    await keys.waitFor()
+    const keys = await openKeys(page)
     assert.deepStrictEqual(await seriousOf(page), [])
     await keys.getByRole("checkbox").uncheck()
     await page.keyboard.press("Escape")
@@ -168,8 +168,13 @@ describe.skipIf(!hasChromium)("finding things", () => {
     await page.keyboard.press("c")
     await page.keyboard.press("Control+Shift+O")
     await page.waitForURL((url) => url.pathname === "/start")
+    const preferences = page.waitForResponse(
+      (response) => response.request().method() === "GET" && response.url().endsWith("/client/preferences")
+    )
     await page.goto("/devices")
+    await preferences
     await heading.waitFor()
+    await drawn(page)
     await page.keyboard.press("c")
     await page.keyboard.press("Control+k")
     await page.getByRole("option", { name: "Show keyboard shortcuts" }).click()
@@ -267,15 +272,13 @@ describe.skipIf(!hasChromium)("finding things", () => {
     await column("Done").waitFor()
     for (const width of [phone.width, 700, 1_024, 1_180]) {
       await page.setViewportSize({ width, height: 800 })
-      const clipped = await page.evaluate(
-        () =>
-          [document.documentElement, ...document.querySelectorAll("main, main *")].filter(
-            (element) =>
-              element.scrollWidth > element.clientWidth && getComputedStyle(element).overflowX === "auto"
-          ).length
-      )
-      assert.strictEqual(clipped, 0, `${width} px`)
       await page.waitForFunction((limit) => document.documentElement.scrollWidth <= limit, width)
+      await page.waitForFunction(() =>
+        [document.documentElement, ...document.querySelectorAll("main, main *")].every(
+          (element) =>
+            element.scrollWidth <= element.clientWidth || getComputedStyle(element).overflowX !== "auto"
+        )
+      )
     }
     await page.setViewportSize(phone)
     await ended.getByRole("link").click()
@@ -388,11 +391,10 @@ describe.skipIf(!hasChromium)("finding things", () => {
   it("scrolls the page in its frame, and returns to where the reader was", async () => {
     const page = await at("/account", { viewport: { width: 1_000, height: 320 } })
     await page.getByRole("heading", { name: "Sign-ins" }).waitFor()
-    const position = () => page.locator("#content").evaluate(({ scrollTop }) => scrollTop)
     await page.locator("#content").evaluate((content) => content.scrollTo(0, 240))
     await page.getByRole("link", { name: "Devices", exact: true }).click()
     await page.getByRole("heading", { level: 1, name: "Devices" }).waitFor()
-    assert.strictEqual(await position(), 0)
+    await page.waitForFunction(() => document.getElementById("content")?.scrollTop === 0)
     await page.goBack()
     await page.getByRole("heading", { name: "Sign-ins" }).waitFor()
     await page.waitForFunction(() => document.getElementById("content")?.scrollTop === 240)
@@ -430,7 +432,7 @@ describe.skipIf(!hasChromium)("finding things", () => {
     for (const width of [390, 320]) {
       await page.setViewportSize({ width, height: 640 })
       await page.getByRole("button", { name: "Search and commands" }).waitFor()
-      assert.strictEqual(await page.evaluate("document.documentElement.scrollWidth"), width)
+      await page.waitForFunction((wanted) => document.documentElement.scrollWidth === wanted, width)
       assert.deepStrictEqual(await seriousOf(page), [])
     }
     await page.goto("/devices")
@@ -442,8 +444,7 @@ describe.skipIf(!hasChromium)("finding things", () => {
     assert.deepStrictEqual(await seriousOf(page), [])
     await page.getByRole("button", { name: "Close" }).tap()
     for (const target of ["/", "/board", "/runs", "/account"]) {
-      await page.goto(target)
-      await page.getByRole("heading", { level: 1 }).waitFor()
+      await openDirectly(page, joined.front.url + target)
       const width = await page.evaluate(() => document.documentElement.scrollWidth)
       assert.isAtMost(width, 320, target)
     }

@@ -156,6 +156,7 @@ describe.skipIf(!hasChromium)("candidates in the console", () => {
       .getByRole("region", { name: "5 agents" })
       .getByRole("listitem")
       .filter({ hasText: "Closed" })
+    await closed.nth(3).waitFor()
     assert.strictEqual(await closed.count(), 4)
     await closed
       .first()
@@ -164,7 +165,9 @@ describe.skipIf(!hasChromium)("candidates in the console", () => {
     await closed.first().getByText("I have done it.").first().waitFor()
     await page.getByRole("button", { name: /^Agent: / }).click()
     await page.getByRole("menuitemradio", { name: /^People only/ }).waitFor()
-    assert.strictEqual(await page.getByRole("menuitemradio").filter({ hasText: "Scripted" }).count(), 1)
+    const agents = page.getByRole("menuitemradio").filter({ hasText: "Scripted" })
+    await agents.nth(1).waitFor({ state: "detached" })
+    assert.strictEqual(await agents.count(), 1)
     await browser.end(page)
   })
 })

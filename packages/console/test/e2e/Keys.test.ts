@@ -10,6 +10,7 @@ import { keysMessages } from "../../src/keys/messages.ts"
 import { hoursFile, openChanges } from "../harness/ChangeScenes.ts"
 import { type ConsoleBrowser, hasChromium } from "../harness/ConsoleBrowser.ts"
 import { withJoinedConsole } from "../harness/JoinedConsole.ts"
+import { untilLettersAct } from "../harness/KeysDialog.ts"
 import { pressesOf } from "../harness/keyPresses.ts"
 import { ScriptedHub } from "../harness/ScriptedHub.ts"
 import { sendMessage, sessionWithAgent, turnWith } from "../harness/SessionFixtures.ts"
@@ -74,7 +75,11 @@ describe.skipIf(!hasChromium)("every listed key", () => {
       "?": async (press) => {
         // A session opens with the focus in its composer.
         await field(page).blur()
-        await pressUntil(press, page.getByRole("dialog", { name: "Keyboard shortcuts" }))
+        // After the reload of the case before, letters act once the preferences are read.
+        await until(async () => {
+          await press()
+          return (await page.getByRole("dialog", { name: "Keyboard shortcuts" }).isVisible()) || undefined
+        }, "the list of keys")
       }
     }
   }
@@ -196,6 +201,8 @@ describe.skipIf(!hasChromium)("every listed key", () => {
     Everywhere: async () => {
       const page = await at(`/sessions/${older.id}`)
       await heading(page, "Older").click()
+      await untilLettersAct(page)
+      await heading(page, "Older").click()
       return [page, everywhere(page)]
     },
     Messages: async () => {
@@ -212,6 +219,7 @@ describe.skipIf(!hasChromium)("every listed key", () => {
       const page = await at("/approvals")
       await page.getByRole("heading", { name: "Write first.txt" }).waitFor()
       await page.getByRole("link", { name: /second\.txt/ }).waitFor()
+      await untilLettersAct(page)
       return [page, inApprovals(page)]
     },
     Questions: async () => {
@@ -237,6 +245,8 @@ describe.skipIf(!hasChromium)("every listed key", () => {
       openChanges(hub, [hoursFile])
       const page = await browser.page(hub.url, "sign-in", `${hub.thread}?panel=changes`)
       await page.getByText("Lines 4–9").waitFor()
+      await heading(page, "Opening hours").click()
+      await untilLettersAct(page)
       await page.getByRole("group", { name: "Changed lines" }).focus()
       await page.keyboard.press("n")
       return [page, inDecisions(page)]
@@ -246,18 +256,26 @@ describe.skipIf(!hasChromium)("every listed key", () => {
   it("leaves approvals alone where single letters are switched off", async () => {
     const { runId } = await joined.task({ text: "/write quiet.txt x" })
     await joined.runWith(runId, ({ pendingApprovals }) => pendingApprovals.length > 0)
-    const page = await at("/devices")
-    await joined.owner.ask("PATCH", "/client/preferences", { body: { singleKeys: false } })
-    await page.goto("/approvals")
+    const page = await at("/approvals")
     const focused = page.locator("[data-key]:focus")
     await page.locator("[data-key=d]").waitFor()
+    const keys = page.getByRole("dialog", { name: "Keyboard shortcuts" })
+    const setLetters = async (isOn: boolean): Promise<void> => {
+      await page.keyboard.press("Control+k")
+      await page.getByRole("option", { name: "Show keyboard shortcuts" }).click()
+      // Unchecked also until the preferences are read.
+      await keys.getByRole("checkbox", { checked: !isOn }).click()
+      await keys.getByRole("checkbox", { checked: isOn }).waitFor()
+      await page.keyboard.press("Escape")
+      await keys.waitFor({ state: "detached" })
+    }
+    await setLetters(false)
     await page.keyboard.press("d")
     assert.strictEqual(await focused.count(), 0)
-    await joined.owner.ask("PATCH", "/client/preferences", { body: { singleKeys: null } })
-    await page.reload()
-    await page.locator("[data-key=d]").waitFor()
+    await setLetters(true)
     await page.keyboard.press("d")
     assert.strictEqual(await focused.count(), 1)
+    await joined.owner.ask("PATCH", "/client/preferences", { body: { singleKeys: null } })
     await joined.owner.ask("POST", `/client/runs/${runId}/cancel`)
     await joined.runWith(runId, ({ state }) => state === "cancelled")
     await browser.end(page)

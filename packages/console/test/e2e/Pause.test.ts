@@ -1,5 +1,6 @@
 /** Pausing and resuming in a real browser, with a real Hub and a real Edge: buttons, badges and lists, in the thread and elsewhere. */
 import { assert, describe, it } from "@effect/vitest"
+import type { Envelope } from "@corral/domain/run/RunEvent"
 import { groupsHere } from "@corral/testing/edge/Survivors"
 import type { Joined } from "@corral/testing/stack/Joined"
 import type { Page } from "playwright-core"
@@ -48,9 +49,21 @@ describe.skipIf(!hasChromium || groupsHere === undefined)("a pause in the consol
     await page.getByRole("textbox", { name: "Message" }).fill("a word")
     await page.keyboard.press("Control+Enter")
     await page.getByText("a word", { exact: true }).first().waitFor()
-    assert.strictEqual(await page.getByText("went on", { exact: true }).count(), 0)
     await button(page, "Resume").click()
     await page.getByText("went on", { exact: true }).waitFor()
+    const { id } = await turnWith(joined, session, () => true)
+    const { body } = await joined.owner.ask<{ readonly items: ReadonlyArray<Envelope> }>(
+      "GET",
+      `/client/runs/${id}/events?limit=200`
+    )
+    const placeOf = (holds: (event: Envelope) => boolean) => body.items.findIndex(holds)
+    const resumed = placeOf(({ type }) => type === "run.resumed")
+    assert.isAbove(resumed, 0)
+    assert.isAbove(
+      placeOf(({ payload }) => payload["text"] === "went on"),
+      resumed,
+      "paused until then"
+    )
     await page.locator(".line", { hasText: "Resumed. (you)" }).waitFor()
     await button(page, "Pause").waitFor()
     await lists.locator(".row .status-working").first().waitFor()

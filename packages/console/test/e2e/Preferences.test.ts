@@ -6,6 +6,7 @@ import { makeProject } from "@corral/testing/hub/People"
 import { afterAll, afterEach, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Page } from "playwright-core"
 import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
+import { openKeys } from "../harness/KeysDialog.ts"
 
 describe.skipIf(!hasChromium)("preferences in the console", () => {
   const hub = new HubProcess()
@@ -82,8 +83,7 @@ describe.skipIf(!hasChromium)("preferences in the console", () => {
     )
     await first.getByRole("button", { name: "owner" }).click()
     await storedAs(first, () => first.getByRole("menuitemradio", { name: "Dark" }).click())
-    await second.keyboard.press("?")
-    const keys = second.getByRole("dialog", { name: "Keyboard shortcuts" })
+    const keys = await openKeys(second)
     const statuses: Array<number> = []
     second.on("response", (response) => {
       if (response.request().method() === "PATCH") statuses.push(response.status())

@@ -8,7 +8,9 @@ import { createECDH } from "node:crypto"
 import type { BrowserContextOptions, Locator, Page } from "playwright-core"
 import { ConsoleBrowser, hasChromium, primaryActions, seriousOf } from "../harness/ConsoleBrowser.ts"
 import { asks, formQuestion, inputId, scenes } from "../harness/InputScenes.ts"
+import { untilLettersAct } from "../harness/KeysDialog.ts"
 import { ScriptedHub } from "../harness/ScriptedHub.ts"
+import { decisionsSent, recordSent } from "../harness/SentRequests.ts"
 
 const desktop = { viewport: { width: 1280, height: 800 } }
 const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }
@@ -61,6 +63,7 @@ describe.skipIf(!hasChromium)("questions in the console", () => {
 
   it("chooses nothing in advance, and asks for what is missing", async () => {
     const page = await open("form")
+    await page.getByRole("button", { name: "Answer", exact: true }).waitFor()
     assert.strictEqual(await page.locator("input:checked").count(), 0)
     await page.getByRole("button", { name: "Answer", exact: true }).click()
     assert.strictEqual(await page.getByText("Answer this question.").count(), 3)
@@ -155,6 +158,8 @@ describe.skipIf(!hasChromium)("questions in the console", () => {
     const page = await open("question")
     await awake(page)
     await page.locator(".thread-head h1").focus()
+    await untilLettersAct(page)
+    await page.locator(".thread-head h1").focus()
     await page.keyboard.type("No, 2")
     assert.strictEqual(await page.getByRole("textbox", { name: "Message" }).inputValue(), "No, 2")
     assert.strictEqual(await page.locator("input:checked").count(), 0)
@@ -163,6 +168,7 @@ describe.skipIf(!hasChromium)("questions in the console", () => {
 
   it("never answers by a sentence, wherever the focus is", async () => {
     const page = await open("question")
+    await recordSent(page)
     const focusable = ".thread-main :is(button, a, input, textarea, summary, [tabindex='0'], .input-card)"
     const sentence = fc
       .tuple(
@@ -183,8 +189,7 @@ describe.skipIf(!hasChromium)("questions in the console", () => {
         await page.keyboard.type(text)
         // A person ends a sentence with Enter. In a field of the answer that would be an answer.
         await page.keyboard.press("Enter")
-        await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
-        assert.deepStrictEqual(answers(), [])
+        assert.deepStrictEqual(await decisionsSent(page), [])
       }),
       { numRuns: 40 }
     )
@@ -194,14 +199,14 @@ describe.skipIf(!hasChromium)("questions in the console", () => {
   it("takes no digit of a text for a choice that began on a button which is gone", async () => {
     const page = await open("question")
     await awake(page)
+    await recordSent(page)
     const outside = page.locator(".thread-main button:visible:not(.input-card button)").first()
     await outside.focus()
     await page.keyboard.type("3n6nno e")
     await outside.evaluate((button) => button.remove())
     await page.keyboard.type("3")
     await page.keyboard.press("Enter")
-    await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
-    assert.deepStrictEqual(answers(), [])
+    assert.deepStrictEqual(await decisionsSent(page), [])
     await browser.end(page)
   })
 
@@ -209,6 +214,7 @@ describe.skipIf(!hasChromium)("questions in the console", () => {
     const page = await open("question")
     const field = page.getByRole("textbox", { name: "Message" })
     const offer = page.getByRole("button", { name: "Answer with this text" })
+    await page.locator(".input-card").waitFor()
     assert.strictEqual(await offer.count(), 0)
     await field.fill("Only 24 December")
     await offer.waitFor()
@@ -273,8 +279,8 @@ describe.skipIf(!hasChromium)("questions in the console", () => {
     const link = page.getByRole("link", { name: "Open in a new tab" })
     assert.strictEqual(await link.getAttribute("href"), "https://login.example.com/device?code=ABCD-1234")
     assert.strictEqual(await link.getAttribute("rel"), "noreferrer noopener")
-    assert.strictEqual(page.context().pages().length, 1)
     await page.getByText("Host: login.example.com").waitFor()
+    assert.strictEqual(page.context().pages().length, 1)
     await browser.end(page)
   })
 
@@ -289,6 +295,7 @@ describe.skipIf(!hasChromium)("questions in the console", () => {
   it("keeps the work of each sub-agent below its call", async () => {
     const page = await open("children")
     const folds = page.locator(".child-work > .fold-line")
+    await folds.getByText("2 steps · Running npm test -- --grep hours").waitFor()
     assert.deepStrictEqual(await folds.allInnerTexts(), [
       "3 steps",
       "2 steps · Running npm test -- --grep hours"
@@ -316,6 +323,7 @@ describe.skipIf(!hasChromium)("questions in the console", () => {
     await page.getByRole("button", { name: "Finish…" }).click()
     await page.getByText("Stop all 3 works in the background?").waitFor()
     await page.getByRole("button", { name: "Cancel" }).click()
+    await page.getByText("Stop all 3 works in the background?").waitFor({ state: "detached" })
     assert.deepStrictEqual(
       hub.received.filter(({ path }) => path.endsWith("/finish")),
       []

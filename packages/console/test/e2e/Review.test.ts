@@ -9,7 +9,13 @@ import { until } from "@corral/testing/time/Until"
 import { chmodSync, mkdirSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { BrowserContextOptions, Locator, Page } from "playwright-core"
-import { type ConsoleBrowser, hasChromium, primaryActions, seriousOf } from "../harness/ConsoleBrowser.ts"
+import {
+  type ConsoleBrowser,
+  drawn,
+  hasChromium,
+  primaryActions,
+  seriousOf
+} from "../harness/ConsoleBrowser.ts"
 import { withJoinedConsole } from "../harness/JoinedConsole.ts"
 
 const desktop = { width: 1_280, height: 800 }
@@ -198,16 +204,15 @@ describe.skipIf(!hasChromium)("the side panel", () => {
     await page.keyboard.press("Enter")
     await page.keyboard.type("```")
     await page.keyboard.press("Control+Enter")
-    await page.getByRole("article", { name: "Comment on lines 2–3" }).waitFor()
-    assert.strictEqual(await page.locator(":focus").getAttribute("aria-label"), "Comment on lines 2–3")
+    await page.getByRole("article", { name: "Comment on lines 2–3" }).and(page.locator(":focus")).waitFor()
     await page.getByRole("status").getByText("1 comment, not sent").waitFor()
     assert.deepStrictEqual(await primaryActions(page), ["Send 1 comment"])
 
     await page.keyboard.press("n")
     await page.locator('.file-fold[data-path="b.ts"]:focus').waitFor()
     await page.keyboard.press("v")
-    assert.strictEqual(await head(page, "b.ts").getAttribute("aria-expanded"), "false")
     await page.getByText("viewed 1 of 2").waitFor()
+    assert.strictEqual(await head(page, "b.ts").getAttribute("aria-expanded"), "false")
     await page.reload()
     await page.getByText("viewed 1 of 2").waitFor()
     assert.strictEqual(await head(page, "b.ts").getAttribute("aria-expanded"), "false")
@@ -279,7 +284,9 @@ describe.skipIf(!hasChromium)("the side panel", () => {
     await number("line 14: export const hour13 = open(13)").hover()
     await page.mouse.down()
     await number("line 16: export const hour15 = open(15)").hover()
-    assert.strictEqual(await page.locator(".line-selected-both, .line-selected-new").count(), 3)
+    const selected = page.locator(".line-selected-both, .line-selected-new")
+    await selected.nth(2).waitFor()
+    assert.strictEqual(await selected.count(), 3)
     await page.mouse.up()
     await page.getByRole("textbox", { name: "Comment on lines 14–16" }).waitFor()
     await page.keyboard.press("Escape")
@@ -360,8 +367,13 @@ describe.skipIf(!hasChromium)("the side panel", () => {
   it("shows one column on a phone, also where two were chosen", async () => {
     const page = await open(session, first, { viewport: phone })
     await prefer("split")
+    const preferences = page.waitForResponse(
+      (response) => response.request().method() === "GET" && response.url().endsWith("/client/preferences")
+    )
     await page.reload()
+    await preferences
     await page.locator(".diff-line").first().waitFor()
+    await drawn(page)
     assert.strictEqual(await page.locator(".diff-pair").count(), 0)
     const isSideways = await page.evaluate("document.documentElement.scrollWidth > innerWidth")
     assert.isFalse(isSideways)

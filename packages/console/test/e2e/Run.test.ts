@@ -10,6 +10,8 @@ import type { Joined } from "@corral/testing/stack/Joined"
 import { makeSession } from "@corral/testing/hub/People"
 import { type ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
 import { withJoinedConsole } from "../harness/JoinedConsole.ts"
+import { untilLettersAct } from "../harness/KeysDialog.ts"
+import { decisionsSent, recordSent } from "../harness/SentRequests.ts"
 
 describe.skipIf(!hasChromium)("a run in the console", () => {
   let joined: Joined
@@ -250,6 +252,8 @@ describe.skipIf(!hasChromium)("a run in the console", () => {
     await page.getByRole("heading", { name: "Write keys.txt" }).waitFor()
     await page.getByRole("link", { name: /other\.txt/ }).waitFor()
     assert.deepStrictEqual(await seriousOf(page), [])
+    await untilLettersAct(page)
+    await recordSent(page)
     await page.keyboard.press("j")
     await page.getByRole("heading", { name: "Write other.txt" }).waitFor()
     const [listed, open] = await Promise.all(
@@ -260,14 +264,14 @@ describe.skipIf(!hasChromium)("a run in the console", () => {
     assert.notStrictEqual(open, listed)
     await page.keyboard.press("d")
     await page.locator("[data-key=d]:focus").waitFor()
-    assert.isFalse(existsSync(inWorkspace("other.txt")))
+    assert.lengthOf(await decisionsSent(page), 0)
     await page.keyboard.press("Enter")
     await page.locator(".outcome-denied").waitFor()
     await page.keyboard.press("k")
     await page.getByRole("heading", { name: "Write keys.txt" }).waitFor()
     await page.keyboard.press("a")
     await page.locator("[data-key=a]:focus").waitFor()
-    assert.isFalse(existsSync(inWorkspace("keys.txt")))
+    assert.lengthOf(await decisionsSent(page), 1)
     await page.keyboard.press("Enter")
     await page.locator(".outcome-approved").waitFor()
     await ended(runId, "completed")

@@ -83,10 +83,10 @@ describe.skipIf(!hasChromium)("usage in the console", () => {
     const box = await plot.getByRole("img").boundingBox()
     assert.isNotNull(box)
     await plot.getByRole("img").hover({ position: { x: (box?.width ?? 0) - 20, y: 60 } })
-    assert.match(
-      await plot.locator(".plot-caption").innerText(),
-      /^\w{3},? \d+ \w{3}: \$\d+\.\d\d · [\d.,kM]+ tokens · \d+ runs$/
-    )
+    await plot
+      .locator(".plot-caption")
+      .getByText(/^\w{3},? \d+ \w{3}: \$\d+\.\d\d · [\d.,kM]+ tokens · \d+ runs$/)
+      .waitFor()
     await page.getByRole("group", { name: "Plot of" }).getByRole("button", { name: "Tokens" }).click()
     await page.getByRole("region", { name: "Input and output tokens per day" }).waitFor()
     assert.strictEqual(new URL(page.url()).searchParams.get("plot"), "tokens")

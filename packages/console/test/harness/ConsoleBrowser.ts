@@ -72,6 +72,13 @@ export class ConsoleBrowser {
   }
 }
 
+/** Waits until the page is drawn with what its document has now: observers of sizes have moved what they move. */
+export const drawn = async (page: Page): Promise<void> => {
+  await page.evaluate(
+    "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
+  )
+}
+
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 
 /** What axe finds of serious and critical things, targets of less than 24 px among them; or of those rules alone. */

@@ -1,5 +1,6 @@
 /** Holds the Hub's answers to a page and delivers them one at a time, as on a slow connection: the page is drawn after each. */
 import type { Page, Route } from "playwright-core"
+import { drawn } from "./ConsoleBrowser.ts"
 
 /** Streams have no end: they are never held. */
 const isStream = (route: Route): boolean =>
@@ -9,11 +10,6 @@ const isStream = (route: Route): boolean =>
 const isReady = (page: Page): Promise<unknown> =>
   page.evaluate(
     `document.querySelector("h1") !== null && ![...document.querySelectorAll("main [role=status]")].some(({ textContent }) => textContent.includes("Loading"))`
-  )
-
-const card = (page: Page): Promise<unknown> =>
-  page.evaluate(
-    "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
   )
 
 export class LateAnswers {
@@ -36,7 +32,7 @@ export class LateAnswers {
   /** Delivers held answers, that of the newest request first, until the page asks for nothing more. */
   async deliver(): Promise<void> {
     for (let quiet = 0; quiet < 3; quiet++) {
-      await card(this.page)
+      await drawn(this.page)
       const route = this.held.pop()
       if (route === undefined) {
         if (!(await isReady(this.page))) quiet = -1
@@ -44,7 +40,7 @@ export class LateAnswers {
       }
       quiet = -1
       await route.fulfill({ response: await route.fetch() })
-      await card(this.page)
+      await drawn(this.page)
     }
   }
 }

@@ -43,6 +43,7 @@ export const smallTargetsOfPopups = async (page: Page): Promise<ReadonlyArray<st
     const opener = openers.nth(nth)
     await opener.click()
     await openers.and(page.locator("[aria-expanded=true]")).first().waitFor({ state: "attached" })
+    await popups.nth(before).waitFor()
     found.push(...(await smallTargets(page)))
     await page.keyboard.press("Escape")
     await popups.nth(before).waitFor({ state: "detached" })
