@@ -165,7 +165,7 @@ const SessionDock = ({ approvals, control, error, inputs, isWorking, session }: 
   )
 }
 
-/** Sends a message of this page: a prompt again, or the comments of a review. */
+/** Sends a message of this page: a prompt again, or the comments of a review. It waits for a device that is offline, as the banner says. */
 const useSend = (id: SessionId) => {
   const client = useQueryClient()
   const keyOf = useIdempotencyKey()
@@ -173,7 +173,13 @@ const useSend = (id: SessionId) => {
     mutationFn: (
       payload: Pick<Message, "text"> &
         Partial<Pick<Message, "to" | "mode" | "model" | "budget" | "timeoutMs">>
-    ) => hubApi.sessions.addMessage({ params: { id }, headers: keyOf(payload), payload, ...messageLimit }),
+    ) =>
+      hubApi.sessions.addMessage({
+        params: { id },
+        headers: keyOf(payload),
+        payload: { ...payload, onOffline: "queue" },
+        ...messageLimit
+      }),
     onSettled: () => client.invalidateQueries({ queryKey: ["sessions"] })
   })
 }

@@ -578,7 +578,7 @@ describe.skipIf(!hasChromium)("the composer", () => {
 
   // Last, because it stops the device.
   it("waits for an offline device, and says so", async () => {
-    const id = await started("/say first")
+    const id = await started("/fail The first attempt did not work.")
     await messageWith(id, ({ outcome }) => outcome !== undefined)
     const page = await at(`/sessions/${id}`)
     await field(page).waitFor()
@@ -598,6 +598,11 @@ describe.skipIf(!hasChromium)("the composer", () => {
     await page
       .getByText("laptop is offline. The message waits until the device is back.")
       .waitFor({ timeout: 70_000 })
+    await page.getByRole("button", { name: "Try again" }).click()
+    await queue(page).getByText("Waits for laptop").waitFor()
+    await queue(page).getByRole("button", { name: "Withdraw" }).click()
+    await page.waitForFunction(() => document.querySelector("textarea")?.value.startsWith("/fail"))
+    await field(page).fill("")
     await field(page).focus()
     await page.keyboard.type("@")
     await page.getByText("laptop is offline. Its files can't be listed.").waitFor()
