@@ -2,10 +2,10 @@
  * External PostgreSQL as an operator would run one: on a loopback port, with a password. Uses the programs of the embedded one.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
-import { randomBytes } from "node:crypto"
+import { randomBytes, randomInt } from "node:crypto"
 import { once } from "node:events"
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
-import { createServer, type AddressInfo } from "node:net"
+import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Client } from "pg"
@@ -20,14 +20,20 @@ export interface PostgresServer {
   readonly stop: () => Promise<void>
 }
 
-/** A port of this machine that no program listens on. */
+/** A port of this machine that no program listens on. It is outside the range from which systems choose, so no program gets it meanwhile that asks for any. */
 export const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, "close")
-  return port
+  for (;;) {
+    const port = randomInt(20_000, 32_000)
+    const server = createServer().listen(port, "127.0.0.1")
+    const isFree = await once(server, "listening").then(
+      () => true,
+      () => false
+    )
+    if (!isFree) continue
+    server.close()
+    await once(server, "close")
+    return port
+  }
 }
 
 /** Waits until the log reports that the server accepts connections, or is written elsewhere from now on. */
