@@ -12,7 +12,7 @@ const folder = fileURLToPath(new URL("../docs/adr", import.meta.url))
 
 /** Numbers of the records of each subject, in the order in which to read them. */
 export const subjects: Readonly<Record<string, ReadonlyArray<number>>> = {
-  "Language, tools and tests": [1, 5, 6, 36, 40, 68, 48, 119],
+  "Language, tools and tests": [1, 5, 6, 36, 40, 68, 147, 48, 119],
   "Events and their store": [3, 4, 2, 59, 41, 74, 117, 134, 115, 118, 105, 12, 29],
   "Processes of runs": [11, 72, 133, 73, 78, 69, 71, 16, 111, 94],
   "Workspaces and their changes": [8, 101, 14, 102, 106, 130, 142, 131, 132, 140, 141],
