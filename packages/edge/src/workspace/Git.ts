@@ -12,7 +12,7 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs"
 import { Data, Effect, Context } from "effect"
 import { spawn } from "node:child_process"
-import { PassThrough, type Readable } from "node:stream"
+import { PassThrough, Readable, type Writable } from "node:stream"
 import type { PreparedLauncher } from "../process/Launcher.ts"
 import type { ObjectFolder } from "./WorkspaceRepository.ts"
 
@@ -38,17 +38,28 @@ const sleepingTime = (pid: number): number | undefined => {
   }
 }
 
-/** Calls `onStall` once, also if `isStuck` says so. Returns a function that ends the watch. */
-const watchStall = (pid: number, onStall: () => void, isStuck: () => boolean): (() => void) => {
+interface Watch {
+  readonly pid: number
+  /** Changes when this process has read output or written input: a process that waits for a busy Edge has not stalled. */
+  readonly passed: () => number
+  readonly isStuck: () => boolean
+  readonly onStall: () => void
+}
+
+/** Calls `onStall` once. Returns a function that ends the watch. */
+const watchStall = ({ isStuck, onStall, passed, pid }: Watch): (() => void) => {
   const hasProc = existsSync("/proc/self/task")
   let before: number | undefined
+  let passedBefore = passed()
   let looks = 0
   let elapsed = 0
   const timer = setInterval(() => {
     elapsed += LOOK_MS
     const time = hasProc ? sleepingTime(pid) : undefined
-    looks = time !== undefined && time === before ? looks + 1 : 0
+    const passedNow = passed()
+    looks = time !== undefined && time === before && passedNow === passedBefore ? looks + 1 : 0
     before = time
+    passedBefore = passedNow
     const isStalled = hasProc ? looks >= LOOKS : elapsed >= WITHOUT_PROC_MS
     if (!isStalled && !isStuck()) return
     clearInterval(timer)
@@ -214,6 +225,30 @@ interface OutputPassage {
   readonly maxBytes: number
 }
 
+const PIECE_BYTES = 65_536
+
+/** Pieces of the input, each when there is room for it. */
+const piecesOf = function* (input: Buffer, onPiece: (bytes: number) => void) {
+  for (let at = 0; at < input.length; at += PIECE_BYTES) {
+    const piece = input.subarray(at, at + PIECE_BYTES)
+    onPiece(piece.length)
+    yield piece
+  }
+}
+
+/** Writes the input, if there is one, and ends it. */
+const writeInput = (
+  stdin: Writable,
+  input: Buffer | PassThrough | undefined,
+  onPiece: (bytes: number) => void
+): void => {
+  // Git may end without having read everything.
+  stdin.on("error", () => undefined)
+  if (input === undefined) stdin.end()
+  else if (input instanceof PassThrough) input.pipe(stdin)
+  else Readable.from(piecesOf(input, onPiece)).pipe(stdin)
+}
+
 const runGit = (
   call: GitCall,
   inputOf: (call: GitCall) => Buffer | PassThrough | undefined,
@@ -224,6 +259,7 @@ const runGit = (
     const maxBytes = output?.maxBytes ?? call.maxBytes ?? MAX_BYTES
     const chunks: Array<Buffer> = []
     let size = 0
+    let written = 0
     let cut = false
     let stderr = ""
     const { child, stdin } = start(call)
@@ -236,17 +272,18 @@ const runGit = (
     const limit = setTimeout(endAs("slow"), call.timeoutMs)
     const stopWatch =
       watched !== undefined && pid !== undefined
-        ? watchStall(pid, endAs("stalled"), () => hasHugeFile(pid, watched))
+        ? watchStall({
+            pid,
+            passed: () => size + written,
+            isStuck: () => hasHugeFile(pid, watched),
+            onStall: endAs("stalled")
+          })
         : () => undefined
     const stopClocks = () => {
       clearTimeout(limit)
       stopWatch()
     }
-    // Git may end without having read everything.
-    stdin?.on("error", () => undefined)
-    const input = inputOf(call)
-    if (stdin !== undefined && input instanceof PassThrough) input.pipe(stdin)
-    else stdin?.end(input)
+    if (stdin !== undefined) writeInput(stdin, inputOf(call), (bytes) => (written += bytes))
     child.stdout?.on("data", (chunk: Buffer) => {
       if (cut) return
       cut = size + chunk.length > maxBytes

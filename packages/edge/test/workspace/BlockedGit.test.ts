@@ -3,7 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { mkdirSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { commitAll, copied, repository } from "./Repository.ts"
+import { git as runGit } from "../../src/workspace/Git.ts"
+import { commitAll, copied, git, repository } from "./Repository.ts"
 import { changesBy, makePipe, put, snapshotPlace } from "./SnapshotPlace.ts"
 
 const sample = copied((root) => {
@@ -153,6 +154,42 @@ describe("Something that blocks git", () => {
         put(place.root, "a.txt", "2\n")
       })
       assert.deepStrictEqual(texts, ["modified a.txt", "deleted sub/b.txt"])
+    }).pipe(Effect.scoped)
+  )
+})
+
+/** Works without a pause, but for the input and output that waits. */
+const keepBusy = Effect.acquireRelease(
+  Effect.sync(() =>
+    setInterval(() => {
+      const until = performance.now() + 120
+      while (performance.now() < until);
+    }, 1)
+  ),
+  (timer) => Effect.sync(() => clearInterval(timer))
+)
+
+describe("A git that waits for a busy Edge", () => {
+  const root = copied(repository)
+  it.live.each(["output", "input"])("has not stalled: its %s", (way) =>
+    Effect.gen(function* () {
+      const { root: folder } = yield* snapshotPlace(root)
+      const large = Buffer.alloc(8_388_608, "x")
+      writeFileSync(join(folder, "large"), large)
+      const id = git(folder, "hash-object", "-w", "large").trim()
+      yield* keepBusy
+      const { bytes } = yield* runGit({
+        program: "/usr/bin/git",
+        cwd: folder,
+        watched: folder,
+        timeoutMs: 60_000,
+        args: way === "output" ? ["cat-file", "blob", id] : ["hash-object", "--stdin"],
+        ...(way === "output" ? {} : { stdin: large })
+      })
+      assert.strictEqual(
+        way === "output" ? bytes.length : bytes.toString().trim(),
+        way === "output" ? large.length : id
+      )
     }).pipe(Effect.scoped)
   )
 })
