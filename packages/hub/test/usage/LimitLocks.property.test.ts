@@ -108,20 +108,24 @@ describe("Starts under limits", () => {
       )
     )
 
-  /** Runs the work up to its first limit, all of which are held until each part of it waits for one. */
+  /**
+   * Runs the work up to its first limit, all of which are held until each part of it waits for one, or has ended: a project that is removed first has
+   * no task to start.
+   */
   const fromFirstLimit = async (parts: ReadonlyArray<() => Promise<void>>): Promise<void> => {
     const holder = new Client({ connectionString: hub.databaseUrl })
     await holder.connect()
     try {
       await holder.query("BEGIN")
       await holder.query("SELECT 1 FROM project_limits FOR UPDATE")
-      const all = Promise.all(parts.map((part) => part()))
+      let ended = 0
+      const all = Promise.all(parts.map((part) => part().finally(() => ended++)))
       all.catch(() => undefined)
       await until(async () => {
         const rows = await execute(
           "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
         )
-        return rows.length >= parts.length ? true : undefined
+        return rows.length + ended >= parts.length ? true : undefined
       }, "starts that wait for limits")
       await holder.query("COMMIT")
       await all
