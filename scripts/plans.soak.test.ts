@@ -219,8 +219,10 @@ describe.each([
       if (site !== undefined) await explain(site, statement)
     }
     await client.query("SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off")
-    for (const statement of statements) {
-      const site = statement.isPlannedOnce === true ? siteOfStatement(sites, statement.text) : undefined
+    const plannedOnce = statements.filter(({ isPlannedOnce }) => isPlannedOnce === true)
+    assert.strictEqual(plannedOnce.length > 0, service === "hub")
+    for (const statement of plannedOnce) {
+      const site = siteOfStatement(sites, statement.text)
       if (site !== undefined && isStatement(statement.text)) await explain(site, statement)
     }
     await client.query("SET plan_cache_mode = force_custom_plan; SET enable_seqscan = on")
