@@ -37,7 +37,7 @@ const IsPlanned = Context.Reference("corral/hub/IsPlanned", { defaultValue: () =
 
 /**
  * Runs `self` in a transaction whose statements are planned once per connection, for frequent transactions that find every row by its key. Also the
- * checks of references: PostgreSQL plans each of them like a statement.
+ * checks of references: PostgreSQL plans each of them like a statement. As a part of another transaction, it changes the plans of the rest of that one, too.
  */
 export const plannedTransaction =
   (sql: SqlClient.SqlClient) =>

@@ -176,7 +176,7 @@ export class Tasks extends Context.Service<
 
       return Tasks.of({
         newId: Effect.sync(() => mint<TaskId>("tsk", clock.currentTimeMillisUnsafe())),
-        create: (proof, id, task, turn) => creation.create(proof, id, task, turn),
+        create: creation.create,
 
         createGroup: Effect.fn("Tasks.createGroup")(function* (proof, id, task) {
           return yield* createGroup({ sql, targets, sessions, creation, now }, proof, id, task)
