@@ -1,6 +1,6 @@
 /**
- * Change feed of the Hub, `/client/news`: invalidates the queries of changed data, so that visible data is read again. After a lost connection it
- * reconnects and invalidates all queries. Hints also go to one listener.
+ * Change feed of the Hub, `/client/news`: invalidates the queries of changed data, so that visible data is read again. The first reads of a page wait
+ * for the connection. After a lost connection it reconnects and invalidates all queries. Hints also go to one listener.
  */
 import { CorralError } from "@corral/client/http/CorralError"
 import { hubChanges } from "@corral/client/Hub"
@@ -8,7 +8,7 @@ import type { ConnectionState } from "@corral/client/stream/Reconnection"
 import type { ChangeHint } from "@corral/domain/hub-api/ChangeHint"
 import { type QueryClient, type QueryFilters, useQueryClient } from "@tanstack/react-query"
 import { useEffect, useRef, useState } from "react"
-import { hubTransport } from "./Hub.ts"
+import { hubTransport, readHold } from "./Hub.ts"
 
 /** A device, approval, question or run in cached data. */
 interface Row {
@@ -119,7 +119,7 @@ export class Invalidation {
     }, BURST_MS)
   }
 
-  /** Invalidates all data, after a lost connection. */
+  /** Invalidates all data that was read without a connection. */
   addAll(): void {
     this.hinted.clear()
     this.invalidate({}, neverCurrent)
@@ -173,19 +173,19 @@ interface Listeners {
   readonly onHints: OnHints
 }
 
-const follow = async (
+/** Follows the change feed until the signal aborts. */
+export const followChanges = async (
   client: QueryClient,
   signal: AbortSignal,
   { onHints, onConnectionChange }: Listeners
 ): Promise<void> => {
   const staleness = new Invalidation(client)
-  let wasLive = false
   let latest: FeedConnection = { live: true, heardAt: undefined }
   const onConnection = (state: ConnectionState, heardAt: Date | undefined) => {
     latest = { live: state === "live", heardAt }
     onConnectionChange(latest)
-    if (state === "live" && wasLive) staleness.addAll()
-    wasLive = true
+    const wasHeld = readHold.release()
+    if (state === "live" && !wasHeld) staleness.addAll()
   }
   try {
     for await (const hints of hubChanges(hubTransport, { signal, onConnection })) {
@@ -194,6 +194,7 @@ const follow = async (
     }
   } catch (error) {
     if (signal.aborted) return
+    readHold.release()
     onConnectionChange({ ...latest, live: false })
     if (error instanceof CorralError && error.code === "unauthorized")
       void client.resetQueries({ queryKey: ["auth"] })
@@ -214,7 +215,7 @@ export const useChangeFeed = (onHints: OnHints): FeedConnection => {
       onConnectionChange: setConnection,
       onHints: (hints) => latest.current(hints)
     }
-    void follow(client, stop.signal, listeners)
+    void followChanges(client, stop.signal, listeners)
     return () => stop.abort()
   }, [client])
   return connection

@@ -1,7 +1,7 @@
 /** Signed-in user, and the end of the user's sign-in in this browser. */
 import { queryOptions, useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
 import { accountStorage } from "./AccountStorage.ts"
-import { hubApi } from "./Hub.ts"
+import { earlyApi, hubApi } from "./Hub.ts"
 
 /** Sign-out: ends the sign-in of this browser and removes all data of the user for the next one. */
 export const useSignOut = (): (() => void) => {
@@ -20,7 +20,7 @@ export const useSignOut = (): (() => void) => {
 export const currentUserQuery = queryOptions({
   queryKey: ["auth", "me"],
   queryFn: async () => {
-    const me = await hubApi.auth.me()
+    const me = await earlyApi.auth.me()
     if (accountStorage.claim(me.user.id)) return me
     // What this page has in memory is another account's.
     location.reload()

@@ -1,7 +1,8 @@
-/** What Home asks the Hub for when it opens: each list once. */
+/** What Home asks the Hub for when it opens: each list once, and again where it read without a connection. */
 import { assert, describe, it } from "@effect/vitest"
 import { type ConsoleBrowser, hasChromium } from "../harness/ConsoleBrowser.ts"
 import { withJoinedConsole } from "../harness/JoinedConsole.ts"
+import { sessionWithAgent } from "../harness/SessionFixtures.ts"
 import type { Joined } from "@corral/testing/stack/Joined"
 
 describe.skipIf(!hasChromium)("the start of Home", () => {
@@ -38,6 +39,27 @@ describe.skipIf(!hasChromium)("the start of Home", () => {
       ]
     )
     assert.deepStrictEqual(reads.toSorted(), [...new Set(reads)].toSorted())
+    await browser.end(page)
+  })
+
+  it("shows what has changed between its reads and a late connection", async () => {
+    const session = await sessionWithAgent(joined, "Before the connection")
+    const page = await browser.page(joined.front.url, token, "about:blank")
+    const connection = Promise.withResolvers<void>()
+    await page.route("**/client/news", async (route) => {
+      await connection.promise
+      await route.continue()
+    })
+    const messages = page.waitForResponse((response) =>
+      new URL(response.url()).pathname.endsWith("/messages")
+    )
+    await page.goto(`${joined.front.url}/sessions/${session.id}`)
+    await (await messages).finished()
+    await joined.owner.ask("POST", `/client/sessions/${session.id}/messages`, {
+      body: { text: "in the gap", to: "people" }
+    })
+    connection.resolve()
+    await page.getByRole("log").getByText("in the gap", { exact: true }).waitFor()
     await browser.end(page)
   })
 })
