@@ -123,7 +123,7 @@ export const reasons: Readonly<Record<string, string>> = {
     "bubblewrap is not installed, or does not work here",
   "packages/edge/test/workspace/HostileRepository.test.ts":
     "bubblewrap is not installed, or does not work here",
-  "packages/edge/test/process/MarkSweep.test.ts": "this user cannot choose the number of a process",
+  "packages/edge/test/process/MarkSweep.test.ts": "this user cannot open a process namespace",
   "packages/edge/test/holder/HeldOutput.test.ts": "this user cannot mount a folder in memory",
   "packages/edge/test/holder/HeldProcess.test.ts": "this user cannot make control groups",
   "packages/edge/test/confinement/NetworkBridge.test.ts": "the system has no /proc",
