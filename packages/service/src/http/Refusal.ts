@@ -9,6 +9,7 @@ import {
   retryAfterSeconds,
   toErrorObject
 } from "@corral/domain/errors/ErrorTable"
+import { STALLED_AFTER_SECONDS } from "@corral/domain/http/StreamEnd"
 import type { RequestId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
@@ -63,11 +64,14 @@ export const refusalHeaders = (refusal: HttpRefusal, body: string): Record<strin
   ...headersOfRefusal(refusal)
 })
 
-/** Time for which the rest of a body is read and dropped. Closing the connection earlier could lose the response. */
-const LINGER_MS = 2_000
+/**
+ * Time for which the rest of a body is read and dropped: as long as any request may take. Closing the connection earlier would lose the response
+ * for a client that sends more before it reads.
+ */
+const LINGER_MS = STALLED_AFTER_SECONDS * 1_000
 const LINGER_BYTES = 8 * 1_048_576
 
-/** Sends the refusal and closes the connection, after a short wait for the rest of an unread body. */
+/** Sends the refusal and closes the connection, after the rest of an unread body. */
 export const refuseRequest = (response: ServerResponse, refusal: HttpRefusal, requestId: RequestId): void => {
   const { status, body } = refusalBody(refusal, requestId)
   response.writeHead(status, { ...refusalHeaders(refusal, body), Connection: "close" })

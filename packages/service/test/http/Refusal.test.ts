@@ -1,12 +1,17 @@
 import { errorCodes, errorTable, responses } from "@corral/domain/errors/ErrorTable"
 import type { RequestId } from "@corral/domain/identity/Ids"
-import { assert, describe, it } from "@effect/vitest"
+import { afterEach, assert, describe, it, onTestFinished } from "@effect/vitest"
 import { Schema } from "effect"
+import { once } from "node:events"
+import { createServer } from "node:http"
+import { type AddressInfo, connect } from "node:net"
 import { PassThrough } from "node:stream"
 import { text } from "node:stream/consumers"
-import { refusalBody, refuseUpgrade, standardHeaders } from "../../src/http/Refusal.ts"
+import { vi } from "vitest"
+import { refusalBody, refuseRequest, refuseUpgrade, standardHeaders } from "../../src/http/Refusal.ts"
 
 const requestId = "req-1" as RequestId
+const BODY = Buffer.alloc(1_000_000)
 const free = errorCodes.filter(
   (code) =>
     !["schema_validation_failed", "target_offline", "approval_already_resolved", "approval_expired"].includes(
@@ -50,6 +55,36 @@ describe("standingHeaders", () => {
       "X-Content-Type-Options": "nosniff"
     })
     assert.isFalse(Object.keys(headers).some((name) => name.toLowerCase().startsWith("access-control-")))
+  })
+})
+
+describe("refuseRequest", () => {
+  afterEach(() => void vi.useRealTimers())
+
+  it("reaches a client that reads only when it has sent more, 20 s later", async () => {
+    const server = createServer((_, response) =>
+      refuseRequest(response, { code: "payload_too_large" }, requestId)
+    )
+    await once(server.listen(0, "127.0.0.1"), "listening")
+    onTestFinished(() => {
+      server.close()
+      server.closeAllConnections()
+    })
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+    const client = connect((server.address() as AddressInfo).port, "127.0.0.1").pause()
+    const arrived = once(server, "request")
+    client.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${BODY.length * 10}\r\n\r\n`)
+    client.write(BODY)
+    await arrived
+    vi.advanceTimersByTime(20_000)
+    // A write to a connection that is closed would lose what was not read.
+    client.on("error", () => undefined)
+    for (let part = 0; part < 4; part++) await new Promise((resolve) => client.write(BODY, resolve))
+    let answer = ""
+    client.on("data", (part) => (answer += part))
+    await Promise.race([once(client.resume(), "data"), once(client, "close")])
+    client.destroy()
+    assert.match(answer, /^HTTP\/1\.1 413 .*"code":"payload_too_large"/s)
   })
 })
 
