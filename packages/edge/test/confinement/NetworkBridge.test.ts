@@ -22,7 +22,8 @@ const startWith = (ports: ReadonlyArray<number>, ...program: ReadonlyArray<strin
 }
 
 /** Relays of open connections outlive the bridge where no namespace ends them. */
-const endGroup = ({ pid = 0 }: ChildProcess): void => {
+const endGroup = ({ pid }: ChildProcess): void => {
+  if (pid === undefined) return
   try {
     process.kill(-pid, "SIGKILL")
   } catch {

@@ -27,7 +27,8 @@ let counter = 0
 /** A run's shell script under containment, and what it said: each number is the id of a process that it left. */
 const contained = Effect.fnUntraced(function* (script: string) {
   const containment = yield* Containment
-  const runId = `run_test${++counter}` as RunId
+  // A run of these tests next to this one has other marks: each would end the processes of the other.
+  const runId = `run_test${process.pid}_${++counter}` as RunId
   const group = containment.groupOf(edgeId, runId)
   const command = { file: "/bin/sh", args: ["-c", script] }
   if (group !== undefined) makeGroup(group)
@@ -35,7 +36,7 @@ const contained = Effect.fnUntraced(function* (script: string) {
   const env = { PATH: process.env.PATH, [RUN_MARK]: runId, [EDGE_MARK]: edgeId }
   const child = yield* Effect.acquireRelease(
     Effect.sync(() => spawn(file, args, { env, detached: true, stdio: ["pipe", "pipe", "ignore"] })),
-    ({ pid = 0 }) => Effect.sync(() => signalGroup(pid, "SIGKILL"))
+    ({ pid }) => Effect.sync(() => pid !== undefined && signalGroup(pid, "SIGKILL"))
   )
   const [output] = yield* Effect.promise(() => once(child.stdout, "data"))
   const left = yield* Effect.acquireRelease(
