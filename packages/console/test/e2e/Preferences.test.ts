@@ -6,7 +6,7 @@ import { makeProject } from "@corral/testing/hub/People"
 import { afterAll, afterEach, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Page } from "playwright-core"
 import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
-import { openKeys } from "../harness/KeysDialog.ts"
+import { openKeys, untilLettersAct } from "../harness/KeysDialog.ts"
 
 describe.skipIf(!hasChromium)("preferences in the console", () => {
   const hub = new HubProcess()
@@ -76,7 +76,8 @@ describe.skipIf(!hasChromium)("preferences in the console", () => {
 
   it("are merged where both change them, and the newer one was not read yet", async () => {
     const [first, second] = await twoBrowsers("/")
-    // The second browser does not learn of the first one's change.
+    await untilLettersAct(second)
+    // It does not learn of the first browser's change.
     await second.route("**/client/news", (route) => route.abort())
     await second.route("**/client/preferences", (route) =>
       route.request().method() === "GET" ? route.abort() : route.continue()

@@ -176,7 +176,8 @@ describe.skipIf(!hasChromium)("questions in the console", () => {
         fc.constantFrom("a", "y", "no", "Enter the shop", "ok"),
         fc.string({ unit: fc.constantFrom(..."123 yes"), maxLength: 4 })
       )
-      .map((parts) => parts.join(""))
+      // A space that begins nothing presses the button that the person went to, such as the one that answers with the text.
+      .map((parts) => parts.join("").trimStart())
     await fc.assert(
       fc.asyncProperty(fc.nat(200), sentence, async (nth, text) => {
         scenes["question"]?.(hub)
