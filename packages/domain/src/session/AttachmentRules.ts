@@ -2,6 +2,8 @@
 
 /** Largest file, in bytes. */
 export const MAX_ATTACHMENT_BYTES = 20 * 1_048_576
+/** A refused body is read and dropped up to this size: its sender would lose the reason with a connection that closes earlier. */
+export const MAX_DROPPED_BYTES = MAX_ATTACHMENT_BYTES + 8 * 1_048_576
 /** Largest number of files of one message. */
 export const MAX_ATTACHMENTS = 10
 

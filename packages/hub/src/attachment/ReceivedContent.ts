@@ -2,16 +2,13 @@
 import { PayloadTooLarge, SchemaValidationFailed, UnsupportedMediaType } from "@corral/domain/errors/Failures"
 import { MAX_CHUNK_BYTES } from "@corral/domain/link/EdgeCommand"
 import type { AttachmentMediaType } from "@corral/domain/session/Attachment"
-import { MAX_ATTACHMENT_BYTES } from "@corral/domain/session/AttachmentRules"
+import { MAX_ATTACHMENT_BYTES, MAX_DROPPED_BYTES } from "@corral/domain/session/AttachmentRules"
 import { Effect, Stream } from "effect"
 import { createHash } from "node:crypto"
 import { contentCheck } from "@corral/domain/session/ContentCheck"
 
 /** Size of every stored piece but the last: an Edge reads one piece at a time. */
 export const PIECE_BYTES = MAX_CHUNK_BYTES
-
-/** The rest of a refused file is read up to this size. A connection that closes earlier could lose the response. */
-const MAX_READ_BYTES = MAX_ATTACHMENT_BYTES + 8 * 1_048_576
 
 export interface ReceivedContent {
   readonly bytes: number
@@ -87,7 +84,7 @@ export const receiveContent = Effect.fnUntraced(function* <E, E2>(
     if (received > MAX_ATTACHMENT_BYTES) refusal = tooLarge()
     else if (refusal === undefined && !check.accepts(chunk)) refusal = wrongType(mediaType)
     if (refusal === undefined) return writer.write(chunk)
-    return received > MAX_READ_BYTES ? Effect.fail(refusal) : Effect.void
+    return received > MAX_DROPPED_BYTES ? Effect.fail(refusal) : Effect.void
   })
   refusal ??= received === 0 ? empty() : check.isComplete() ? undefined : wrongType(mediaType)
   if (refusal !== undefined) return yield* refusal

@@ -11,6 +11,7 @@ import {
 } from "@corral/domain/errors/ErrorTable"
 import { STALLED_AFTER_SECONDS } from "@corral/domain/http/StreamEnd"
 import type { RequestId } from "@corral/domain/identity/Ids"
+import { MAX_DROPPED_BYTES } from "@corral/domain/session/AttachmentRules"
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { ServerResponse } from "node:http"
@@ -69,7 +70,6 @@ export const refusalHeaders = (refusal: HttpRefusal, body: string): Record<strin
  * for a client that sends more before it reads.
  */
 const LINGER_MS = STALLED_AFTER_SECONDS * 1_000
-const LINGER_BYTES = 8 * 1_048_576
 
 /** Sends the refusal and closes the connection, after the rest of an unread body. */
 export const refuseRequest = (response: ServerResponse, refusal: HttpRefusal, requestId: RequestId): void => {
@@ -77,7 +77,7 @@ export const refuseRequest = (response: ServerResponse, refusal: HttpRefusal, re
   response.writeHead(status, { ...refusalHeaders(refusal, body), Connection: "close" })
   response.write(body)
   const request = response.req
-  let left = LINGER_BYTES
+  let left = MAX_DROPPED_BYTES
   const drop = () => {
     clearTimeout(timer)
     response.end()

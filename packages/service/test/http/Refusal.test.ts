@@ -1,5 +1,6 @@
 import { errorCodes, errorTable, responses } from "@corral/domain/errors/ErrorTable"
 import type { RequestId } from "@corral/domain/identity/Ids"
+import { MAX_ATTACHMENT_BYTES } from "@corral/domain/session/AttachmentRules"
 import { afterEach, assert, describe, it, onTestFinished } from "@effect/vitest"
 import { Schema } from "effect"
 import { once } from "node:events"
@@ -11,7 +12,8 @@ import { vi } from "vitest"
 import { refusalBody, refuseRequest, refuseUpgrade, standardHeaders } from "../../src/http/Refusal.ts"
 
 const requestId = "req-1" as RequestId
-const BODY = Buffer.alloc(1_000_000)
+const FILE = Buffer.alloc(MAX_ATTACHMENT_BYTES + 1)
+const PART = 1_048_576
 const free = errorCodes.filter(
   (code) =>
     !["schema_validation_failed", "target_offline", "approval_already_resolved", "approval_expired"].includes(
@@ -61,7 +63,7 @@ describe("standingHeaders", () => {
 describe("refuseRequest", () => {
   afterEach(() => void vi.useRealTimers())
 
-  it("reaches a client that reads only when it has sent more, 20 s later", async () => {
+  it("reaches a client that reads only when it has sent the whole of a file that is too large, 20 s later", async () => {
     const server = createServer((_, response) =>
       refuseRequest(response, { code: "payload_too_large" }, requestId)
     )
@@ -73,13 +75,14 @@ describe("refuseRequest", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
     const client = connect((server.address() as AddressInfo).port, "127.0.0.1").pause()
     const arrived = once(server, "request")
-    client.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${BODY.length * 10}\r\n\r\n`)
-    client.write(BODY)
+    client.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${FILE.length}\r\n\r\n`)
+    client.write(FILE.subarray(0, PART))
     await arrived
     vi.advanceTimersByTime(20_000)
     // A write to a connection that is closed would lose what was not read.
     client.on("error", () => undefined)
-    for (let part = 0; part < 4; part++) await new Promise((resolve) => client.write(BODY, resolve))
+    for (let at = PART; at < FILE.length; at += PART)
+      await new Promise((resolve) => client.write(FILE.subarray(at, at + PART), resolve))
     let answer = ""
     client.on("data", (part) => (answer += part))
     await Promise.race([once(client.resume(), "data"), once(client, "close")])
