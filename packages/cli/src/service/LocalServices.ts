@@ -71,6 +71,8 @@ const signInLocally = Effect.fn("LocalServices.signIn")(function* ({
 
 const PROJECT_NAME = "First project"
 const MAX_PAGE = 200
+/** Attempts for what the Edge reports to the Hub. */
+const FOR_30_S = { schedule: Schedule.spaced("100 millis"), times: 300 }
 
 interface LocalDeviceOptions {
   /** URL of the Hub from this process, and its public URL. */
@@ -111,7 +113,9 @@ const register = Effect.fnUntraced(function* (calls: HubApiClient, { file, publi
     if (registered?.state === "revoked")
       return yield* refused(`This device was revoked. Delete ${file} to register this machine again.`)
     if (registered !== undefined) {
-      yield* Effect.mapError(writeDevice(file, { ...stored, hub: publicUrl }), refusedBecause)
+      // An Edge whose file is written again starts its link again.
+      if (stored.hub !== publicUrl)
+        yield* Effect.mapError(writeDevice(file, { ...stored, hub: publicUrl }), refusedBecause)
       return registered
     }
   }
@@ -131,20 +135,22 @@ const register = Effect.fnUntraced(function* (calls: HubApiClient, { file, publi
   return shared
 })
 
-/** Links the workspace. Retries until the Edge has reported it to the Hub, which waits for version checks of the agents. */
+/** Retries until the Edge is linked, which waits for version checks of the agents, so that a run can start through the Hub at once. */
+const waitUntilOnline = (calls: HubApiClient, id: Device["id"]) =>
+  calls.devices
+    .get({ params: { id } })
+    .pipe(Effect.repeat({ until: ({ state }) => state !== "offline", ...FOR_30_S }))
+
+/** Links the workspace. Retries until the Edge has reported it to the Hub. */
 const linkWorkspaceWhenKnown = (
   calls: HubApiClient,
   id: ProjectId,
   targetId: Device["id"],
   workspace: WorkspaceId
 ) =>
-  calls.projects.linkWorkspace({ params: { id }, payload: { targetId, workspace } }).pipe(
-    Effect.retry({
-      while: ({ code }) => code === "conflict",
-      schedule: Schedule.spaced("100 millis"),
-      times: 300
-    })
-  )
+  calls.projects
+    .linkWorkspace({ params: { id }, payload: { targetId, workspace } })
+    .pipe(Effect.retry({ while: ({ code }) => code === "conflict", ...FOR_30_S }))
 
 /** Registers the device and links its workspaces. Returns the first project that the device is shared with, if any. */
 const ensureLocalDevice = Effect.fn("LocalServices.ensureDevice")(function* (options: LocalDeviceOptions) {
@@ -154,6 +160,7 @@ const ensureLocalDevice = Effect.fn("LocalServices.ensureDevice")(function* (opt
     const [id] = device.sharedWith
     if (id === undefined) return undefined
     const project = yield* calls.projects.get({ params: { id } })
+    yield* waitUntilOnline(calls, device.id)
     const { items } = yield* calls.projects.workspaces({ params: { id }, query: { limit: MAX_PAGE } })
     const linked = new Set(
       items.filter(({ targetId }) => targetId === device.id).map((each) => each.workspace)

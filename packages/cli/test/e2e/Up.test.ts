@@ -4,8 +4,8 @@ import type { Device, Target } from "@corral/domain/device/Device"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { Project } from "@corral/domain/project/Project"
 import type { Task } from "@corral/domain/task/Task"
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
-import { userInfo } from "node:os"
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { tmpdir, userInfo } from "node:os"
 import { join } from "node:path"
 import { Browser, locationOf } from "@corral/testing/hub/Browser"
 import { until } from "@corral/testing/time/Until"
@@ -153,5 +153,28 @@ describe("corral up", () => {
       links.items.map(({ workspace }) => workspace),
       ["sample", "more"]
     )
+    // Longer than the Edge takes to see that its device file was written.
+    await corral.run("run", "--agent", "scripted", "--workspace", "more", "/sleep 1500")
+    assert.strictEqual(up.whole.stderr.match(/linked to the Hub/g)?.length, 1)
+  })
+})
+
+describe("corral up after a restart", () => {
+  const agents = mkdtempSync(join(tmpdir(), "corral-agents-"))
+  const machine = new Corral({ path: [agents, process.env.PATH].join(":") })
+  afterAll(async () => {
+    await machine.close()
+    rmSync(agents, { recursive: true, force: true })
+  })
+
+  it("is ready when the Hub reaches its Edge", async () => {
+    // Its checks take longer than everything else that starts.
+    writeFileSync(join(agents, "claude"), "#!/bin/sh\nsleep 0.5\necho 2.1.0\n", { mode: 0o755 })
+    const first = await machine.upWhole()
+    first.whole.child.kill("SIGTERM")
+    assert.strictEqual(await first.whole.ended, 0)
+    await machine.upWhole()
+    const { stderr } = await machine.run("run", "--agent", "scripted", "/say hello")
+    assert.match(stderr, /^This run is in project First project /)
   })
 })
