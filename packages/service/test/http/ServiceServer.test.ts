@@ -69,6 +69,14 @@ describe("serviceServerLayer", () => {
     })
   )
 
+  it.live("keeps an idle connection longer than proxies do", () =>
+    Effect.gen(function* () {
+      const port = yield* served((_, response) => void response.end())
+      const { headers } = yield* fetchText(port)
+      assert.strictEqual(headers.get("keep-alive"), "timeout=130")
+    })
+  )
+
   it.live("fails with one sentence when the address is in use", () =>
     Effect.gen(function* () {
       const port = yield* served((_, response) => void response.end())
