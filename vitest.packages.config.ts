@@ -12,7 +12,8 @@ export default defineConfig({
     globalSetup: ["packages/testing/src/postgres/SharedPostgres.ts", "scripts/pack/SharedPackages.ts"],
     pool: "forks",
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000
+    // As of the other tests: for those that hang.
+    testTimeout: 600_000,
+    hookTimeout: 600_000
   }
 })

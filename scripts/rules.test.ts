@@ -291,7 +291,7 @@ describe("rules that AGENTS.md calls checked", () => {
     for (const { planted: files } of checkedRules)
       for (const [path, text] of Object.entries(files)) write(path, text)
     output = check()
-  }, 120_000)
+  })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   it("are these", () => {

@@ -35,7 +35,7 @@ describe.skipIf(missing !== undefined)("published documents", { timeout: 180_000
     })
   beforeAll(async () => {
     joined = await Joined.open()
-  }, 180_000)
+  })
   afterAll(async () => {
     await joined.remove()
   })

@@ -43,7 +43,7 @@ beforeAll(async () => {
   })
   generated = join(user.empty, "my-agent")
   mkdirSync(user.home, { mode: 0o700 })
-}, 120_000)
+})
 afterAll(() => user.close())
 
 describe("an adapter of someone else", { timeout: 240_000 }, () => {
@@ -150,7 +150,7 @@ describe(
       cpSync(join(inject("packages").folder, "template"), join(stranger.folder, "packed/template"), {
         recursive: true
       })
-    }, 120_000)
+    })
     afterAll(() => stranger.close())
 
     /** Commands of a document, in the folders of this test. Those that need a checkout or an Edge are left out. */

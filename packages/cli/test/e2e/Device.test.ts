@@ -1,4 +1,5 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { until } from "@corral/testing/time/Until"
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { LinkPeer } from "@corral/testing/edge/LinkPeer"
@@ -118,6 +119,11 @@ describe("corral device", () => {
         await peer.join(corral.home)
         await corral.up()
         await peer.linked()
+        // The Edge hears it after its peer.
+        await until(async () => {
+          const { out } = await corral.run("device", "status")
+          return /Link: linked/.test(out.join("\n")) || undefined
+        }, "the link at the Edge")
         const before = readFileSync(fileOf(corral), "utf8")
         const rotated = await corral.run("device", "rotate")
         assert.deepStrictEqual([rotated.exit, rotated.stderr], [0, ""])

@@ -38,7 +38,8 @@ describe.skipIf(!hasTerminals)("corral chat with an Edge alone", () => {
     )
     chat.type("\u0003")
     await chat.shows(/Press Ctrl-C again to leave\./)
-    chat.type("\u0003")
+    // If the first of the two came too late, they are the pair.
+    chat.type("\u0003\u0003")
     assert.strictEqual(await chat.ended, 0, chat.screen)
 
     const next = corral.inTerminal(44, "chat", "--continue")

@@ -130,7 +130,8 @@ describe("corral up", () => {
     const before = device()
     up.whole.child.kill("SIGTERM")
     assert.strictEqual(await up.whole.ended, 0)
-    assert.isFalse(existsSync(join(corral.home, "postgres", "18", "postmaster.pid")))
+    const lock = join(corral.home, "postgres", "18", "postmaster.pid")
+    await until(async () => !existsSync(lock) || undefined, "the end of PostgreSQL")
     assert.isFalse(existsSync(join(corral.home, "hub.json")), "the sign-in ends with the Hub")
 
     up = await corral.upWhole("--workspace", `more=${corral.home}/sample`)

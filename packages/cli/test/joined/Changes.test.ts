@@ -13,6 +13,7 @@ import { Joined } from "@corral/testing/stack/Joined"
 import { until } from "@corral/testing/time/Until"
 import { afterAll, assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"
 import { execFileSync } from "node:child_process"
+import { randomUUID } from "node:crypto"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Corral } from "../e2e/Corral.ts"
@@ -82,6 +83,14 @@ describe("change sets over the whole chain", () => {
     files.filter(({ path }) => paths.includes(path)).map(({ id }) => id)
   const decide = (client: HubClient, runId: RunId, kind: string, body: unknown, headers = {}) =>
     client.ask<DecidedChanges>("POST", `/client/runs/${runId}/changes/${kind}`, { body, headers })
+  /** A Hub that waits too long for its store says so, and has the answer of a decision that was made all the same. */
+  const decideAtLast: typeof decide = async (client, runId, kind, body) => {
+    const headers = { "idempotency-key": randomUUID() }
+    for (;;) {
+      const answer = await decide(client, runId, kind, body, headers)
+      if (codeOf(answer) !== "overloaded") return answer
+    }
+  }
   const changesOf = (runId: RunId, is: (changes: NonNullable<HubRun["changes"]>) => boolean) =>
     joined.runWith(runId, ({ changes }) => changes !== undefined && is(changes))
 
@@ -162,7 +171,8 @@ describe("change sets over the whole chain", () => {
       Array.from({ length: 12 }, (_, i) => {
         const person = people[i % 2]
         assert.isDefined(person)
-        return decide(atHub(Math.floor(i / 2) % 2, person), runId, i % 3 === 0 ? "reject" : "accept", body)
+        const kind = i % 3 === 0 ? "reject" : "accept"
+        return decideAtLast(atHub(Math.floor(i / 2) % 2, person), runId, kind, body)
       })
     )
     const wins = answers.filter(({ status }) => status === 200)
@@ -240,7 +250,7 @@ describe("change sets over the whole chain", () => {
       // The command takes longer to start: in later rounds, a person has looked at the changes for longer.
       const decideInConsole = async () => {
         for (let look = 0; look < round * 6; look++) await read(runId)
-        return decide(reviewer, runId, kind, body)
+        return decideAtLast(reviewer, runId, kind, body)
       }
       const [command, page] = await Promise.all([
         corral.run("accept", runId, "--hub", joined.front.url, "--file", name),
@@ -283,7 +293,7 @@ describe("a run that was started in a chat", () => {
     const chatter = await chats.linked("owner")
     await chats.sendMessage(chatter, "/run /write card.txt a")
     const request = await chats.card(chatter.chat, "The agent wants to change files")
-    await chats.fake.clicks(chatter.account, request.id, "Allow once")
+    await chats.click(chatter, request.id, "Allow once")
     await chats.cardWith(chatter.chat, "Done", /^1 changed file waits for a decision in Corral$/)
     assert.isFalse(existsSync(join(chats.joined.edge.workspace, "card.txt")))
   })

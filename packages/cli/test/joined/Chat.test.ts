@@ -40,7 +40,7 @@ describe("a bot", () => {
     const before = chats.fake.botMessages(owner.chat).length
     await chats.sendMessage(owner, "/new /shell touch denied.txt")
     const card = await chats.card(owner.chat, RUNS, before)
-    await chats.fake.clicks(owner.account, card.id, "Deny")
+    await chats.click(owner, card.id, "Deny")
     await chats.cardWith(owner.chat, RUNS, /^Denied by owner$/)
     await chats.card(owner.chat, "Done", before)
     assert.isFalse(existsSync(pathOf("denied.txt")))
@@ -51,12 +51,12 @@ describe("a bot", () => {
     await chats.sendMessage(owner, "/new /write twice.txt a")
     const card = await chats.card(owner.chat, WRITES, before)
     const buttons = { ...(card.content as object) }
-    await chats.fake.clicks(owner.account, card.id, "Allow once")
+    await chats.click(owner, card.id, "Allow once")
     await chats.cardWith(owner.chat, WRITES, /^Allowed by owner$/)
     await chats.card(owner.chat, "Done", before)
     // As a client that has not heard yet shows it.
     card.content = buttons
-    await chats.fake.clicks(owner.account, card.id, "Deny")
+    await chats.click(owner, card.id, "Deny")
     await chats.botText(owner.chat, /^Already decided by owner\.$/, before)
     assert.strictEqual(readFileSync(pathOf("twice.txt"), "utf8"), "a\n")
   })
@@ -66,10 +66,7 @@ describe("a bot", () => {
     const before = chats.fake.botMessages(team).length
     await chats.sendMessage(owner, "/run /write both.txt a", { chat: team, mentions: [BOT] })
     const card = await chats.card(team, WRITES, before)
-    await Promise.all([
-      chats.fake.clicks(owner.account, card.id, "Allow once"),
-      chats.fake.clicks(mara.account, card.id, "Deny")
-    ])
+    await Promise.all([chats.click(owner, card.id, "Allow once"), chats.click(mara, card.id, "Deny")])
     const settled = await chats.cardWith(team, WRITES, /^(Allowed by owner|Denied by mara)$/)
     const denied = chats.fake.shown(settled.id).lines.includes("Denied by mara")
     const loser = denied ? owner : mara
@@ -85,21 +82,21 @@ describe("a bot", () => {
     const before = chats.fake.botMessages(team).length
     await chats.sendMessage(owner, "/run /write kept.txt a", { chat: team, mentions: [BOT] })
     const card = await chats.card(team, WRITES, before)
-    await chats.fake.clicks(viewer.account, card.id, "Allow once")
+    await chats.click(viewer, card.id, "Allow once")
     await chats.botText(viewer.chat, /^You don't have permission to do this\.$/)
-    await chats.fake.clicks(outsider.account, card.id, "Allow once")
+    await chats.click(outsider, card.id, "Allow once")
     await chats.botText(outsider.chat, /^You don't have permission to do this\.$/)
-    await chats.fake.clicks(stranger.account, card.id, "Allow once")
+    await chats.click(stranger, card.id, "Allow once")
     await chats.card(stranger.chat, "Link this account")
 
     // Passed on: it is another message, in another chat.
     const copy = chats.fake.forwards(owner.account, card.id, chats.fake.group("oc_elsewhere"))
-    await chats.fake.clicks(owner.account, copy, "Allow once")
+    await chats.click(owner, copy, "Allow once")
     await chats.botText(owner.chat, /only works where the card was first sent/)
     assert.lengthOf(await pending(), 1)
     assert.isFalse(existsSync(pathOf("kept.txt")))
 
-    await chats.fake.clicks(owner.account, card.id, "Deny")
+    await chats.click(owner, card.id, "Deny")
     await chats.cardWith(team, WRITES, /^Denied by owner$/)
   })
 
@@ -164,6 +161,10 @@ describe("a bot", () => {
     await chats.botText(owner.chat, /^Nothing is in progress here\.$/, before)
     await chats.sendMessage(owner, "/new /shell touch said.txt")
     await chats.card(owner.chat, RUNS, before)
+    // The card is shown before its phase is stored.
+    const waits =
+      "FROM corral_gateway.follows WHERE ended_at IS NULL AND progress::json->>'phase' = 'waiting'"
+    await until(async () => (await chats.gateway.count(waits)) === 1 || undefined, "the stored phase")
     await chats.sendMessage(owner, "status")
     await chats.botText(owner.chat, /^1\. Atlas · .* – Needs your decision$/, before)
     await chats.sendMessage(owner, "approve")
@@ -205,7 +206,7 @@ describe("a bot", () => {
     const before = chats.fake.botMessages(owner.chat).length
     await chats.sendMessage(owner, "/new /wait")
     const card = await chats.card(owner.chat, "Running", before)
-    await chats.fake.clicks(owner.account, card.id, "Cancel")
+    await chats.click(owner, card.id, "Cancel")
     await chats.card(owner.chat, "Cancelled", before)
   })
 
@@ -237,7 +238,7 @@ describe("a bot", () => {
     const broken = encryptedPush(
       envelope({ event_id: "ev_broken" }, { sender: {}, message: { chat_id: owner.chat, content: 1 } })
     )
-    assert.strictEqual((await chats.gateway.send(broken)).status, 200)
+    assert.strictEqual((await chats.gateway.deliver(broken)).status, 200)
     await chats.botText(owner.chat, /^This failed after several attempts/, before)
     await chats.settled()
   })

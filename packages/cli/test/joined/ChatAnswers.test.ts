@@ -71,7 +71,7 @@ describe("a bot's answers", () => {
       const broken = encryptedPush(
         envelope({ event_id: id }, { sender: {}, message: { chat_id: owner.chat } })
       )
-      assert.strictEqual((await chats.gateway.send(broken)).status, 200)
+      assert.strictEqual((await chats.gateway.deliver(broken)).status, 200)
       await chats.settled()
       if (status === 500) await chats.botText(owner.chat, /^This failed after several attempts/, before)
       await chats.sendMessage(owner, "status")

@@ -84,7 +84,7 @@ describe("a group with people of other projects", () => {
     const person = personOf(who)
     // As a client shows it that has not heard of the decision.
     decided.content = before
-    const reply = await receive(person, () => chats.fake.clicks(person.account, decided.id, "Allow once"))
+    const reply = await receive(person, () => chats.click(person, decided.id, "Allow once"))
     assert.notMatch(reply, TASK_TEXT)
     assert.match(reply, /^You don't have permission to do this\.$/)
   })
@@ -92,7 +92,7 @@ describe("a group with people of other projects", () => {
   it("shows the decider to a member who clicks a decided card", async () => {
     const person = personOf("member")
     decided.content = before
-    const reply = await receive(person, () => chats.fake.clicks(person.account, decided.id, "Allow once"))
+    const reply = await receive(person, () => chats.click(person, decided.id, "Allow once"))
     assert.strictEqual(reply, "Already decided by owner.")
   })
 

@@ -54,7 +54,7 @@ describe("questions in a chat", () => {
   it("are answered by a button, and the card says by whom", async () => {
     const { before, card, id } = await ask("/question Which colour? | Red | Blue")
     assert.deepStrictEqual(labels(card.id), ["Red", "Blue", "Skip", "Open in Corral"])
-    await chats.fake.clicks(owner.account, card.id, "Blue")
+    await chats.click(owner, card.id, "Blue")
     const { answeredBy, answers, origin, state } = await answerOf(id)
     assert.deepStrictEqual(
       [state, answers, origin, answeredBy],
@@ -68,9 +68,9 @@ describe("questions in a chat", () => {
   it("take several options and a text of the person from the fields of the card", async () => {
     const { card, id } = await ask("/question Which tools? | ?Lint | Test | Build")
     assert.deepStrictEqual(chats.fake.shown(card.id).fields, ["q0", "q0-other"])
-    await chats.fake.clicks(owner.account, card.id, "Send answer")
+    await chats.click(owner, card.id, "Send answer")
     assert.lengthOf(await openInputs(), 1)
-    await chats.fake.clicks(owner.account, card.id, "Send answer", {
+    await chats.click(owner, card.id, "Send answer", {
       form: { q0: ["0", "2"], "q0-other": "and docs" }
     })
     assert.deepStrictEqual((await answerOf(id)).answers, { "1": ["1", "3", { other: "and docs" }] })
@@ -81,14 +81,14 @@ describe("questions in a chat", () => {
     await chats.sendMessage(owner, "Corral")
     const offer = await chats.card(owner.chat, "Is this your answer?", before)
     assert.strictEqual((await openInput()).id, id)
-    await chats.fake.clicks(owner.account, offer.id, "Answer with this text")
+    await chats.click(owner, offer.id, "Answer with this text")
     assert.deepStrictEqual((await answerOf(id)).answers, { "1": "Corral" })
     await chats.cardWith(owner.chat, "Is this your answer?", /^It was sent as the answer\.$/)
   })
 
   it("can be skipped", async () => {
     const { card, id } = await ask("/question Which colour? | Red")
-    await chats.fake.clicks(owner.account, card.id, "Skip")
+    await chats.click(owner, card.id, "Skip")
     const { answers, state } = await answerOf(id)
     assert.deepStrictEqual([state, answers], ["declined", undefined])
   })
@@ -115,13 +115,10 @@ describe("questions in a chat", () => {
   it("are refused for users without access, and answered once", async () => {
     const stranger = await chats.linked("nelly")
     const { card, id } = await ask("/question Which colour? | Red | Blue")
-    await chats.fake.clicks(stranger.account, card.id, "Red")
+    await chats.click(stranger, card.id, "Red")
     await chats.botText(stranger.chat, /permission/)
     assert.strictEqual((await openInput()).id, id)
-    await Promise.all([
-      chats.fake.clicks(owner.account, card.id, "Red"),
-      chats.fake.clicks(owner.account, card.id, "Blue")
-    ])
+    await Promise.all([chats.click(owner, card.id, "Red"), chats.click(owner, card.id, "Blue")])
     const { answers } = await answerOf(id)
     assert.include(["1", "2"], answers?.["1"])
   })
@@ -129,7 +126,7 @@ describe("questions in a chat", () => {
   it("hand over plans, which are sent back with a comment or approved", async () => {
     const { card, id } = await ask("/plan Read the notes\n/say after", "The agent has a plan")
     assert.deepStrictEqual(labels(card.id), ["Approve", "Send back", "Open in Corral"])
-    await chats.fake.clicks(owner.account, card.id, "Send back", { form: { comment: "Test it first" } })
+    await chats.click(owner, card.id, "Send back", { form: { comment: "Test it first" } })
     const { approved, comment } = await answerOf(id)
     assert.deepStrictEqual([approved, comment], [false, "Test it first"])
     await chats.cardWith(owner.chat, "The agent has a plan", /^Sent back by owner$/)
@@ -146,7 +143,7 @@ describe("questions in a chat", () => {
     )
     assert.notInclude(JSON.stringify(chats.fake.message(card.id)), "npm run dev")
     await until(async () => (labels(card.id).includes("Finish") ? true : undefined), "Finish")
-    await chats.fake.clicks(owner.account, card.id, "Finish")
+    await chats.click(owner, card.id, "Finish")
     const [run] = (await get<Items<HubRun>>("/client/runs?limit=1")).items
     await chats.fake.until(() => chats.fake.shown(card.id).title === "Done" || undefined, 30_000)
     assert.isDefined(run)

@@ -344,7 +344,7 @@ describe("a session in a chat", () => {
     const before = chats.fake.botMessages(owner.chat).length
     await chats.sendMessage(owner, "/new /say declined")
     const declined = await chats.card(owner.chat, "The machine is offline", before)
-    await chats.fake.clicks(owner.account, declined.id, "Don't send")
+    await chats.click(owner, declined.id, "Don't send")
     await chats.cardWith(owner.chat, "The machine is offline", /^The message is not sent\.$/)
 
     const after = chats.fake.botMessages(owner.chat).length
@@ -352,7 +352,7 @@ describe("a session in a chat", () => {
     await chats.sendMessage(owner, "/run /say second")
     await chats.settled()
     const question = await chats.card(owner.chat, "The machine is offline", after)
-    await chats.fake.clicks(owner.account, question.id, "Send when it's back")
+    await chats.click(owner, question.id, "Send when it's back")
     const settled = await chats.cardWith(
       owner.chat,
       "The machine is offline",

@@ -46,13 +46,13 @@ describe("a bot", () => {
     const place = lines.findIndex((line) => line.includes("Borealis"))
     // Another member's click chooses nothing.
     const other = await chats.linked("mara", "member")
-    await chats.fake.clicks(other.account, choice.id, String(place + 1))
+    await chats.click(other, choice.id, String(place + 1))
     await chats.botText(other.chat, /^You don't have permission to do this\.$/)
-    await chats.fake.clicks(owner.account, choice.id, String(place + 1))
+    await chats.click(owner, choice.id, String(place + 1))
     const card = await chats.card(team, WRITES)
     assert.include(chats.fake.shown(card.id).lines.join(), "Borealis")
     assert.strictEqual(card.replyTo, message.id)
-    await chats.fake.clicks(owner.account, card.id, "Allow once")
+    await chats.click(owner, card.id, "Allow once")
     await chats.card(team, "Done")
     assert.isTrue(existsSync(pathOf("long.txt")))
     assert.isTrue(chats.fake.delivery.all.every(({ over }) => over === "connection"))
@@ -89,7 +89,7 @@ describe("a bot", () => {
       .flatMap(({ elements }) => elements ?? [])
       .findIndex(({ text }) => text.text === "允许一次")
     const click = () =>
-      chats.gateway.send(slack.slack.clickOn(card.ts, allow), "/integrations/slack/card-actions")
+      chats.gateway.deliver(slack.slack.clickOn(card.ts, allow), "/integrations/slack/card-actions")
     assert.strictEqual((await click()).status, 200)
     await shows(/owner 已允许/)
     await shows(/from slack/)
@@ -101,7 +101,7 @@ describe("a bot", () => {
       user: { id: ADA, team_id: TEAM },
       container: { type: "message", message_ts: card.ts, channel_id: card.channel }
     })
-    assert.strictEqual((await chats.gateway.send(late, "/integrations/slack/card-actions")).status, 200)
+    assert.strictEqual((await chats.gateway.deliver(late, "/integrations/slack/card-actions")).status, 200)
     await until(
       async () =>
         slack.slack.ephemerals.some(({ body }) => /owner 已做出决定/.test(String(body["text"]))) || undefined,

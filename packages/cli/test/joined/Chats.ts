@@ -127,6 +127,20 @@ export class Chats {
     return this.fake.message(sent.id)
   }
 
+  /** Clicks on a button, again while the answer is to try again: the click could not be stored in time. */
+  async click(
+    { account }: Chatter,
+    messageId: string,
+    which: string | number,
+    options: Parameters<FakePlatform["clicks"]>[3] = {}
+  ): Promise<void> {
+    let clicked = await this.fake.clicks(account, messageId, which, options)
+    while (clicked.status !== 200 || clicked.toast !== undefined) {
+      const { eventId } = clicked
+      clicked = await this.fake.clicks(account, messageId, which, { ...options, eventId })
+    }
+  }
+
   /** Waits for a text of the bot after a number of its messages in the chat. */
   async botText(chat: string, what: RegExp, after = 0): Promise<string> {
     const texts = () =>

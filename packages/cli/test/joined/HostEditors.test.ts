@@ -7,7 +7,7 @@ import { raceDecisions } from "./EditorRaces.ts"
 import { HostReconnects, lastingRuns } from "./HostReconnects.ts"
 import { openHostEditor, team } from "./RacingEditors.ts"
 
-describe("editors of the Agent Host Protocol", { timeout: 180_000 }, () => {
+describe("editors of the Agent Host Protocol", () => {
   it("lose nothing and receive nothing twice over cuts and killed services", async () => {
     const joined = await openJoined({ edge: { env: lastingRuns } })
     const options = { reconnects: 40, editors: 1, restartAfter: 15 }

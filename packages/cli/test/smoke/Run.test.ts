@@ -12,7 +12,7 @@ describe("corral run", () => {
   beforeAll(async () => {
     joined = await Joined.open()
     await signIn(corral, joined)
-  }, 90_000)
+  })
   afterAll(async () => {
     await corral.close()
     await joined.remove()

@@ -28,7 +28,7 @@ describe("clients", () => {
     joined = await Joined.open()
     edge = edgeClient({ url: joined.edge.url, token: joined.edge.token })
     hub = hubClient({ url: joined.hub.url, token: joined.owner.token ?? "" })
-  }, 120_000)
+  })
   afterAll(() => joined.remove())
 
   /** A run at the Edge that waits for approval of a new file. */

@@ -60,12 +60,11 @@ describe.skipIf(!hasChromium)("access", () => {
   withJoinedConsole((opened) => ({ joined, browser, token } = opened))
   beforeAll(async () => {
     paths = await makePages(joined)
-  }, 120_000)
+  })
   describe.each(looks)("in a window that is %s", (look, options) => {
     let page: Page
     beforeAll(async () => {
       page = await browser.page(joined.front.url, token, "/", options)
-      page.setDefaultTimeout(10_000)
     })
     afterAll(() => page?.context().close())
 

@@ -52,8 +52,7 @@ describe.skipIf(!hasChromium)("text from right to left", () => {
     page = await browser.page(joined.front.url, token, `/sessions/${session.id}`, {
       viewport: { width: 1_280, height: 800 }
     })
-    page.setDefaultTimeout(10_000)
-  }, 120_000)
+  })
   const look = async (name: string): Promise<void> => {
     if (pictures !== undefined) await page.screenshot({ path: join(pictures, `bidi-${name}.png`) })
   }

@@ -5,6 +5,7 @@ import * as fc from "fast-check"
 import type { BrowserContextOptions, Page } from "playwright-core"
 import { conflictRefusal, files, hoursFile, openChanges } from "../harness/ChangeScenes.ts"
 import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
+import { untilLettersAct } from "../harness/KeysDialog.ts"
 import type { ScriptedChanges, ScriptedFile } from "../harness/ScriptedChanges.ts"
 import { ScriptedHub } from "../harness/ScriptedHub.ts"
 import { decisionsSent, recordSent } from "../harness/SentRequests.ts"
@@ -30,7 +31,7 @@ describe.skipIf(!hasChromium)("changes in the console", () => {
   beforeAll(async () => {
     hub = await ScriptedHub.open()
     browser = await ConsoleBrowser.open()
-  }, 120_000)
+  })
   afterAll(async () => {
     await browser?.close()
     await hub?.close()
@@ -285,6 +286,8 @@ describe.skipIf(!hasChromium)("changes in the console", () => {
   it("decides with the keyboard alone: a letter, Enter, and the next part has the focus", async () => {
     const [page] = await open([hoursFile])
     await page.getByText("Lines 4–9").waitFor()
+    await page.locator(".thread-head h1").click()
+    await untilLettersAct(page)
     await page.getByRole("group", { name: "Changed lines" }).focus()
     await page.keyboard.press("n")
     await page.keyboard.press("j")

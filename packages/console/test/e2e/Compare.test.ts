@@ -21,7 +21,7 @@ describe.skipIf(!hasChromium)("several agents in the console", () => {
   beforeAll(async () => {
     hub = await ScriptedHub.open()
     browser = await ConsoleBrowser.open()
-  }, 120_000)
+  })
   afterAll(async () => {
     await browser?.close()
     await hub?.close()

@@ -363,9 +363,7 @@ describe.skipIf(!hasChromium)("the console", () => {
     const page = await at(`/start?projectId=${joined.projectId}`)
     await page.getByRole("button", { name: /^Workspace: laptop/ }).waitFor()
     await joined.edge.stop()
-    await page.getByText("laptop is offline. The message waits until the device is back.").waitFor({
-      timeout: 70_000
-    })
+    await page.getByText("laptop is offline. The message waits until the device is back.").waitFor()
     assert.deepStrictEqual(await seriousOf(page), [])
     const { body } = await joined.tryTask({ text: "/say later", onOffline: "queue" })
     await page.goto(`/tasks/${body.id}`)

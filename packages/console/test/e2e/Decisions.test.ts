@@ -90,7 +90,7 @@ describe("a decision reads the same in all its readers", () => {
     decide.set("terminal", (id, body) => new HubClient(hub.url, cli.token).ask("POST", address(id), { body }))
     decide.set("editor", (id, body) => joined.owner.ask("POST", address(id), { body }))
     decide.set("chat", (id, body) => gateway.ask("POST", address(id), { body, ...actingAs(account) }))
-  }, 120_000)
+  })
   afterAll(() => joined?.remove())
 
   const recordsOf = async (id: string, scope: string) =>

@@ -105,7 +105,7 @@ describe.skipIf(!hasChromium)("the page of a desktop shell", () => {
     await page.getByRole("button", { name: "Deny" }).click()
     await page.getByRole("heading", { name: /completed$/ }).waitFor()
     await page.setViewportSize({ width: 390, height: 700 })
-    assert.isAtMost(await page.evaluate(() => document.documentElement.scrollWidth), 390)
+    await page.waitForFunction(() => document.documentElement.scrollWidth <= 390)
     await browser.end(page)
   })
 

@@ -46,7 +46,7 @@ describe.skipIf(!hasChromium)("finding things", () => {
       30_000
     )
     await daysBack(joined, hours, 1)
-  }, 120_000)
+  })
 
   const at = (target: string, options: BrowserContextOptions = {}): Promise<Page> =>
     browser.page(joined.front.url, token, target, { viewport: desktop, ...options })
@@ -161,7 +161,11 @@ describe.skipIf(!hasChromium)("finding things", () => {
 
     const keys = await openKeys(page)
     assert.deepStrictEqual(await seriousOf(page), [])
+    const stored = page.waitForResponse(
+      (response) => response.request().method() === "PATCH" && response.url().endsWith("/client/preferences")
+    )
     await keys.getByRole("checkbox").uncheck()
+    await stored
     await page.keyboard.press("Escape")
     await keys.waitFor({ state: "detached" })
     await heading.click()
@@ -372,7 +376,7 @@ describe.skipIf(!hasChromium)("finding things", () => {
     await page.getByRole("heading", { level: 1, name: "Devices" }).waitFor()
     await page.context().setOffline(true)
     const banner = page.getByRole("status").filter({ hasText: "What you write is kept." })
-    await banner.getByText(/No connection since \d/).waitFor({ timeout: 4_000 })
+    await banner.getByText(/No connection since \d/).waitFor()
     assert.deepStrictEqual(await seriousOf(page), [])
     await page.context().setOffline(false)
     await banner.waitFor({ state: "detached" })
@@ -380,11 +384,11 @@ describe.skipIf(!hasChromium)("finding things", () => {
     const { ports } = joined.front
     joined.front.ports = []
     await joined.hub.end()
-    await banner.getByText(/Reconnecting/).waitFor({ timeout: 10_000 })
+    await banner.getByText(/Reconnecting/).waitFor()
     await joined.hub.start()
     joined.front.ports = ports
     joined.found()
-    await banner.waitFor({ state: "detached", timeout: 30_000 })
+    await banner.waitFor({ state: "detached" })
     await browser.end(page)
   })
 

@@ -40,7 +40,7 @@ describe("the files that people install", () => {
     const text = textOf(await built("production"))
     assert.include(text, "page-head")
     assert.notMatch(text, /gallery/i)
-  }, 120_000)
+  })
 })
 
 describe.skipIf(!hasChromium)("the gallery", () => {
@@ -57,7 +57,7 @@ describe.skipIf(!hasChromium)("the gallery", () => {
     })
     url = new URL(server.resolvedUrls?.local[0] ?? "").origin
     browser = await ConsoleBrowser.open()
-  }, 180_000)
+  })
   afterAll(async () => {
     await browser?.close()
     await server?.close()

@@ -90,11 +90,9 @@ describe.skipIf(!hasChromium)("candidates in the console", () => {
     const page = await browser.page(joined.front.url, token, "/", { viewport: { width: 1_280, height: 900 } })
     await start(page)
     const card = page.getByRole("region", { name: "5 agents" })
-    await card.getByText("All done").waitFor({ timeout: 90_000 })
+    await card.getByText("All done").waitFor()
     await card.getByRole("link", { name: "Compare" }).click()
-    await page
-      .getByRole("button", { name: "1 file that all changed in the same way" })
-      .waitFor({ timeout: 60_000 })
+    await page.getByRole("button", { name: "1 file that all changed in the same way" }).waitFor()
     await page.getByRole("button", { name: "hours.txt" }).click()
     // The first and the last one did the same.
     const a = page.getByRole("region", { name: /^hours.txt of A .*, E / })

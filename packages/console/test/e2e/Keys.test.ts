@@ -31,7 +31,7 @@ describe.skipIf(!hasChromium)("every listed key", () => {
   beforeAll(async () => {
     older = await makeSession(joined.owner, { id: joined.projectId }, "Older")
     await makeSession(joined.owner, { id: joined.projectId }, "Newer")
-  }, 120_000)
+  })
 
   const at = (target: string): Promise<Page> =>
     browser.page(joined.front.url, token, target, { viewport: { width: 1_280, height: 800 } })
@@ -64,6 +64,8 @@ describe.skipIf(!hasChromium)("every listed key", () => {
       await page.waitForURL((url) => url.pathname === "/start")
       await page.goto(`/sessions/${older.id}`)
       await heading(page, "Older").click()
+      const list = page.getByRole("navigation", { name: "Sessions" })
+      await list.getByRole("link", { name: "Newer" }).waitFor()
     }
     return {
       "Ctrl K": opensPalette,
@@ -95,6 +97,7 @@ describe.skipIf(!hasChromium)("every listed key", () => {
     },
     Enter: (press) => pressUntil(press, page.getByRole("button", { name: "Queue", exact: true })),
     "Ctrl Enter": async (press) => {
+      await page.getByText("Ctrl Enter sends now").waitFor()
       await field(page).fill("more")
       await press()
       await messageWith(
@@ -146,7 +149,8 @@ describe.skipIf(!hasChromium)("every listed key", () => {
       Enter: async (press) => {
         await page.keyboard.press("1")
         await chosen.waitFor()
-        await pressUntil(press, page.getByText("Answered by you"))
+        // What the agent has received. The outcome is folded with the turn, which ends at once.
+        await pressUntil(press, page.getByText('answered {"1":"1"}'))
       }
     }
   }

@@ -66,7 +66,7 @@ describe.skipIf(!hasChromium)("an unfolded turn of many steps", () => {
     hub = await ScriptedHub.open()
     play(hub, 1)
     browser = await ConsoleBrowser.open()
-  }, 120_000)
+  })
   afterAll(async () => {
     await browser?.close()
     await hub?.close()

@@ -17,7 +17,7 @@ describe.skipIf(!hasChromium)("preferences in the console", () => {
     ;[browser] = await Promise.all([ConsoleBrowser.open(), hub.start()])
     owner = await hub.signedIn("owner")
     await makeProject(owner)
-  }, 120_000)
+  })
   afterAll(async () => {
     await browser?.close()
     await hub.remove()

@@ -52,7 +52,7 @@ describe.skipIf(!hasChromium)("the side panel", () => {
       })
       assert.strictEqual(created.status, 201, created.text)
     })
-  }, 120_000)
+  })
 
   const prefer = (diffLayout: "split" | null) =>
     joined.owner.ask("PATCH", "/client/preferences", { body: { diffLayout } })
@@ -257,7 +257,7 @@ describe.skipIf(!hasChromium)("the side panel", () => {
       "   Use the constant."
     ].join("\n")
     // What the agent received, at its Edge. The Hub knows the run before the Edge does.
-    await joined.runWith(run.id, ({ state }) => state === "running")
+    await joined.runWith(run.id, ({ lastSeq }) => lastSeq > 0)
     const { body } = await joined.edge.client.ask("GET", `/v1/runs/${run.id}`)
     assert.strictEqual((body as HubRun).input.text, expected)
     await joined.owner.ask("POST", `/client/runs/${run.id}/cancel`)
@@ -302,7 +302,11 @@ describe.skipIf(!hasChromium)("the side panel", () => {
 
   it("shows changes side by side where the page is wide, and remembers it", async () => {
     const page = await open(session, first)
+    const stored = page.waitForResponse(
+      (response) => response.request().method() === "PATCH" && response.url().endsWith("/client/preferences")
+    )
     await page.getByRole("button", { name: "Side by side" }).click()
+    await stored
     await page.locator(".diff-pair").first().waitFor()
     assert.isAtLeast(await list(page).evaluate((element) => element.clientWidth), 900)
     await line(page, "line 13, changed: export const hour12 = open(8)").hover()

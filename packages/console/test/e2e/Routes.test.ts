@@ -27,13 +27,12 @@ describe.skipIf(!hasChromium)("a page that is opened directly", () => {
   withJoinedConsole((opened) => ({ joined, browser, token } = opened))
   beforeAll(async () => {
     for (const [name, route] of Object.entries(await makePages(joined))) routes.set(name, route)
-  }, 120_000)
+  })
 
   describe.each(screens)("on a %s", (screen, viewport) => {
     let page: Page
     beforeAll(async () => {
       page = await browser.page(joined.front.url, token, "/", { viewport })
-      page.setDefaultTimeout(10_000)
     })
     afterAll(() => page?.context().close())
 

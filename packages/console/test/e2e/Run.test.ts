@@ -27,7 +27,7 @@ describe.skipIf(!hasChromium)("a run in the console", () => {
     const { pendingApprovals } = await joined.runWith(runId, (of) => of.pendingApprovals.length > 0)
     return pendingApprovals[0] ?? ""
   }
-  const done = (page: Page) => page.locator(".turn-state-completed").waitFor({ timeout: 30_000 })
+  const done = (page: Page) => page.locator(".turn-state-completed").waitFor()
   const ended = (runId: RunId, state: string) => joined.runWith(runId, (of) => of.state === state)
 
   it("shows live events, accepts an approval and shows the changes", async () => {
@@ -174,7 +174,7 @@ describe.skipIf(!hasChromium)("a run in the console", () => {
     await joined.hub.start()
     joined.found()
     await joined.online()
-    await page.getByText("Connection lost.").waitFor({ state: "detached", timeout: 15_000 })
+    await page.getByText("Connection lost.").waitFor({ state: "detached" })
     await page.getByLabel("Message to the agent").fill("here again")
     await page.getByRole("button", { name: "Send" }).click()
     await done(page)
@@ -291,6 +291,8 @@ describe.skipIf(!hasChromium)("a run in the console", () => {
     assert.strictEqual(await file.getAttribute("aria-expanded"), "false")
     await page.getByRole("button", { name: "More actions" }).click()
     await page.getByRole("menuitem", { name: "Expand all" }).click()
+    // With it goes the focus, which keys to the list must not find in the menu.
+    await page.getByRole("menu").waitFor({ state: "detached" })
     await page.getByText("+1", { exact: true }).first().waitFor()
     assert.isBelow(await page.locator(".diff-row").count(), 300)
     const scroller = page.getByRole("group", { name: "Changed lines" })

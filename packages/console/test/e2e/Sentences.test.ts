@@ -103,7 +103,7 @@ describe.skipIf(!hasChromium)("a sentence on a page with a high-risk request", (
     sessionId = session.id
     runId = run.id
     approvalId = String(run.pendingApprovals[0])
-  }, 120_000)
+  })
 
   const at = (target: string): Promise<Page> =>
     browser.page(joined.front.url, token, target, { viewport: { width: 1_280, height: 800 } })
@@ -179,7 +179,7 @@ describe.skipIf(!hasChromium)("a sentence on a page with a question", () => {
     hub = await ScriptedHub.open()
     scenes["question"]?.(hub)
     browser = await ConsoleBrowser.open()
-  }, 120_000)
+  })
   afterAll(async () => {
     await browser?.close()
     await hub?.close()

@@ -15,7 +15,7 @@ describe.skipIf(!hasChromium)("agents of a session", () => {
     hub = await ScriptedHub.open()
     scenes["team"]?.(hub)
     browser = await ConsoleBrowser.open()
-  }, 120_000)
+  })
   afterAll(async () => {
     await browser?.close()
     await hub?.close()

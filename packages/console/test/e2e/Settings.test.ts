@@ -28,7 +28,7 @@ describe.skipIf(!hasChromium)("settings in the console", () => {
     projectId = (await makeProject(owner)).id
     deviceId = (await registerDevice(owner, { sharedWith: [projectId] })).id
     await reportOffer(hub, deviceId, { workspaces: ["site", "docs"] })
-  }, 120_000)
+  })
   afterAll(async () => {
     await browser?.close()
     await hub.remove()

@@ -34,7 +34,7 @@ describe.skipIf(!hasChromium)("the sidebar with 2,000 sessions", { timeout: 240_
   withJoinedConsole((opened) => ({ joined, browser } = opened))
   beforeAll(async () => {
     await manySessions(joined, SESSIONS)
-  }, 120_000)
+  })
 
   it("scrolls without a stutter", async () => {
     const { token } = await joined.hub.people.signIn("owner", "web")

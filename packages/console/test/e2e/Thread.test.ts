@@ -34,7 +34,7 @@ describe.skipIf(!hasChromium)("a thread", () => {
       body: { userId: mate.userId, role: "member" }
     })
     assert.strictEqual(added.status, 201, added.text)
-  }, 120_000)
+  })
 
   /** A session with the scripted agent. */
   const talk = async (title: string, mode = "ask"): Promise<Session> => {
@@ -120,15 +120,15 @@ describe.skipIf(!hasChromium)("a thread", () => {
   it("copies a command, its output and an answer, and keeps a reason that was typed when the request ended", async () => {
     const session = await talk("Reasons")
     const page = await open(session, owner, { permissions: ["clipboard-read", "clipboard-write"] })
-    const copied = async (name: string): Promise<unknown> => {
+    const copies = async (name: string, text: string): Promise<void> => {
       await page.getByRole("button", { name: "Copied", exact: true }).first().waitFor({ state: "detached" })
       await page.getByRole("button", { name, exact: true }).last().click()
-      await page.getByRole("button", { name: "Copied", exact: true }).waitFor()
-      return page.evaluate("navigator.clipboard.readText()")
+      const clipboard = () => page.evaluate("navigator.clipboard.readText()")
+      await until(async () => (await clipboard()) === text || undefined, `a copy of ${text}`)
     }
     await sendText(page, "/shell echo one && echo two\n/say Use `open(9)` **now**.")
     await page.getByRole("button", { name: "Deny and say why…" }).click()
-    assert.strictEqual(await copied("Copy command"), "echo one && echo two")
+    await copies("Copy command", "echo one && echo two")
     await page.getByLabel("Reason for the agent (optional)").fill("Put it in src instead.")
     const run = await turnWith(joined, session, ({ pendingApprovals }) => pendingApprovals.length > 0)
     const decided = await joined.owner.ask("POST", `/client/approvals/${run.pendingApprovals[0]}/decide`, {
@@ -138,10 +138,10 @@ describe.skipIf(!hasChromium)("a thread", () => {
     const composer = page.locator(".composer textarea")
     await composer.and(page.getByText("Put it in src instead.")).waitFor()
     await answers(page).getByText("open(9)").waitFor()
-    assert.strictEqual(await copied("Copy answer"), "Use `open(9)` **now**.")
+    await copies("Copy answer", "Use `open(9)` **now**.")
     await page.getByRole("button", { name: /^Worked for/ }).click()
     await page.locator("summary.action-line").click()
-    assert.strictEqual(await copied("Copy output"), "one\ntwo\n")
+    await copies("Copy output", "one\ntwo\n")
     await browser.end(page)
   })
 
@@ -149,10 +149,11 @@ describe.skipIf(!hasChromium)("a thread", () => {
     const session = await talk("Focus")
     const page = await open(session, owner)
     await sendText(page, "/sleep 700\n/write focus.txt x\n/say over")
+    await page.waitForFunction(() => document.querySelector("textarea")?.value === "")
     await field(page).focus()
     const card = page.getByRole("region", { name: "Approval: Write focus.txt" })
     // Letters that would answer an approval.
-    for (let nth = 0; nth < 200 && !(await card.isVisible()); nth++) await page.keyboard.type("a")
+    while (!(await card.isVisible())) await page.keyboard.type("a")
     await page.keyboard.type("yes and no")
     assert.match(await field(page).inputValue(), /^a+yes and no$/)
     const focused = await page.evaluate("document.activeElement?.tagName")
@@ -344,6 +345,7 @@ describe.skipIf(!hasChromium)("a thread", () => {
     assert.strictEqual(await page.getByText("note 1", { exact: true }).count(), 0)
     await thread(page).hover()
     await page.mouse.wheel(0, -100_000)
+    await page.waitForFunction(() => document.querySelector("[role=log]")?.scrollTop === 0)
     const oldest = page.getByText("note 11", { exact: true })
     await oldest.scrollIntoViewIfNeeded()
     const before = await oldest.boundingBox()
@@ -369,7 +371,7 @@ describe.skipIf(!hasChromium)("a thread", () => {
             .nth(turn)
             .getByText(texts[turn] ?? "")
             .first()
-            .waitFor({ timeout: 60_000 })
+            .waitFor()
         )
       )
     await sendText(first, "/say one")

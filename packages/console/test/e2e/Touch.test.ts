@@ -20,8 +20,7 @@ describe.skipIf(!hasChromium)("a page on a touch screen", () => {
   beforeAll(async () => {
     paths = await makePages(joined)
     page = await browser.page(joined.front.url, token, "/", phone)
-    page.setDefaultTimeout(10_000)
-  }, 120_000)
+  })
   afterAll(() => page?.context().close())
 
   it.each(pageNames)("has targets of at least 44 px: %s", async (name) => {

@@ -20,7 +20,7 @@ describe.skipIf(!hasChromium)("usage in the console", () => {
   let usage: ScriptedUsage
   beforeAll(async () => {
     ;[hub, browser] = await Promise.all([ScriptedHub.open(), ConsoleBrowser.open()])
-  }, 120_000)
+  })
   beforeEach(() => {
     hub.run("Fix the opening hours")
     usage = new ScriptedUsage()
@@ -34,7 +34,6 @@ describe.skipIf(!hasChromium)("usage in the console", () => {
 
   const open = async (target: string, options: object = {}): Promise<Page> => {
     const page = await browser.page(hub.url, "token", target, options)
-    page.setDefaultTimeout(10_000)
     return page
   }
   const isWiderThanScreen = (page: Page): Promise<boolean> =>
@@ -255,7 +254,6 @@ describe.skipIf(!hasChromium)("limits of a real Hub in the console", () => {
     await sendMessage(joined, session, "/use 1000 0.75\n/say spent")
     await turnWith(joined, session, ({ state }) => state === "completed")
     const page = await browser.page(joined.front.url, token, `/usage?projectId=${projectId}&by=agent`)
-    page.setDefaultTimeout(15_000)
     await page
       .getByRole("table")
       .getByRole("row", { name: /Scripted/ })

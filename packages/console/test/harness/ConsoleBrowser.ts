@@ -22,6 +22,9 @@ export interface Finding {
   readonly nodes: ReadonlyArray<{ readonly html: string }>
 }
 
+/** Maximum time for what a page shows, in milliseconds: other tests may have the processors. No test asserts that it is quick. */
+const PATIENCE_MS = 120_000
+
 export class ConsoleBrowser {
   /** Errors of pages and violations of the content security policy. */
   readonly complaints: Array<string> = []
@@ -41,6 +44,7 @@ export class ConsoleBrowser {
   /** Opens a page with this sign-in. */
   async page(hub: string, token: string, target: string, options: BrowserContextOptions = {}): Promise<Page> {
     const context = await this.browser.newContext({ locale: "en", baseURL: hub, ...options })
+    context.setDefaultTimeout(PATIENCE_MS)
     const page = await context.newPage()
     page.on("pageerror", (error) => this.complaints.push(error.message))
     page.on("console", (message) => {

@@ -29,7 +29,7 @@ export const withJoinedConsole = (onOpen: (opened: JoinedConsole) => void, optio
     ])
     const owner = await joined.hub.people.signIn("owner", "web")
     onOpen({ joined, browser, owner, token: owner.token })
-  }, 120_000)
+  })
   afterAll(async () => {
     for (const end of ending.toReversed()) await end()
   })

@@ -6,6 +6,8 @@ import type { Locator, Page } from "playwright-core"
 export const openKeys = async (page: Page): Promise<Locator> => {
   const keys = page.getByRole("dialog", { name: "Keyboard shortcuts" })
   await until(async () => {
+    // A key before letters act is the beginning of a text. A press of the pointer ends the text.
+    await page.dispatchEvent("body", "pointerdown")
     await page.keyboard.press("?")
     return (await keys.isVisible()) ? true : undefined
   }, "the list of keys")

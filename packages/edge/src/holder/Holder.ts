@@ -187,8 +187,8 @@ export class Holder extends Context.Service<
   )
 }
 
-/** A holder writes its key again within a second. */
-const KEY_RETRY = { times: 6, schedule: Schedule.spaced("500 millis") }
+/** A holder writes its key again within a second, or later on a busy machine. */
+const KEY_RETRY = { times: 12, schedule: Schedule.spaced("500 millis") }
 
 const isKeyFailure = (failure: object): boolean => "code" in failure && failure.code === KEY_FAILURE
 

@@ -46,7 +46,8 @@ export class Containment extends Context.Service<
   )
 }
 
-const PROOF_LIMIT = "2 seconds"
+/** A system that refuses does so at once. A busy one may need this long to start a shell. */
+const PROOF_LIMIT = "10 seconds"
 
 /** Kills a process and waits, because until it has ended it may enter its group, which then could not be removed. */
 const ended = (child: ChildProcess): Effect.Effect<void> =>

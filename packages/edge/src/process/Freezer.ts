@@ -10,7 +10,7 @@ import { isFrozen, setFrozen } from "./ControlGroup.ts"
 
 const PAUSE = "1 millis"
 /** Looks until a freeze has failed. A process that waits for a device or a network file system cannot be frozen. */
-const MAX_LOOKS = 1_000
+const MAX_LOOKS = 3_000
 
 export class Freezer {
   readonly #group: string

@@ -163,8 +163,11 @@ export class RunSupervisor extends Context.Service<
   )
 }
 
-/** How long a stopping Edge waits for the ends of its runs, beyond the cancel grace: time to write them down. */
-const STOP_MARGIN_MS = 2_000
+/**
+ * How long a stopping Edge waits for the ends of its runs, beyond the cancel grace: time to write them down. A run that takes longer is shown as ended by a
+ * restart. The process has 9.5 s for its whole stop.
+ */
+const STOP_MARGIN_MS = 4_000
 /** Each reads its output again. */
 const ADOPTED_AT_ONCE = 4
 /** How long a cancel waits beyond the grace: on a busy machine the last process of a run takes its time to end. */

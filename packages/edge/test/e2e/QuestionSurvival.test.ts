@@ -123,10 +123,10 @@ describe("a run that starts a turn by itself while no Edge is there", () => {
       "/sleep 1000",
       "/worked w1 completed continues",
       "/turn",
-      "/shell sleep 4; touch late.txt",
+      "/shell sleep 8; touch late.txt",
       "/say done"
     ].join("\n")
-    const { id } = await edge.client.create(script, "full_access", { backgroundMs: 4_000 })
+    const { id } = await edge.client.create(script, "full_access", { backgroundMs: 8_000 })
     await idle(edge, id)
     await edge.kill()
     const late = join(edge.workspace, "late.txt")

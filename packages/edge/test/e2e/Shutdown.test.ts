@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { type EdgeProcess, openEdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { FakeCollector } from "@corral/testing/http/FakeCollector"
-import { UncontendedTime } from "@corral/testing/time/Until"
+import { until, UncontendedTime } from "@corral/testing/time/Until"
 
 const grace = { CORRAL_EDGE_CANCEL_GRACE_MS: "500" }
 const scripts = [
@@ -70,7 +70,7 @@ describe("SIGTERM", () => {
     const exit = await edge.stop()
     assert.deepStrictEqual(exit, { code: 0, signal: null })
     assert.isBelow(time.millis, 10_000)
-    assert.isAtLeast(collector.requests, 2, "spans and metrics")
+    await until(async () => collector.requests >= 2 || undefined, "spans and metrics")
     assert.strictEqual((await all.ended).code, 1001)
     for (const reader of following) assert.include([1000, 1001], (await reader.ended).code)
     assert.deepStrictEqual(edge.survivors(), [])

@@ -4,7 +4,7 @@ import { groupsHere } from "@corral/testing/edge/Survivors"
 import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import type { EventReader } from "@corral/testing/edge/EdgeClient"
 import { until } from "@corral/testing/time/Until"
-import { readFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { holdersOf } from "../holder/HolderHome.ts"
 import { assertWhole } from "../harness/LogInvariants.ts"
@@ -62,6 +62,11 @@ describe.each(["SIGKILL", "SIGTERM"] as const)("a run whose Edge ends by %s", (h
     )
     await edge.client.decide(id, String(second.payload["approvalId"]), "allow")
     await restart(edge, how)
+    // An input is logged when it comes: what the program prints before it comes first.
+    const waiting = await edge.client.follow({ runId: id })
+    const isAllowed = ({ payload }: { readonly payload: Readonly<Record<string, unknown>> }) =>
+      payload["text"] === "allowed"
+    await waiting.event(() => waiting.events.filter(isAllowed).length === 2)
     await edge.client.ask("POST", `/v1/runs/${id}/input`, { body: { text: "and more" } })
     await restart(edge, how)
     const last = await edge.client.follow({ runId: id })
@@ -110,9 +115,13 @@ describe("runs of an Edge that is gone", () => {
 
   it("complete meanwhile, and are shown as completed", async () => {
     const edge = await open()
-    const { id } = await edge.client.create("/say before\n/sleep 700\n/say after")
+    const { id } = await edge.client.create(
+      "/say before\n/shell while [ ! -e go ]; do sleep 0.05; done\n/say after",
+      "full_access"
+    )
     await (await edge.client.follow({ runId: id })).message("before")
     await edge.kill()
+    writeFileSync(join(edge.workspace, "go"), "")
     const output = join(edge.home, "held", `${id}.out`)
     await until(
       async () => (readFileSync(output, "utf8").includes('"done"') ? true : undefined),
@@ -131,7 +140,7 @@ describe("runs of an Edge that is gone", () => {
 
   it.skipIf(groupsHere === undefined)("stay paused, and continue when they are resumed", async () => {
     const edge = await open()
-    const { id } = await edge.client.create("/stream 600 200 40\n/say over")
+    const { id } = await edge.client.create("/stream 1200 200 40\n/say over")
     await (await edge.client.follow({ runId: id })).count(50)
     assert.strictEqual((await edge.client.ask("POST", `/v1/runs/${id}/pause`, { body: {} })).status, 200)
     await restart(edge, "SIGKILL")
@@ -146,7 +155,7 @@ describe("runs of an Edge that is gone", () => {
     const reader = await edge.client.follow({ runId: id })
     assert.strictEqual((await reader.ended).code, 1000)
     assertWhole(reader.events)
-    assert.strictEqual(reader.events.filter(({ type }) => type === "run.message.delta").length >= 600, true)
+    assert.strictEqual(reader.events.filter(({ type }) => type === "run.message.delta").length >= 1200, true)
     assert.strictEqual((await edge.client.run(id)).state, "completed")
   })
 })

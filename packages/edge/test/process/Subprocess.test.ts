@@ -171,19 +171,9 @@ describe("Subprocess", () => {
     assert.isTrue(isAlive(grandchild), "the end was told while it lived")
   })
 
-  it("takes in what a grandchild prints at once after the child is gone", async () => {
-    // Without another program: its start can take longer than the end may wait.
-    const { text } = await ended(shell("(while kill -0 $$ 2>/dev/null; do :; done; echo late) & exit 0"))
-    assert.strictEqual(text, "late\n")
-  })
-
   it("reports the end although a grandchild keeps printing", async () => {
-    // It prints for two seconds: an end that comes only when it stops comes too late.
-    const watched = shell(
-      "(n=0; while [ $n -lt 100 ]; do echo tick; sleep 0.02; n=$((n+1)); done; echo last) & exit 0"
-    )
-    const { text } = await ended(watched)
-    assert.notInclude(text, "last")
+    const { code } = await ended(shell("(while echo tick; do sleep 0.02; done) & exit 4"))
+    assert.strictEqual(code, 4)
   })
 
   /** A child that has printed so much and is gone, and whose reader paused at the first chunk. */

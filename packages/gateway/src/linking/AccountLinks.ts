@@ -231,7 +231,7 @@ const makeCount = ({ at, sql }: TimedStore) =>
   })
 
 const POLL = "10 seconds"
-/** Until the Hub is asked again after a failure. An earlier Hub has no updates. */
+/** Until a Hub that refuses is asked again: an earlier one has no updates. */
 const PAUSE = "1 minute"
 
 const handleUpdate = Effect.fn("AccountLinks.handleUpdate")(function* (
@@ -276,10 +276,12 @@ const followBot = (platform: ChatPlatform) =>
       delivered = yield* handleNext(platform, delivered)
     }
   }).pipe(
-    Effect.catch(({ message }) =>
-      Effect.logDebug("failed to read binding updates", { platform: platform.id, reason: message })
+    Effect.catch((failure) =>
+      Effect.logDebug("failed to read binding updates", {
+        platform: platform.id,
+        reason: failure.message
+      }).pipe(Effect.andThen(failure._tag === "HubRefused" ? Effect.sleep(PAUSE) : Effect.void))
     ),
-    Effect.andThen(Effect.sleep(PAUSE)),
     Effect.forever
   )
 

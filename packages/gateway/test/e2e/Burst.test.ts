@@ -35,13 +35,13 @@ describe("a burst", () => {
       assert.strictEqual(health.status, 503)
       await release()
       // The platform sends the event again; the person clicks again.
-      assert.strictEqual((await gateway.send(pushedMessage("ev_1"))).status, 200)
-      assert.strictEqual((await gateway.send(pushedClick("ev_3"), CARDS)).status, 200)
+      assert.strictEqual((await gateway.deliver(pushedMessage("ev_1"))).status, 200)
+      assert.strictEqual((await gateway.deliver(pushedClick("ev_3"), CARDS)).status, 200)
       await gateway.settled(2)
       const keys = await gateway.query("SELECT key FROM calls WHERE key <> 'feishu:ev_2' ORDER BY key")
       assert.deepStrictEqual(keys, [{ key: "feishu:ev_1" }, { key: "feishu:ev_3" }])
       await server.restart()
-      assert.strictEqual((await gateway.send(pushedMessage("ev_4"))).status, 200)
+      assert.strictEqual((await gateway.deliver(pushedMessage("ev_4"))).status, 200)
       await gateway.settled(3)
     } finally {
       await gateway.remove()

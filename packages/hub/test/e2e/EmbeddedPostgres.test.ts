@@ -23,6 +23,20 @@ const lives = (pid: number): boolean => {
   }
 }
 
+/** Hubs that are connected to the server of this folder. */
+const hubsAt = async (home: string): Promise<number> => {
+  const client = new Client({ host: join(home, "postgres"), user: "corral", database: "postgres" })
+  await client.connect()
+  try {
+    const { rows } = await client.query(
+      "SELECT DISTINCT application_name FROM pg_stat_activity WHERE application_name LIKE 'corral-hub %'"
+    )
+    return rows.length
+  } finally {
+    await client.end()
+  }
+}
+
 const hasNewServer = (hub: HubProcess, before: number): boolean => {
   try {
     const server = serverOf(hub)
@@ -44,7 +58,7 @@ describe("Embedded PostgreSQL", () => {
     assert.strictEqual(statSync(join(hub.home, "postgres", "server.log")).mode & 0o777, 0o600)
     assert.isTrue(lives(server))
     assert.deepStrictEqual(await hub.end(), { code: 0, signal: null })
-    assert.isFalse(lives(server))
+    await untilHolds(() => !lives(server), "the end of PostgreSQL")
   })
 
   it("survives a killed Hub, and the next Hub finds it with its data", async () => {
@@ -94,7 +108,7 @@ describe("Embedded PostgreSQL", () => {
       assert.include(hub.stderr, "restarted PostgreSQL")
       const last = serverOf(hub)
       assert.deepStrictEqual(await hub.end(), { code: 0, signal: null })
-      assert.isFalse(lives(last))
+      await untilHolds(() => !lives(last), "the end of PostgreSQL")
     }
   )
 
@@ -107,8 +121,12 @@ describe("Embedded PostgreSQL", () => {
       await first.end()
       assert.isTrue(lives(server))
       assert.strictEqual((await second.client.ask("GET", "/health")).status, 200)
+      await untilHolds(
+        async () => (await hubsAt(second.home)) === 1,
+        "the end of the first one's connections"
+      )
       await second.end()
-      assert.isFalse(lives(server))
+      await untilHolds(() => !lives(server), "the end of PostgreSQL")
     } finally {
       await second.remove()
       await first.remove()

@@ -147,15 +147,17 @@ export const survivors = (
   return found
 }
 
+const signal = (pid: number, name: NodeJS.Signals): void => {
+  try {
+    process.kill(pid, name)
+  } catch {
+    // It has ended.
+  }
+}
+
 /** Kills them one by one, by their ids. */
 export const endAll = (found: ReadonlyArray<Survivor>): void => {
-  for (const { pid } of found) {
-    try {
-      process.kill(pid, "SIGKILL")
-    } catch {
-      // It has ended.
-    }
-  }
+  for (const { pid } of found) signal(pid, "SIGKILL")
 }
 
 const commandOf = (pid: string): ReadonlyArray<string> =>
@@ -172,7 +174,7 @@ export const holderOf = (home: string): number | undefined =>
     )?.pid
 
 /** Ends the holder of a home: by SIGTERM with its runs, by SIGKILL alone. */
-export const endHolder = (home: string, signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): void => {
+export const endHolder = (home: string, name: "SIGTERM" | "SIGKILL" = "SIGTERM"): void => {
   const pid = holderOf(home)
-  if (pid !== undefined) process.kill(pid, signal)
+  if (pid !== undefined) signal(pid, name)
 }
