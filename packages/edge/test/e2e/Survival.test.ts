@@ -1,7 +1,7 @@
 /** Runs that outlive their Edge: it is killed or stopped while they are under way, and the next one continues them. */
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { groupsHere } from "@corral/testing/edge/Survivors"
-import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
+import { type EdgeOptions, EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import type { EventReader } from "@corral/testing/edge/EdgeClient"
 import { until } from "@corral/testing/time/Until"
 import { readFileSync, writeFileSync } from "node:fs"
@@ -11,8 +11,8 @@ import { assertWhole } from "../harness/LogInvariants.ts"
 
 const SURVIVING = { CORRAL_EDGE_ORPHAN_MS: "60000", CORRAL_EDGE_CANCEL_GRACE_MS: "500" }
 
-const open = async (env: Readonly<Record<string, string>> = {}): Promise<EdgeProcess> => {
-  const edge = new EdgeProcess({ env: { ...SURVIVING, ...env } })
+const open = async ({ env, ...options }: EdgeOptions = {}): Promise<EdgeProcess> => {
+  const edge = new EdgeProcess({ ...options, env: { ...SURVIVING, ...env } })
   onTestFinished(() => edge.remove())
   await edge.start()
   return edge
@@ -64,9 +64,11 @@ describe.each(["SIGKILL", "SIGTERM"] as const)("a run whose Edge ends by %s", (h
     await restart(edge, how)
     // An input is logged when it comes: what the program prints before it comes first.
     const waiting = await edge.client.follow({ runId: id })
-    const isAllowed = ({ payload }: { readonly payload: Readonly<Record<string, unknown>> }) =>
-      payload["text"] === "allowed"
-    await waiting.event(() => waiting.events.filter(isAllowed).length === 2)
+    const allowed = () =>
+      waiting.events.filter(
+        ({ payload, type }) => type === "run.message.completed" && payload["text"] === "allowed"
+      )
+    await waiting.event(() => allowed().length === 2)
     await edge.client.ask("POST", `/v1/runs/${id}/input`, { body: { text: "and more" } })
     await restart(edge, how)
     const last = await edge.client.follow({ runId: id })
@@ -114,7 +116,7 @@ describe("runs of an Edge that is gone", () => {
   })
 
   it("complete meanwhile, and are shown as completed", async () => {
-    const edge = await open()
+    const edge = await open({ grants: ["full_access"] })
     const { id } = await edge.client.create(
       "/say before\n/shell while [ ! -e go ]; do sleep 0.05; done\n/say after",
       "full_access"
