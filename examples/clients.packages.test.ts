@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, "..")
 const examples = ["client", "client-effect"]
 const sourceOf = (example: string): string => readFileSync(join(root, `examples/${example}/main.ts`), "utf8")
 
-describe("clients", { timeout: 120_000 }, () => {
+describe("clients", () => {
   it.each(examples)("%s starts a run, follows it, allows its action and prints the diff", async (example) => {
     const edge = await openEdgeProcess()
     const outside = mkdtempSync(join(inject("packages").folder, "clients-"))

@@ -47,7 +47,7 @@ const printed = (example: string) => {
   return events
 }
 
-describe("examples", { timeout: 120_000 }, () => {
+describe("examples", () => {
   it("have types in a program with the packages, whose declarations are checked too", () => {
     for (const name of ["@types/node", "undici-types"]) linkLibrary(join(outside, "node_modules"), name)
     const compilerOptions = {
@@ -160,7 +160,7 @@ const assertInGuide = (guide: string, example: string): void => {
   assert.include(readFileSync(join(root, `docs/${guide}.md`), "utf8"), part)
 }
 
-describe("mounted routes", { timeout: 60_000 }, () => {
+describe("mounted routes", () => {
   it("mount-edge serves its own page, and the Edge's routes only with the token", async () => {
     const { output, request } = await serveExample(outside, "mount-edge", { path: "/corral/health/live" })
     assert.strictEqual(await (await request("/")).text(), "my own page")

@@ -127,7 +127,7 @@ const chatMessage = async (fake: FakePlatform) => {
   )
 }
 
-describe("one server", { timeout: 120_000 }, () => {
+describe("one server", () => {
   it("has a Hub, a Gateway and an Edge below their paths, next to its own page and health", async () => {
     const fake = await FakePlatform.open()
     onTestFinished(() => fake.close())

@@ -25,7 +25,7 @@ const missing = await installTools(folder, {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-describe.skipIf(missing !== undefined)("published documents", { timeout: 180_000 }, () => {
+describe.skipIf(missing !== undefined)("published documents", () => {
   let joined: Joined
   const tool = (name: string, ...args: ReadonlyArray<string>) =>
     spawnSync(process.execPath, [join(folder, "node_modules", name), ...args], {

@@ -46,7 +46,7 @@ beforeAll(async () => {
 })
 afterAll(() => user.close())
 
-describe("an adapter of someone else", { timeout: 240_000 }, () => {
+describe("an adapter of someone else", () => {
   it("starts from the template, passes its tests, and compiles", async () => {
     await succeed(user.npm(user.empty, "create", "--yes", "corral-adapter", "my-agent"))
     // The compiler of the repository.
@@ -125,82 +125,78 @@ describe("an adapter of someone else", { timeout: 240_000 }, () => {
   })
 })
 
-describe(
-  "the steps of the guides, with a registry that has no package of Corral",
-  { timeout: 240_000 },
-  () => {
-    let stranger: NpmEnvironment
-    beforeAll(async () => {
-      const { manifests } = inject("packages")
-      stranger = await openNpmEnvironment((tarballs) =>
-        packLibraries(librariesOf(templateNeeds(), manifests), tarballs)
-      )
-      mkdirSync(stranger.home, { mode: 0o700 })
-      mkdirSync(join(stranger.folder, "bin"))
-      // The compiler is a package per platform, and the repository's.
-      const programs = { corral: "dist/corral/index.js", tsc: "node_modules/typescript/bin/tsc" }
-      for (const [name, file] of Object.entries(programs)) {
-        const command = `#!/bin/sh\nexec '${process.execPath}' '${join(root, file)}' "$@"\n`
-        writeFileSync(join(stranger.folder, "bin", name), command, { mode: 0o755 })
-      }
-      // `npm run pack` puts the template beside the packages.
-      cpSync(join(inject("packages").folder, "tarballs"), join(stranger.folder, "packed"), {
-        recursive: true
-      })
-      cpSync(join(inject("packages").folder, "template"), join(stranger.folder, "packed/template"), {
-        recursive: true
-      })
+describe("the steps of the guides, with a registry that has no package of Corral", () => {
+  let stranger: NpmEnvironment
+  beforeAll(async () => {
+    const { manifests } = inject("packages")
+    stranger = await openNpmEnvironment((tarballs) =>
+      packLibraries(librariesOf(templateNeeds(), manifests), tarballs)
+    )
+    mkdirSync(stranger.home, { mode: 0o700 })
+    mkdirSync(join(stranger.folder, "bin"))
+    // The compiler is a package per platform, and the repository's.
+    const programs = { corral: "dist/corral/index.js", tsc: "node_modules/typescript/bin/tsc" }
+    for (const [name, file] of Object.entries(programs)) {
+      const command = `#!/bin/sh\nexec '${process.execPath}' '${join(root, file)}' "$@"\n`
+      writeFileSync(join(stranger.folder, "bin", name), command, { mode: 0o755 })
+    }
+    // `npm run pack` puts the template beside the packages.
+    cpSync(join(inject("packages").folder, "tarballs"), join(stranger.folder, "packed"), {
+      recursive: true
     })
-    afterAll(() => stranger.close())
+    cpSync(join(inject("packages").folder, "template"), join(stranger.folder, "packed/template"), {
+      recursive: true
+    })
+  })
+  afterAll(() => stranger.close())
 
-    /** Commands of a document, in the folders of this test. Those that need a checkout or an Edge are left out. */
-    const commandsOf = (text: string): ReadonlyArray<string> =>
-      [...text.matchAll(/^```console\n([^]*?)^```$/gm)]
-        .flatMap(([, block = ""]) => block.trim().split("\n"))
-        .filter((line) => !/^(npm run pack|corral run|corral raw|CORRAL_EDGE_RAW_OUTPUT=keep) /.test(line))
-        .map((line) =>
-          line
-            .replaceAll("/tmp/corral-packages", join(stranger.folder, "packed"))
-            .replaceAll("/tmp/create", join(stranger.folder, "create"))
-            .replaceAll("~/.corral", stranger.home)
-        )
+  /** Commands of a document, in the folders of this test. Those that need a checkout or an Edge are left out. */
+  const commandsOf = (text: string): ReadonlyArray<string> =>
+    [...text.matchAll(/^```console\n([^]*?)^```$/gm)]
+      .flatMap(([, block = ""]) => block.trim().split("\n"))
+      .filter((line) => !/^(npm run pack|corral run|corral raw|CORRAL_EDGE_RAW_OUTPUT=keep) /.test(line))
+      .map((line) =>
+        line
+          .replaceAll("/tmp/corral-packages", join(stranger.folder, "packed"))
+          .replaceAll("/tmp/create", join(stranger.folder, "create"))
+          .replaceAll("~/.corral", stranger.home)
+      )
 
-    const follow = (commands: ReadonlyArray<string>, cwd: string) =>
-      stranger.start("bash", ["-ec", commands.join("\n")], {
-        cwd,
-        env: { PATH: `${join(stranger.folder, "bin")}:${stranger.env["PATH"]}` }
-      }).done
+  const follow = (commands: ReadonlyArray<string>, cwd: string) =>
+    stranger.start("bash", ["-ec", commands.join("\n")], {
+      cwd,
+      env: { PATH: `${join(stranger.folder, "bin")}:${stranger.env["PATH"]}` }
+    }).done
 
-    const withoutCompiler = `node -e '
+  const withoutCompiler = `node -e '
     const { readFileSync, writeFileSync } = require("node:fs")
     const manifest = JSON.parse(readFileSync("package.json", "utf8"))
     delete manifest.devDependencies.typescript
     writeFileSync("package.json", JSON.stringify(manifest))'`
 
-    it("lead from an empty folder to an added adapter", async () => {
-      const commands = commandsOf(readFileSync(join(root, "docs/write-an-adapter.md"), "utf8"))
-      assert.includeMembers(
-        [...commands],
-        ["cd my-agent", "npm run expected", "npm pack", "corral adapters add my-agent"]
-      )
-      const steps = commands.flatMap((line) => (line === "cd my-agent" ? [line, withoutCompiler] : [line]))
-      const output = await succeed(follow(steps, stranger.empty))
-      assert.include(output, "✓ custom:my-agent: no findings with 4 recordings")
-    })
+  it("lead from an empty folder to an added adapter", async () => {
+    const commands = commandsOf(readFileSync(join(root, "docs/write-an-adapter.md"), "utf8"))
+    assert.includeMembers(
+      [...commands],
+      ["cd my-agent", "npm run expected", "npm pack", "corral adapters add my-agent"]
+    )
+    const steps = commands.flatMap((line) => (line === "cd my-agent" ? [line, withoutCompiler] : [line]))
+    const output = await succeed(follow(steps, stranger.empty))
+    assert.include(output, "✓ custom:my-agent: no findings with 4 recordings")
+  })
 
-    it("of the template's README lead there, too", async () => {
-      const create = join(stranger.folder, "create/node_modules/.bin/create-corral-adapter")
-      await succeed(follow([`${create} @me/other-agent`], stranger.empty))
-      const place = join(stranger.empty, "other-agent")
-      const commands = commandsOf(readFileSync(join(place, "README.md"), "utf8"))
-      await succeed(follow([withoutCompiler, ...commands], place))
-      const config = JSON.parse(readFileSync(join(stranger.home, "edge.config.json"), "utf8"))
-      assert.deepStrictEqual(config, { adapters: ["my-agent", "@me/other-agent"] })
-    })
-  }
-)
+  it("of the template's README lead there, too", async () => {
+    const create = join(stranger.folder, "create/node_modules/.bin/create-corral-adapter")
+    await succeed(follow([`${create} @me/other-agent`], stranger.empty))
+    const place = join(stranger.empty, "other-agent")
+    const commands = commandsOf(readFileSync(join(place, "README.md"), "utf8"))
+    await succeed(follow([withoutCompiler, ...commands], place))
+    const config = JSON.parse(readFileSync(join(stranger.home, "edge.config.json"), "utf8"))
+    assert.deepStrictEqual(config, { adapters: ["my-agent", "@me/other-agent"] })
+  })
+})
 
-describe("agents by configuration", { timeout: 120_000 }, () => {
+describe("agents by configuration", () => {
   it("runs an agent of the Agent Client Protocol and a mapped program", async () => {
     const agent = join(user.folder, "agent.mjs")
     writeFileSync(

@@ -57,7 +57,7 @@ const survivors = (): ReadonlyArray<string> =>
     }
   })
 
-describe("npx corral", { timeout: 120_000 }, () => {
+describe("npx corral", () => {
   it("installs SQLite for this platform only, in at most 60 MB without PostgreSQL", async () => {
     const { exit, out } = await corral("--version").done
     assert.deepStrictEqual([exit, out.length], [0, 1])
@@ -126,7 +126,7 @@ describe("npx corral", { timeout: 120_000 }, () => {
   })
 })
 
-describe("corral without its optional dependencies", { timeout: 120_000 }, () => {
+describe("corral without its optional dependencies", () => {
   let place: string
   const install = async (...names: ReadonlyArray<string>): Promise<void> => {
     const { exit, stderr } = await user.npm(place, "install", "--omit=optional", ...names)
@@ -184,7 +184,7 @@ describe("corral without its optional dependencies", { timeout: 120_000 }, () =>
   })
 })
 
-describe("npx corral on an old Node", { timeout: 60_000 }, () => {
+describe("npx corral on an old Node", () => {
   it.skipIf(oldNode === undefined)("says in one sentence what to install", async () => {
     const env = {
       PATH: `${dirname(oldNode ?? "")}:/usr/bin:/bin`,

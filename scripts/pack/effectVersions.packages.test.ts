@@ -41,7 +41,7 @@ const install = async (name: string, dependencies: Readonly<Record<string, strin
   return { user, host, installed: await user.npm(host, "install", "--ignore-scripts") }
 }
 
-describe("a program with another version of effect", { timeout: 120_000 }, () => {
+describe("a program with another version of effect", () => {
   it("shares one copy of the next patch version with an Edge", async () => {
     const versions = Object.fromEntries(packages.map((name) => [name, "*"]))
     const { host, installed, user } = await install("patch", { ...versions, effect: nextPatch })

@@ -21,7 +21,7 @@ const config = Layer.succeed(${config}, { home: ${JSON.stringify(home)}, telemet
 const failure = await Effect.runPromise(Effect.flip(Effect.scoped(Layer.build(Layer.provide(${layer}, config)))))
 console.log(JSON.stringify([failure._tag, failure.message]))`
 
-describe("a program on an old Node", { timeout: 60_000 }, () => {
+describe("a program on an old Node", () => {
   it.skipIf(oldNode === undefined).each(services)("is refused %s in one sentence", (...service) => {
     const { folder } = inject("packages")
     const home = join(folder, "home-of-old-node")

@@ -11,7 +11,7 @@ import { packedManifest, publicationOf } from "./Publication.ts"
 const node = (folder: string, args: ReadonlyArray<string>) =>
   spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8" })
 
-describe("packed packages", { timeout: 120_000 }, () => {
+describe("packed packages", () => {
   const { folder, manifests } = inject("packages")
 
   it("are the packages of the list", () => {

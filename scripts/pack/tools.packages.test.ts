@@ -16,7 +16,7 @@ const typed = tarballs.filter((file) => !/sqlite|create/.test(file))
 const tool = (name: string, ...args: ReadonlyArray<string>) =>
   runTool(process.execPath, [join(tools, "node_modules", name), ...args], tools)
 
-describe.skipIf(missing !== undefined)("each tarball", { timeout: 300_000 }, () => {
+describe.skipIf(missing !== undefined)("each tarball", () => {
   it.each(tarballs)("has no finding of publint: %s", async (tarball) => {
     const { code, output } = await tool("publint/src/cli.js", "run", join(folder, tarball), "--strict")
     assert.strictEqual(code, 0, output)
@@ -52,7 +52,7 @@ const resolutions = {
   bundler: { module: "esnext", moduleResolution: "bundler" }
 }
 
-describe.skipIf(missing !== undefined)("declarations", { timeout: 600_000 }, () => {
+describe.skipIf(missing !== undefined)("declarations", () => {
   const place = join(folder, "compiled")
   beforeAll(() => {
     mkdirSync(place)

@@ -9,7 +9,7 @@
  * runs. The next start continues it, so a terminal that follows a run follows it through a restart. A sign-in at another Hub is kept.
  */
 import type { Device } from "@corral/domain/device/Device"
-import type { ProjectId, WorkspaceId } from "@corral/domain/identity/Ids"
+import type { WorkspaceId } from "@corral/domain/identity/Ids"
 import type { EdgeConfig } from "@corral/edge/config/EdgeConfig"
 import type { WorkspaceEntry } from "@corral/edge/config/WorkspaceEntries"
 import { newPrivateKey, publicKeyOf, readDevice, writeDevice } from "@corral/edge/link/DeviceKey"
@@ -19,7 +19,9 @@ import { existsSync } from "node:fs"
 import { hostname } from "node:os"
 import { join } from "node:path"
 import { refused } from "../CommandFailed.ts"
+import { fetchEdgeHealth } from "../edge/EdgeClient.ts"
 import { locateEdge } from "../edge/EdgeLocation.ts"
+import type { EdgeChoice } from "../Flags.ts"
 import { type HubApiClient, connectToHub } from "../hub/HubClient.ts"
 import {
   LOCAL_DEVICE_FILE,
@@ -71,8 +73,6 @@ const signInLocally = Effect.fn("LocalServices.signIn")(function* ({
 
 const PROJECT_NAME = "First project"
 const MAX_PAGE = 200
-/** Attempts for what the Edge reports to the Hub. */
-const FOR_30_S = { schedule: Schedule.spaced("100 millis"), times: 300 }
 
 interface LocalDeviceOptions {
   /** URL of the Hub from this process, and its public URL. */
@@ -81,6 +81,7 @@ interface LocalDeviceOptions {
   /** Sign-in of the owner. */
   readonly token: Redacted.Redacted
   readonly file: string
+  readonly edge: EdgeChoice
   readonly workspaces: ReadonlyArray<string>
 }
 
@@ -135,39 +136,43 @@ const register = Effect.fnUntraced(function* (calls: HubApiClient, { file, publi
   return shared
 })
 
-/** Retries until the Edge is linked, which waits for version checks of the agents, so that a run can start through the Hub at once. */
-const waitUntilOnline = (calls: HubApiClient, id: Device["id"]) =>
-  calls.devices
-    .get({ params: { id } })
-    .pipe(Effect.repeat({ until: ({ state }) => state !== "offline", ...FOR_30_S }))
+/** Link of the Edge in this process as that device, when the Hub has accepted or refused it, or after 30 s. Version checks of the agents come first. */
+const settledLink = (edge: EdgeChoice, id: Device["id"]) =>
+  Effect.flatMap(locateEdge(edge), fetchEdgeHealth).pipe(
+    Effect.map(({ link }) => (link?.deviceId === id ? link : undefined)),
+    Effect.repeat({
+      until: (link) => link?.state === "linked" || link?.state === "refused",
+      schedule: Schedule.spaced("100 millis"),
+      times: 300
+    })
+  )
 
-/** Links the workspace. Retries until the Edge has reported it to the Hub. */
-const linkWorkspaceWhenKnown = (
-  calls: HubApiClient,
-  id: ProjectId,
-  targetId: Device["id"],
-  workspace: WorkspaceId
-) =>
-  calls.projects
-    .linkWorkspace({ params: { id }, payload: { targetId, workspace } })
-    .pipe(Effect.retry({ while: ({ code }) => code === "conflict", ...FOR_30_S }))
-
-/** Registers the device and links its workspaces. Returns the first project that the device is shared with, if any. */
+/**
+ * Registers the device, waits for its link, so that a run can start through the Hub at once, and links its workspaces. Returns the first project that
+ * the device is shared with, if any.
+ */
 const ensureLocalDevice = Effect.fn("LocalServices.ensureDevice")(function* (options: LocalDeviceOptions) {
+  const host = yield* Host
   const calls = yield* connectToHub(options.url, options.token)
   const use = Effect.gen(function* () {
     const device = yield* register(calls, options)
     const [id] = device.sharedWith
     if (id === undefined) return undefined
     const project = yield* calls.projects.get({ params: { id } })
-    yield* waitUntilOnline(calls, device.id)
+    const link = yield* settledLink(options.edge, device.id)
+    if (link?.state !== "linked") {
+      host.warn(`This Edge is not linked to the Hub. ${link?.problem ?? "It still connects."}\n`)
+      return project
+    }
     const { items } = yield* calls.projects.workspaces({ params: { id }, query: { limit: MAX_PAGE } })
     const linked = new Set(
       items.filter(({ targetId }) => targetId === device.id).map((each) => each.workspace)
     )
     // Validated by the settings of the Edge.
     const missing = (options.workspaces as ReadonlyArray<WorkspaceId>).filter((each) => !linked.has(each))
-    yield* Effect.forEach(missing, (workspace) => linkWorkspaceWhenKnown(calls, id, device.id, workspace))
+    yield* Effect.forEach(missing, (workspace) =>
+      calls.projects.linkWorkspace({ params: { id }, payload: { targetId: device.id, workspace } })
+    )
     return project
   })
   // The sign-in is used only here.
@@ -202,7 +207,12 @@ const workspacesOf = (config: EdgeConfig, added: Workspaces): Workspaces => {
 }
 
 /** Registers this machine at its Hub and links its workspaces. Prints a warning if that fails. */
-const registerDevice = Effect.fnUntraced(function* (hub: RunningHub, file: string, workspaces: Workspaces) {
+const registerDevice = Effect.fnUntraced(function* (
+  hub: RunningHub,
+  edge: EdgeChoice,
+  file: string,
+  workspaces: Workspaces
+) {
   const host = yield* Host
   if (hub.owner === undefined) return undefined
   return yield* ensureLocalDevice({
@@ -210,6 +220,7 @@ const registerDevice = Effect.fnUntraced(function* (hub: RunningHub, file: strin
     publicUrl: hub.publicUrl,
     token: yield* hub.ownerToken(),
     file,
+    edge,
     workspaces: workspaces.map(({ id }) => id)
   }).pipe(
     withProgress("connecting the Edge to the Hub"),
@@ -262,7 +273,8 @@ const startWithHub = Effect.fnUntraced(function* (
   const gateway = hasBot(environment)
     ? yield* startGateway(environment, { url: hub.publicUrl, token, databaseUrl: hub.databaseUrl })
     : undefined
-  const project = yield* registerDevice(hub, deviceFile, workspaces)
+  const ownEdge = { url: Option.some(edge.url), tokenFile: Option.some(config.tokenFile) }
+  const project = yield* registerDevice(hub, ownEdge, deviceFile, workspaces)
   const signedIn = project === undefined ? false : yield* signInTerminals(hub)
   return { edge, config, workspaces, hub, gateway, project, signedIn } satisfies LocalServices
 })

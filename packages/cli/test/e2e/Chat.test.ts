@@ -51,9 +51,6 @@ const openChat = async (columns: number, ...flags: ReadonlyArray<string>): Promi
 
 /** Leaves with Ctrl-C twice. Returns the id of the session. */
 const leave = async (chat: TerminalProgram): Promise<string> => {
-  chat.type("\u0003")
-  await chat.shows(/Press Ctrl-C again to leave\./)
-  // If the first of the two came too late, they are the pair.
   chat.type("\u0003\u0003")
   assert.strictEqual(await chat.ended, 0, chat.screen)
   const [, id = ""] = /chat --resume\s+(ses_\w+)/.exec(chat.screen.replaceAll("\n", " ")) ?? []

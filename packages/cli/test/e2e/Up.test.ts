@@ -154,9 +154,9 @@ describe("corral up", () => {
       links.items.map(({ workspace }) => workspace),
       ["sample", "more"]
     )
-    // Longer than the Edge takes to see that its device file was written.
-    await corral.run("run", "--agent", "scripted", "--workspace", "more", "/sleep 1500")
-    assert.strictEqual(up.whole.stderr.match(/linked to the Hub/g)?.length, 1)
+    // An Edge whose device file is written again starts its link again.
+    const writtenAt = (name: string) => statSync(join(corral.home, name)).mtimeMs
+    assert.isBelow(writtenAt("own-device.json"), writtenAt("edge.json"))
   })
 })
 

@@ -86,10 +86,15 @@ describe("change sets over the whole chain", () => {
   /** A Hub that waits too long for its store says so, and has the answer of a decision that was made all the same. */
   const decideAtLast: typeof decide = async (client, runId, kind, body) => {
     const headers = { "idempotency-key": randomUUID() }
-    for (;;) {
-      const answer = await decide(client, runId, kind, body, headers)
-      if (codeOf(answer) !== "overloaded") return answer
-    }
+    const late = new Set(["overloaded", "idempotency_in_flight"])
+    return until(
+      async () => {
+        const answer = await decide(client, runId, kind, body, headers)
+        return late.has(String(codeOf(answer))) ? undefined : answer
+      },
+      "an answer",
+      90_000
+    )
   }
   const changesOf = (runId: RunId, is: (changes: NonNullable<HubRun["changes"]>) => boolean) =>
     joined.runWith(runId, ({ changes }) => changes !== undefined && is(changes))

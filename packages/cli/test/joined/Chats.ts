@@ -10,6 +10,7 @@ import { GatewayProcess } from "@corral/testing/gateway/GatewayProcess"
 import { GATEWAY_TOKEN, gatewayEnv, Person } from "@corral/testing/hub/Chats"
 import type { ProjectRole } from "@corral/domain/project/Project"
 import { Joined, type JoinedOptions } from "@corral/testing/stack/Joined"
+import { until } from "@corral/testing/time/Until"
 
 export interface ChatsOptions {
   readonly joined?: JoinedOptions
@@ -127,18 +128,20 @@ export class Chats {
     return this.fake.message(sent.id)
   }
 
-  /** Clicks on a button, again while the answer is to try again: the click could not be stored in time. */
+  /** Clicks on a button, again while the click could not be stored in time. */
   async click(
     { account }: Chatter,
     messageId: string,
     which: string | number,
     options: Parameters<FakePlatform["clicks"]>[3] = {}
   ): Promise<void> {
-    let clicked = await this.fake.clicks(account, messageId, which, options)
-    while (clicked.status !== 200 || clicked.toast !== undefined) {
-      const { eventId } = clicked
-      clicked = await this.fake.clicks(account, messageId, which, { ...options, eventId })
-    }
+    let sent = options
+    const { status, toast } = await until(async () => {
+      const clicked = await this.fake.clicks(account, messageId, which, sent)
+      sent = { ...options, eventId: clicked.eventId }
+      return clicked.status === undefined || clicked.toast?.type === "error" ? undefined : clicked
+    }, "a stored click")
+    assert.deepStrictEqual([status, toast], [200, undefined])
   }
 
   /** Waits for a text of the bot after a number of its messages in the chat. */

@@ -39,7 +39,6 @@ describe("three Hubs on one PostgreSQL", () => {
     })
     assert.strictEqual(decided.status, 200, decided.text)
     const [{ generation } = {}] = await query(databaseUrl, "SELECT generation::int FROM devices")
-    assert.strictEqual(generation, 1)
 
     await reader.count(300)
     await joined.hub.end("SIGKILL")
@@ -62,7 +61,6 @@ describe("three Hubs on one PostgreSQL", () => {
     assert.deepStrictEqual(await reader.closed(60_000), { code: 1000, reason: "the run has ended" })
     assert.deepStrictEqual(reader.events, await joined.edge.client.log(runId))
     const [{ generation: now } = {}] = await query(databaseUrl, "SELECT generation::int FROM devices")
-    // A link that was silent for ten seconds on a busy machine is made again.
-    assert.isAtLeast(Number(now), 2)
+    assert.isAbove(Number(now), Number(generation))
   })
 })

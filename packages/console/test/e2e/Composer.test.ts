@@ -55,8 +55,7 @@ describe.skipIf(!hasChromium)("the composer", () => {
   })
 
   const at = async (target: string, options: BrowserContextOptions = {}, as = token): Promise<Page> => {
-    const page = await browser.page(joined.front.url, as, target, options)
-    return page
+    return browser.page(joined.front.url, as, target, options)
   }
   const sessions = async () =>
     (await joined.owner.ask<List<Session>>("GET", "/client/sessions?limit=200")).body.items
@@ -330,10 +329,13 @@ describe.skipIf(!hasChromium)("the composer", () => {
   it("stops the agent with Escape, pressed twice", async () => {
     const page = await working()
     await field(page).focus()
-    await page.keyboard.press("Escape")
-    await page.getByText("Esc again to stop").waitFor()
+    const hint = page.getByText("Esc again to stop")
+    // It shows for four seconds: the look begins before it.
+    const arm = () => Promise.all([hint.waitFor(), page.keyboard.press("Escape")])
+    await arm()
     await page.keyboard.type("x")
-    await page.getByText("Esc again to stop").waitFor({ state: "detached" })
+    await hint.waitFor({ state: "detached" })
+    await arm()
     // Two that come late are not one pair.
     await until(async () => {
       await page.keyboard.press("Escape")

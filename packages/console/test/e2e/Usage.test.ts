@@ -33,8 +33,7 @@ describe.skipIf(!hasChromium)("usage in the console", () => {
   })
 
   const open = async (target: string, options: object = {}): Promise<Page> => {
-    const page = await browser.page(hub.url, "token", target, options)
-    return page
+    return browser.page(hub.url, "token", target, options)
   }
   const isWiderThanScreen = (page: Page): Promise<boolean> =>
     page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth)

@@ -148,8 +148,8 @@ export class RunSupervisor extends Context.Service<
     /** Number of admitted runs that wait for a slot. */
     readonly queuedRuns: () => number
     /**
-     * Admits no more runs. Leaves those that outlive this Edge to the next one, cancels the others, and waits for their ends: up to the cancel
-     * grace and two seconds.
+     * Admits no more runs. Leaves those that outlive this Edge to the next one, cancels the others, and waits for their ends, once: up to the cancel
+     * grace and `STOP_MARGIN_MS`.
      */
     readonly drain: Effect.Effect<void>
     /** Admits no more runs, cancels all live ones and waits for their ends, as `drain` does. */
@@ -178,7 +178,7 @@ const make = Effect.fnUntraced(function* () {
   const live = new LiveRuns(config)
   const { left, services } = yield* makeServices(config, live)
   const patienceMs = config.times.cancel + STOP_MARGIN_MS
-  const drain = leaveRuns(live, patienceMs)
+  const drain = yield* Effect.cached(leaveRuns(live, patienceMs))
   yield* Effect.addFinalizer(() => drain)
   yield* adoptRuns(services, left)
   // Before any run can continue a conversation of one that has ended.

@@ -8,6 +8,7 @@ import { signalGroup } from "../../src/process/ProcessSweep.ts"
 import { Subprocess, type SubprocessSpec } from "../../src/process/Subprocess.ts"
 import { openFolder, temporaryFolder } from "../Folder.ts"
 import { groupsHere } from "@corral/testing/edge/Survivors"
+import { within } from "@corral/testing/time/Until"
 
 type Ending =
   | { readonly _tag: "Ended"; readonly end: ProcessEnd; readonly output: Buffer }
@@ -172,7 +173,8 @@ describe("Subprocess", () => {
   })
 
   it("reports the end although a grandchild keeps printing", async () => {
-    const { code } = await ended(shell("(while echo tick; do sleep 0.02; done) & exit 4"))
+    const watched = shell("(while echo tick; do sleep 0.02; done) & exit 4")
+    const { code } = await within(ended(watched), 15_000, "the end")
     assert.strictEqual(code, 4)
   })
 

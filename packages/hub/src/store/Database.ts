@@ -14,7 +14,7 @@ import {
 } from "@corral/service/DatabaseStart"
 import { nodeVersionLayer } from "@corral/service/NodeVersion"
 import { PgClient, PgConnection } from "@effect/sql-pg"
-import { Context, Duration, Effect, Layer, Option, Redacted, type Scope } from "effect"
+import { Context, Duration, Effect, Layer, Option, Redacted, Schedule, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlError } from "effect/sql"
 import { randomUUID } from "node:crypto"
@@ -139,23 +139,25 @@ const CONTROL_CONNECTIONS = 1
 /** A Hub that can't find out in time whether it is the last one leaves the server running. */
 const DECIDE_WITHIN = "3 seconds"
 
-/**
- * The last Hub stops the server; other Hubs keep using it. Needs a separate connection: the pool's connections may be closed by then, and a closing
- * pool opens no new ones.
- */
-const stopIfLast = (config: PgConnection.Config, server: EmbeddedPostgres, applicationName: string) =>
-  PgConnection.make(config).pipe(
+/** How long the server may show the connections of a Hub that has just ended. */
+const LOOKS = { schedule: Schedule.spaced("100 millis"), times: 10 }
+
+/** Stops the server when the connections of this Hub are closed, unless another Hub uses it. Of Hubs that stop at the same time, each may stop it. */
+const stopIfLast = (config: PgConnection.Config, server: EmbeddedPostgres) =>
+  PgConnection.make({ ...config, applicationName: `${HUB_APPLICATION}-stop` }).pipe(
     Effect.flatMap((connection) =>
-      connection.queryValues(
-        "SELECT 1 FROM pg_stat_activity WHERE application_name LIKE $1 AND application_name <> $2 LIMIT 1",
-        [`${HUB_APPLICATION} %`, applicationName]
-      )
+      connection
+        .queryValues("SELECT 1 FROM pg_stat_activity WHERE application_name LIKE $1 LIMIT 1", [
+          `${HUB_APPLICATION} %`
+        ])
+        .pipe(Effect.repeat({ until: (hubs) => hubs.length === 0, ...LOOKS }))
     ),
     Effect.scoped,
-    Effect.map((others) => (others.length === 0 ? server.stop : Effect.void)),
     Effect.timeoutOption(DECIDE_WITHIN),
-    Effect.map(Option.getOrElse(() => Effect.void)),
-    Effect.orElseSucceed(() => Effect.void)
+    Effect.interruptible,
+    Effect.map(Option.exists((hubs) => hubs.length === 0)),
+    Effect.orElseSucceed(() => false),
+    Effect.flatMap((isLast) => (isLast ? server.stop : Effect.void))
   )
 
 const unavailable = (error: SqlError.SqlError, { databaseUrl }: HubConfig) =>
@@ -193,7 +195,7 @@ const connect = (config: HubConfig) =>
       config.databaseUrl === undefined
         ? yield* startEmbeddedPostgres(join(config.home, "postgres"))
         : undefined
-    // Runs after the connections are closed. `decide` chooses it while they are open.
+    // Runs after the connections are closed.
     let leave: Effect.Effect<void> = Effect.void
     yield* Effect.addFinalizer(() => Effect.suspend(() => leave))
     const planned = plannedConnections(config.maxConnections)
@@ -228,11 +230,8 @@ const connect = (config: HubConfig) =>
       })
     )
     if (server !== undefined) {
-      const decide = Effect.map(stopIfLast({ ...client.config }, server, applicationName), (decided) => {
-        leave = decided
-      })
-      yield* Effect.addFinalizer(() => Effect.interruptible(decide))
-      // Ends before the decision, so that a stopped server stays stopped.
+      leave = stopIfLast({ ...client.config }, server)
+      // Ends before that, so that a stopped server stays stopped.
       yield* Effect.forkScoped(server.supervise)
     }
     const problem = yield* whenServing(connectionSettingsProblem(client, startupParameters))

@@ -24,6 +24,8 @@ import { runCompleted, createdRun, createRun, Mirror, newId, runStarted } from "
 /** An Edge as the router sees it: what it is asked to start, in order, and what it answers. */
 class PlayedEdge {
   readonly requestedRuns: Array<RunId> = []
+  /** Its own device: a dispatcher also starts what other tests have left. */
+  targetId: DeviceId | undefined
   present = true
   readonly isAsked: Promise<void>
   private tellAsked = (): void => undefined
@@ -49,8 +51,9 @@ class PlayedEdge {
     const away = (targetId: DeviceId) => Effect.fail(new TargetOffline({ details: { targetId } }))
     return Layer.succeed(EdgeRouter, {
       checkOffer: (targetId) => (this.present ? Effect.void : away(targetId)),
-      start: (targetId, { create, runId }, onWritten = Effect.void) =>
-        Effect.flatMap(onWritten, (): Effect.Effect<Run, StartRefused | TargetOffline> => {
+      start: (targetId, { create, runId }, onWritten = Effect.void) => {
+        if (targetId !== this.targetId) return away(targetId)
+        return Effect.flatMap(onWritten, (): Effect.Effect<Run, StartRefused | TargetOffline> => {
           this.requestedRuns.push(runId)
           this.tellAsked()
           if (this.answer === "hang") return Effect.never
@@ -72,7 +75,8 @@ class PlayedEdge {
             createdAt: at
           } as const
           return Effect.succeed<Run>({ ...create, ...report, id: runId, updatedAt: at })
-        }),
+        })
+      },
       cancel: away,
       changePause: away,
       decide: away,
@@ -114,6 +118,7 @@ describe("Dispatcher", () => {
     const mirror = before?.mirror ?? new Mirror(hub)
     const projectId = before?.projectId ?? (await mirror.project(ada.userId))
     if (before === undefined) await mirror.device(ada.userId)
+    edge.targetId = mirror.targetId
     const runtime = ManagedRuntime.make(
       Dispatcher.layer.pipe(
         Layer.provideMerge(Tasks.layer),

@@ -44,7 +44,7 @@ Object.defineProperty(OneWriteResponse.prototype, "strictContentLength", { get: 
 const BACKLOG = 4_096
 
 /**
- * How long a connection without a request stays open: longer than at a proxy, which for Caddy is 120 s and for nginx 60 s. A request that a proxy sends
+ * How long an idle connection stays open after its last response: longer than at a proxy, which for Caddy is 120 s and for nginx 60 s. A request that a proxy sends
  * in the moment in which the service closes is lost: the proxy answers 502. Measured with Caddy, with pauses around Node's default of 5 s and its
  * margin of 1 s: 2 of 1,607.
  */

@@ -42,6 +42,7 @@ describe("answerClientErrors", { concurrent: true }, () => {
           fc
             .uint8Array({ minLength: 1, maxLength: 100 })
             .filter((bytes) => bytes.some((byte) => byte !== 13 && byte !== 10)),
+          fc.constant(Buffer.from(whole("/").replace("Host:", "Connection: close\r\nHost:"))),
           fc
             .integer({ min: 1, max: whole("/").length - 1 })
             .map((cut) => Buffer.from(whole("/").slice(0, cut)))
