@@ -83,7 +83,10 @@ export class EventReader {
     const arrival = new Promise<Envelope>((resolve) => {
       this.waiters = [...this.waiters, { wanted: fits, resolve }]
     })
-    const seen = () => this.events.map((event) => event.type).slice(-8)
+    const seen = () =>
+      this.events
+        .slice(-8)
+        .map(({ payload, type }) => ("message" in payload ? `${type} (${String(payload["message"])})` : type))
     return within(arrival, millis, `event ${String(wanted)}`).catch((cause: unknown) => {
       throw new Error(`${String(cause)}; last came ${seen().join(", ")}`)
     })
