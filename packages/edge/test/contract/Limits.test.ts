@@ -47,7 +47,7 @@ describe("A budget", () => {
   it("of turns and of time ends the run as well; one that is not reached changes nothing", async () => {
     const { client } = edge
     const turns = await client.create("/use 1\n/use 1\n/sleep 60000", "ask", { budget: { turns: 2 } })
-    const time = await client.create("/ask", "ask", { budget: { wallMs: 1_000 } })
+    const time = await client.create("/ask", "ask", { budget: { wallMs: 5_000 } })
     const within = await client.create("/use 5\n/say done", "ask", { budget: { turns: 9, tokens: 99 } })
     assert.deepInclude((await client.log(turns.id)).at(-1)?.payload["error"], { code: "budget_exceeded" })
     // It waited for a person all the while: this clock does not stand.
