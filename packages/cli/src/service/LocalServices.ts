@@ -138,13 +138,15 @@ const register = Effect.fnUntraced(function* (calls: HubApiClient, { file, publi
 
 /** Link of the Edge in this process as that device, when the Hub has accepted or refused it, or after 30 s. Version checks of the agents come first. */
 const settledLink = (edge: EdgeChoice, id: Device["id"]) =>
-  Effect.flatMap(locateEdge(edge), fetchEdgeHealth).pipe(
-    Effect.map(({ link }) => (link?.deviceId === id ? link : undefined)),
-    Effect.repeat({
-      until: (link) => link?.state === "linked" || link?.state === "refused",
-      schedule: Schedule.spaced("100 millis"),
-      times: 300
-    })
+  Effect.flatMap(locateEdge(edge), (endpoint) =>
+    fetchEdgeHealth(endpoint).pipe(
+      Effect.map(({ link }) => (link?.deviceId === id ? link : undefined)),
+      Effect.repeat({
+        until: (link) => link?.state === "linked" || link?.state === "refused",
+        schedule: Schedule.spaced("100 millis"),
+        times: 300
+      })
+    )
   )
 
 /**

@@ -54,9 +54,8 @@ describe.skipIf(!hasChromium)("the composer", () => {
       if (endedAt === undefined) await joined.owner.ask("POST", `/client/runs/${id}/cancel`)
   })
 
-  const at = async (target: string, options: BrowserContextOptions = {}, as = token): Promise<Page> => {
-    return browser.page(joined.front.url, as, target, options)
-  }
+  const at = (target: string, options: BrowserContextOptions = {}, as = token): Promise<Page> =>
+    browser.page(joined.front.url, as, target, options)
   const sessions = async () =>
     (await joined.owner.ask<List<Session>>("GET", "/client/sessions?limit=200")).body.items
   const messagesOf = async (id: string) =>

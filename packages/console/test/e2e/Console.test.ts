@@ -9,6 +9,7 @@ import { until } from "@corral/testing/time/Until"
 import { type ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
 import { withJoinedConsole } from "../harness/JoinedConsole.ts"
 import { faultsOf, measured, measuring } from "../harness/faults.ts"
+import { storedAs } from "../harness/SentRequests.ts"
 
 const phone = { width: 390, height: 844 }
 
@@ -341,15 +342,8 @@ describe.skipIf(!hasChromium)("the console", () => {
   it("stores the selected theme and language", async () => {
     const page = await at("/")
     await page.getByRole("button", { name: "owner" }).click()
-    const stored = () => page.waitForResponse(isChange)
-    const isChange = (response: { readonly request: () => { readonly method: () => string } }): boolean =>
-      response.request().method() === "PATCH"
-    const dark = stored()
-    await page.getByRole("menuitemradio", { name: "Dark" }).click()
-    await dark
-    const chinese = stored()
-    await page.getByRole("menuitemradio", { name: "中文" }).click()
-    await chinese
+    await storedAs(page, () => page.getByRole("menuitemradio", { name: "Dark" }).click())
+    await storedAs(page, () => page.getByRole("menuitemradio", { name: "中文" }).click())
     await page.keyboard.press("Escape")
     await page.reload()
     await heading(page, "首页").waitFor()

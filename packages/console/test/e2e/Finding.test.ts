@@ -10,6 +10,7 @@ import { hideTab, observedTab } from "../harness/HiddenTab.ts"
 import { withJoinedConsole } from "../harness/JoinedConsole.ts"
 import { openKeys } from "../harness/KeysDialog.ts"
 import { openDirectly } from "../harness/Pages.ts"
+import { storedAs } from "../harness/SentRequests.ts"
 import {
   daysBack,
   manySessions,
@@ -161,11 +162,7 @@ describe.skipIf(!hasChromium)("finding things", () => {
 
     const keys = await openKeys(page)
     assert.deepStrictEqual(await seriousOf(page), [])
-    const stored = page.waitForResponse(
-      (response) => response.request().method() === "PATCH" && response.url().endsWith("/client/preferences")
-    )
-    await keys.getByRole("checkbox").uncheck()
-    await stored
+    await storedAs(page, () => keys.getByRole("checkbox").uncheck())
     await page.keyboard.press("Escape")
     await keys.waitFor({ state: "detached" })
     await heading.click()

@@ -7,6 +7,7 @@ import { afterAll, afterEach, assert, beforeAll, describe, it } from "@effect/vi
 import type { Page } from "playwright-core"
 import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
 import { openKeys, untilLettersAct } from "../harness/KeysDialog.ts"
+import { storedAs } from "../harness/SentRequests.ts"
 
 describe.skipIf(!hasChromium)("preferences in the console", () => {
   const hub = new HubProcess()
@@ -39,11 +40,6 @@ describe.skipIf(!hasChromium)("preferences in the console", () => {
     return opened
   }
   const stored = async () => (await owner.ask<Preferences>("GET", "/client/preferences")).body
-  const storedAs = async (page: Page, act: () => Promise<void>) => {
-    const answer = page.waitForResponse((response) => response.request().method() === "PATCH")
-    await act()
-    assert.strictEqual((await answer).status(), 200)
-  }
 
   it("are the same in both, without a reload", async () => {
     const [first, second] = await twoBrowsers("/")

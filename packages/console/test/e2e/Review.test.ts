@@ -17,6 +17,7 @@ import {
   seriousOf
 } from "../harness/ConsoleBrowser.ts"
 import { withJoinedConsole } from "../harness/JoinedConsole.ts"
+import { storedAs } from "../harness/SentRequests.ts"
 
 const desktop = { width: 1_280, height: 800 }
 const phone = { width: 390, height: 844 }
@@ -302,11 +303,7 @@ describe.skipIf(!hasChromium)("the side panel", () => {
 
   it("shows changes side by side where the page is wide, and remembers it", async () => {
     const page = await open(session, first)
-    const stored = page.waitForResponse(
-      (response) => response.request().method() === "PATCH" && response.url().endsWith("/client/preferences")
-    )
-    await page.getByRole("button", { name: "Side by side" }).click()
-    await stored
+    await storedAs(page, () => page.getByRole("button", { name: "Side by side" }).click())
     await page.locator(".diff-pair").first().waitFor()
     assert.isAtLeast(await list(page).evaluate((element) => element.clientWidth), 900)
     await line(page, "line 13, changed: export const hour12 = open(8)").hover()

@@ -32,9 +32,8 @@ describe.skipIf(!hasChromium)("usage in the console", () => {
     await hub?.close()
   })
 
-  const open = async (target: string, options: object = {}): Promise<Page> => {
-    return browser.page(hub.url, "token", target, options)
-  }
+  const open = (target: string, options: object = {}): Promise<Page> =>
+    browser.page(hub.url, "token", target, options)
   const isWiderThanScreen = (page: Page): Promise<boolean> =>
     page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth)
 

@@ -2,6 +2,7 @@
  * Paths of the requests by which a page changes something, recorded in the page: a request is there with the key or the click that causes it, while it
  * arrives at a service, or at a route of the test, a moment later.
  */
+import { assert } from "@effect/vitest"
 import type { Page } from "playwright-core"
 
 const script = `(() => {
@@ -24,3 +25,10 @@ export const decisionsSent = async (page: Page): Promise<ReadonlyArray<string>> 
   (await page.evaluate<ReadonlyArray<string>>("window.__sent")).filter((path) =>
     /\/(decide|answer|changes\/\w+)$/.test(path)
   )
+
+/** Changes a preference of the account, and waits until the Hub has stored it. */
+export const storedAs = async (page: Page, act: () => Promise<void>): Promise<void> => {
+  const answer = page.waitForResponse((response) => response.request().method() === "PATCH")
+  await act()
+  assert.strictEqual((await answer).status(), 200)
+}
