@@ -3,6 +3,7 @@
  *
  * New versions are written beside, in a folder with the decision's id. Then each old version is moved there, and each new one gets the name with a
  * hard link, which fails if the name exists. So a version that a person has written is never replaced: it is moved aside and compared, or blocks.
+ * A new version that has its name is no longer beside: what has the name while it is, was written while there was no file.
  *
  * Guarantees: what `plan` says is on disk before `apply`. From that and from the folder, `reverse` restores the versions before, at any later time,
  * also after a crash. What a person has written meanwhile stays: it is merged, or left as it is.
@@ -278,6 +279,8 @@ export class FileTransaction {
   #place(at: number, path: Buffer): void {
     try {
       this.#name(this.#new(at), path)
+      // A file system without hard links has moved it.
+      if (this.#files.stat(this.#new(at)) !== undefined) this.#do(this.#new(at), this.#operations.remove)
     } catch (cause) {
       throw ["EEXIST", "ENOENT", "ENOTDIR"].includes(codeOf(cause)) ? new FolderChanged(path) : cause
     }
@@ -328,14 +331,14 @@ export class FileTransaction {
     }
   }
 
-  /** Whether the path has a version that came after the one before. */
+  /** Whether the path has the new version, or one that a person made of it. */
   #isReplaced(at: number, { after, before, path }: FileStep): boolean {
     const now = this.#files.stat(path)
     if (after === undefined || now === undefined || now.isDirectory()) return false
-    if (before !== undefined) return this.#files.stat(this.#old(at)) !== undefined
-    return this.#files.stat(this.#new(at)) === undefined
+    if (this.#files.stat(this.#new(at)) !== undefined) return this.#isSameFile(this.#new(at), path)
+    return before === undefined
       ? isSameEntry(after, entryFound(this.#files.look(path)))
-      : this.#isSameFile(this.#new(at), path)
+      : this.#files.stat(this.#old(at)) !== undefined
   }
 
   /**
@@ -385,7 +388,7 @@ export class FileTransaction {
       return true
     } catch (cause) {
       if (cause instanceof FolderChanged || ["EEXIST", "ENOENT", "ENOTDIR"].includes(codeOf(cause)))
-        return false
+        return this.#isSameFile(version, path)
       throw cause
     }
   }
@@ -407,7 +410,7 @@ export class FileTransaction {
     for (const place of [path, joinPath(beside, name)])
       for (let number = 1; number <= MAX_SAVED; number++) {
         const saved = Buffer.concat([place, Buffer.from(number === 1 ? SAVED : `${SAVED}.${number}`)])
-        if (this.#isSameFile(version, saved) || this.#tryName(version, saved)) return
+        if (this.#tryName(version, saved)) return
         if (this.#files.stat(saved) === undefined) break
       }
     throw new Error("no free name for a version of a file that a person has written")

@@ -4,6 +4,7 @@ import { Context, Effect, Layer } from "effect"
 import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DecisionCommit } from "../../src/change/DecisionCommit.ts"
+import { nodeOperations } from "../../src/change/FolderFiles.ts"
 import { Store } from "../../src/store/Store.ts"
 import { readTree, shownTree } from "./ChangePlace.ts"
 import { changesOf, decide, folderWith, plainPath, steppedOperations } from "./Decisions.ts"
@@ -57,6 +58,7 @@ describe("A change of many files", () => {
 describe("A person's versions of a file", () => {
   /** Carries out a change of two files while a person writes `a.txt`: before the calls of the system at which `edits` says so. */
   const versionsAfter = Effect.fnUntraced(function* (
+    [before, after]: readonly [string, string],
     more: ReadonlyArray<readonly [string, string]>,
     edits: ReadonlyArray<{ readonly at: (name: string, path: string) => boolean; readonly text: string }>
   ) {
@@ -68,8 +70,8 @@ describe("A person's versions of a file", () => {
           { mode: "100644" as const, content: Buffer.from(`${content}\n`) }
         ])
       )
-    const folder = folderWith(parent, "workspace", treeWith("before"))
-    const changes = yield* changesOf(shadow, treeWith("before"), treeWith("after"))
+    const folder = folderWith(parent, "workspace", treeWith(before))
+    const changes = yield* changesOf(shadow, treeWith(before), treeWith(after))
     const store = Context.get(yield* Layer.build(Layer.fresh(Store.layerMemory)), Store)
     const left = [...edits]
     const operations = steppedOperations((name, [from]) => {
@@ -86,16 +88,16 @@ describe("A person's versions of a file", () => {
 
   const setAside = (file: string) => (name: string, path: string) =>
     name === "rename" && path.endsWith(`/${file}`)
-  const putBack = (name: string, path: string) => name === "link" && path.endsWith(".taken")
+  const named = (version: string) => (name: string, path: string) => name === "link" && path.endsWith(version)
 
   it.live.each([{ earlier: [] }, { earlier: [["a.txt.before", "earlier"] as const] }])(
     "all stay, with $earlier.length earlier ones",
     ({ earlier }) =>
       Effect.gen(function* () {
-        const { end, files } = yield* versionsAfter(earlier, [
+        const { end, files } = yield* versionsAfter(["before", "after"], earlier, [
           { at: setAside("a.txt"), text: "mine 1" },
           { at: setAside("b.txt"), text: "mine 2" },
-          { at: putBack, text: "mine 3" }
+          { at: named(".taken"), text: "mine 3" }
         ])
         assert.strictEqual(end, "conflict")
         assert.strictEqual(files["a.txt"], "mine 3")
@@ -106,5 +108,63 @@ describe("A person's versions of a file", () => {
           saved
         )
       })
+  )
+
+  const text = (...lines: ReadonlyArray<string>) => lines.join("\n")
+  const lines = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, at) => `line ${from + at}`)
+  const before = text(...lines(0, 20))
+  const after = text(...lines(0, 10), "agent line", ...lines(11, 20))
+
+  it.live("stay both if one is written while the file is away", () =>
+    Effect.gen(function* () {
+      const mine = text("mine", ...lines(0, 15))
+      const { files } = yield* versionsAfter([before, after], [], [{ at: named("/0.new"), text: mine }])
+      assert.match(files["a.txt"] ?? "", /^mine\nline 0\n[^]*\nline 14$/)
+      assert.strictEqual(files["a.txt.before"], before)
+    })
+  )
+
+  it.live("lose no edit to an editor that saves an earlier version while the file is away", () =>
+    Effect.gen(function* () {
+      const { files } = yield* versionsAfter(
+        [before, after],
+        [],
+        [
+          { at: setAside("a.txt"), text: text("mine 1", before) },
+          { at: setAside("b.txt"), text: text(after, "mine 2") },
+          { at: named("/0.new"), text: text(after, "mine 2", "mine 3") }
+        ]
+      )
+      const all = Object.values(files).join("\n")
+      for (const mark of ["mine 1", "mine 2", "mine 3"]) assert.include(all, mark)
+    })
+  )
+  it.live("stay both if the Edge ends while the file is away, and one is written then", () =>
+    Effect.gen(function* () {
+      const { folder: parent, shadow } = yield* shadowPlace
+      const tree = (content: string): Tree =>
+        new Map([["a.txt", { mode: "100644", content: Buffer.from(`${content}\n`) }]])
+      const folder = folderWith(parent, "workspace", tree(before))
+      const store = Context.get(yield* Layer.build(Layer.fresh(Store.layerMemory)), Store)
+      let hasEnded = false
+      const ending = steppedOperations((name) => {
+        hasEnded ||= name === "link"
+        if (hasEnded) throw new Error("ended")
+      })
+      const changes = yield* changesOf(shadow, tree(before), tree(after))
+      yield* Effect.flip(decide(new DecisionCommit(store, ending), shadow, folder, changes))
+      const mine = text("mine", ...lines(0, 15))
+      writeFileSync(join(folder, "a.txt"), mine, { flag: "wx" })
+      const next = new DecisionCommit(store, nodeOperations)
+      for (const entry of next.unfinished()) yield* next.recover(entry, folder, shadow)
+      assert.deepStrictEqual(
+        [...readTree(folder)].map(([name, { content }]) => [name, content.toString().trimEnd()]),
+        [
+          ["a.txt", mine],
+          ["a.txt.before", before]
+        ]
+      )
+    }).pipe(Effect.scoped)
   )
 })

@@ -1,13 +1,15 @@
-/** 10,000 decisions with edits of a person between their steps, and 1,000 undone ones. */
+/** 10,000 decisions with edits of a person between their steps, three edits at each of their places, and 1,000 undone decisions. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Store } from "../../src/store/Store.ts"
 import { Seeded } from "../harness/Seeded.ts"
-import { checkInterleaving, checkUndo } from "./Interleavings.ts"
+import { checkInterleaving, checkPlacements, checkUndo, placementsOf } from "./Interleavings.ts"
 import { shadowPlace } from "./Subsets.ts"
 
 /** Repositories of states grow: each has this many cases. */
 const EACH = 250
+/** Calls of the system of a decision that is planned three times. */
+const CALLS = 36
 
 // Git does most of the work, in other processes: parts at the same time use more processors.
 describe("Many decisions", { concurrent: true }, () => {
@@ -24,6 +26,20 @@ describe("Many decisions", { concurrent: true }, () => {
         )
       console.log(counts)
       assert.isBelow(counts.left, counts.conflict / 2)
+    })
+  )
+
+  it.live("lose none of three edits, at any places", () =>
+    Effect.gen(function* () {
+      const seeded = new Seeded("three edits at each of their places")
+      const placements = placementsOf(3, CALLS)
+      for (let from = 0; from < placements.length; from += EACH)
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const { folder, shadow } = yield* shadowPlace
+            yield* checkPlacements(folder, shadow, seeded, placements.slice(from, from + EACH))
+          }).pipe(Effect.provide(Store.layerMemory))
+        )
     })
   )
 

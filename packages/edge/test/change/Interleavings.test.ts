@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Store } from "../../src/store/Store.ts"
 import { Seeded } from "../harness/Seeded.ts"
-import { checkInterleaving, checkUndo } from "./Interleavings.ts"
+import { checkInterleaving, checkPlacements, checkUndo, placementsOf } from "./Interleavings.ts"
 import { shadowPlace } from "./Subsets.ts"
 
 describe("Decisions", () => {
@@ -20,6 +20,15 @@ describe("Decisions", () => {
         assert.isAbove(counts.edits, 15)
       }).pipe(Effect.provide(Store.layerMemory), Effect.scoped),
     120_000
+  )
+
+  it.live("lose no edit at the first calls of the system", () =>
+    Effect.gen(function* () {
+      const { folder, shadow } = yield* shadowPlace
+      const seeded = new Seeded("edits at the first calls of a decision")
+      const placements = placementsOf(3, 8)
+      assert.strictEqual(yield* checkPlacements(folder, shadow, seeded, placements), 3 * placements.length)
+    }).pipe(Effect.provide(Store.layerMemory), Effect.scoped)
   )
 
   it.live(

@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DecisionCommit } from "../../src/change/DecisionCommit.ts"
-import { turned } from "../../src/change/DecisionPlan.ts"
+import { type PathChange, turned } from "../../src/change/DecisionPlan.ts"
 import { nodeOperations } from "../../src/change/FolderFiles.ts"
 import { Store } from "../../src/store/Store.ts"
 import type { ShadowRepository } from "../../src/workspace/ShadowRepository.ts"
@@ -53,8 +53,7 @@ class Person {
   }
 
   /** Reads a file, adds a line and saves it. Without the file, the person saves what the editor has. */
-  edit(): void {
-    const name = this.#seeded.pick(NAMES)
+  edit(name: string = this.#seeded.pick(NAMES)): void {
     const file = join(this.#root, name)
     const isThere = existsSync(file)
     const lines = (isThere ? readFileSync(file, "utf8") : (this.#seen.get(name) ?? "")).split("\n")
@@ -78,6 +77,65 @@ export interface InterleavingCounts {
   left: number
 }
 
+/** One decision while a person edits: `edits` comes before each of its calls of the system. */
+const decideBeside = Effect.fnUntraced(function* (
+  place: string,
+  shadow: ShadowRepository,
+  seeded: Seeded,
+  base: Tree,
+  changes: ReadonlyArray<PathChange>,
+  edits: (person: Person) => void
+) {
+  const root = folderWith(place, "workspace", base)
+  const person = new Person(root, seeded, base)
+  const commit = new DecisionCommit(
+    yield* Store,
+    steppedOperations(() => edits(person))
+  )
+  const { end } = yield* decide(commit, shadow, root, changes)
+  const now = readTree(root)
+  const all = [...now.values()].map(({ content }) => content.toString()).join("\n")
+  for (const mark of person.marks) assert.include(all, mark, `${end}: the edit is lost`)
+  assert.isEmpty(commit.unfinished())
+  assert.isEmpty(
+    [...now.keys()].filter((path) => path.startsWith(".corral-")),
+    "nothing is left beside"
+  )
+  rmSync(place, { recursive: true })
+  return { end, now, all, edits: person.marks.length }
+})
+
+/** All choices of `count` of the first `calls` calls of the system. */
+export const placementsOf = (count: number, calls: number): ReadonlyArray<ReadonlyArray<number>> =>
+  count === 0
+    ? [[]]
+    : Array.from({ length: calls }, (_, last) =>
+        placementsOf(count - 1, last).map((placement) => [...placement, last])
+      ).flat()
+
+/** Decisions about one file, each with edits of it before these of its calls of the system. Returns how many edits were made. */
+export const checkPlacements = Effect.fnUntraced(function* (
+  parent: string,
+  shadow: ShadowRepository,
+  seeded: Seeded,
+  placements: ReadonlyArray<ReadonlyArray<number>>
+) {
+  const lines = Array.from({ length: LINES }, (_, at) => `line ${at}`)
+  const base: Tree = new Map([["a.txt", text(lines)]])
+  const result: Tree = new Map([["a.txt", text(["agent", ...lines])]])
+  const changes = yield* changesOf(shadow, base, result)
+  let editCount = 0
+  for (const placement of placements) {
+    let call = 0
+    const place = mkdtempSync(join(parent, "placed-"))
+    const { edits } = yield* decideBeside(place, shadow, seeded, base, changes, (person) => {
+      if (placement.includes(call++)) person.edit("a.txt")
+    })
+    editCount += edits
+  }
+  return editCount
+})
+
 /** One decision with edits between its steps. */
 export const checkInterleaving = Effect.fnUntraced(function* (
   parent: string,
@@ -87,24 +145,13 @@ export const checkInterleaving = Effect.fnUntraced(function* (
 ) {
   const { base, result } = simpleTrees(seeded)
   const place = mkdtempSync(join(parent, "edits-"))
-  const root = folderWith(place, "workspace", base)
-  const person = new Person(root, seeded, base)
   const rarity = seeded.pick([2, 5, 20, 40])
-  const operations = steppedOperations(() => {
+  const changes = yield* changesOf(shadow, base, result)
+  const { all, edits, end, now } = yield* decideBeside(place, shadow, seeded, base, changes, (person) => {
     if (seeded.whole(1, rarity) === 1 && person.marks.length < 6) person.edit()
   })
-  const commit = new DecisionCommit(yield* Store, operations)
-  const { end } = yield* decide(commit, shadow, root, yield* changesOf(shadow, base, result))
-  const now = readTree(root)
-  const all = [...now.values()].map(({ content }) => content.toString()).join("\n")
-  for (const mark of person.marks) assert.include(all, mark, `${end}: the edit is lost`)
-  assert.isEmpty(commit.unfinished())
-  assert.isEmpty(
-    [...now.keys()].filter((path) => path.startsWith(".corral-")),
-    "nothing is left beside"
-  )
   counts[end]++
-  counts.edits += person.marks.length
+  counts.edits += edits
   if (end === "conflict" && all.includes("agent ")) counts.left++
   if (end === "done")
     for (const [name, { content }] of result)
@@ -113,7 +160,6 @@ export const checkInterleaving = Effect.fnUntraced(function* (
         .split("\n")
         .filter((each) => each.startsWith("agent ")))
         if (now.has(name)) assert.include(now.get(name)?.content.toString(), line, "the change is whole")
-  rmSync(place, { recursive: true })
 })
 
 /** An acceptance and its undo, exact; and an undo after an edit, refused with both sides or with the edit in the result. */
