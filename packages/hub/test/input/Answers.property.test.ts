@@ -95,6 +95,8 @@ describe("Answers", { timeout: 600_000 * effort }, () => {
     edge = await TalkingEdge.link(first.url, world)
     await fc.assert(
       fc.asyncProperty(Race, async ({ declines, meanwhile, order, repeats }) => {
+        // With more effort, the races take longer than a link lives without one.
+        await edge.edge.heartbeat()
         const runId: RunId = await new Mirror(first, world.deviceId).open(world.projectId)
         const turn = { runId, create: createRun }
         edge.turns.push(turn)
