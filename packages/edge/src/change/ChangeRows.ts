@@ -157,7 +157,7 @@ export const decisionsAfter = (
     .map(({ decision }) => parseStored<ChangeDecision>(decision, "change decision"))
 
 /**
- * A decision in progress. `staging`: only versions beside exist. `ready`: files may have changed. `done`: it is decided, and only versions beside are
+ * A decision in progress. `staging`: the files are as before, and versions are beside. `ready`: files may have changed. `done`: it is decided, and only versions beside are
  * left.
  */
 export interface JournalEntry {

@@ -97,25 +97,26 @@ export class DecisionCommit {
       const { folder, id, place, root, runId, setId, shadow } = target
       const plan = yield* attemptFiles(() => planTransaction(id, new FolderFiles(folder), steps))
       if ("blocked" in plan) return { path: plan.blocked }
-      const entry = (state: JournalEntry["state"]): Write =>
-        putJournal(id, { setId, runId, state, place, root, plan: recordPlan(plan) })
+      const ready: JournalEntry = { setId, runId, state: "ready", place, root, plan: recordPlan(plan) }
+      const entry = (state: JournalEntry["state"]): Write => putJournal(id, { ...ready, state })
       const transaction = new FileTransaction(plan, folder, this.#operations, contentsOf(shadow))
+      const undo = this.#undo(ready, transaction)
       yield* this.#store.commit([entry("staging")])
       yield* transaction.stage.pipe(
         Effect.tapError(() => Effect.andThen(transaction.removeBeside, this.#store.commit([dropJournal(id)])))
       )
       yield* this.#store.commit([entry("ready")])
-      const overtaken = yield* transaction.apply.pipe(Effect.tapError(() => this.#undo(target, transaction)))
+      const overtaken = yield* transaction.apply.pipe(Effect.tapError(() => undo))
       if (overtaken !== undefined) {
-        yield* this.#undo(target, transaction)
+        yield* undo
         return { path: overtaken }
       }
-      const { result, rows } = yield* record.pipe(Effect.tapError(() => this.#undo(target, transaction)))
+      const { result, rows } = yield* record.pipe(Effect.tapError(() => undo))
       yield* this.#store.commit([...rows, entry("done")]).pipe(
         Effect.catch((failure) =>
           // The store may have failed after it wrote.
           findDecision(this.#store, setId, id) === undefined
-            ? Effect.andThen(this.#undo(target, transaction), Effect.fail(failure))
+            ? Effect.andThen(undo, Effect.fail(failure))
             : Effect.void
         )
       )
@@ -123,15 +124,18 @@ export class DecisionCommit {
       return result
     })
 
-  /** Restores the files. */
-  #undo({ id }: Pick<DecisionTarget, "id">, transaction: FileTransaction) {
+  /** Restores the files. What is beside is removed when the journal says that they are restored: they may be edited again. */
+  #undo(entry: JournalEntry, transaction: FileTransaction) {
     return Effect.gen({ self: this }, function* () {
+      const { id } = entry.plan
       const left = yield* transaction.reverse
       if (left.length > 0)
         yield* Effect.logWarning("left files that were changed during a decision", {
           decisionId: id,
           paths: left.map((path) => path.toString("utf8"))
         })
+      yield* this.#store.commit([putJournal(id, { ...entry, state: "staging" })])
+      yield* transaction.removeBeside
       yield* this.#store.commit([dropJournal(id)])
     })
   }
@@ -156,11 +160,12 @@ export class DecisionCommit {
   }
 
   /** Reverses a decision that has no record, or removes what one with a record has left. Fails while the folder is not there. */
-  recover({ plan, state }: JournalEntry, folder: string, shadow: ShadowRepository) {
+  recover(entry: JournalEntry, folder: string, shadow: ShadowRepository) {
+    const { plan, state } = entry
     const transaction = new FileTransaction(readPlan(plan), folder, this.#operations, contentsOf(shadow))
     const work: Effect.Effect<void, CommitFailure> =
       state === "ready"
-        ? this.#undo(plan, transaction)
+        ? this.#undo(entry, transaction)
         : state === "done"
           ? this.#finish(plan.id, transaction)
           : Effect.andThen(transaction.removeBeside, this.#store.commit([dropJournal(plan.id)]))

@@ -6,7 +6,7 @@
  * A new version that has its name is no longer beside: what has the name while it is, was written while there was no file.
  *
  * Guarantees: what `plan` says is on disk before `apply`. From that and from the folder, `reverse` restores the versions before, at any later time,
- * also after a crash. What a person has written meanwhile stays: it is merged, or left as it is.
+ * also after a crash, of a reversal too. What a person has written meanwhile stays: it is merged, or left as it is.
  * Does not: keep an edit that a program makes through a descriptor of an old version after the last comparison.
  */
 import { Effect } from "effect"
@@ -42,6 +42,8 @@ export const BESIDE = ".corral-"
 const MAX_MERGED = 33_554_432
 /** End of the name of a person's version that has no other place. */
 const SAVED = ".before"
+/** Bytes of a name. */
+const MAX_NAME = 255
 /** Such versions of one file. */
 const MAX_SAVED = 1_000
 const FOLDER_MODE = 0o777
@@ -137,18 +139,20 @@ export class FileTransaction {
     )
   )
 
-  /** Restores the versions before. Succeeds with the paths that a person has changed in a way that cannot be merged. */
+  /**
+   * Restores the versions before, on disk. Succeeds with the paths that a person has changed in a way that cannot be merged. What is beside stays: from
+   * it, a reversal that ended in the middle is done again.
+   */
   readonly reverse: Effect.Effect<ReadonlyArray<Buffer>, GitFailed> = Effect.suspend(() =>
     Effect.gen({ self: this }, function* () {
       const { cleared, created, steps } = this.#plan
       const left: Array<Buffer> = []
-      for (const [at, step] of steps.entries()) {
-        yield* attemptFiles(() => this.#returnTaken(at, step))
-        if (this.#isReplaced(at, step) && !(yield* this.#takeBack(at, step))) left.push(step.path)
-      }
+      for (const [at, step] of steps.entries())
+        if ((yield* attemptFiles(() => this.#take(at, step))) && !(yield* this.#takeApart(at, step)))
+          left.push(step.path)
       yield* attemptFiles(() => {
         for (const folder of created.toReversed()) this.#removeEmpty(folder)
-        for (const folder of cleared.toReversed()) this.#makeFolder(folder)
+        for (const folder of cleared.toReversed()) this.#makeFolderAgain(folder)
         for (const [at, { before, path }] of steps.entries()) {
           if (before === undefined || this.#files.look(this.#old(at)).kind === "absent") continue
           if (this.#putBack(at, path)) continue
@@ -156,9 +160,8 @@ export class FileTransaction {
           this.#save(at, this.#old(at))
           if (!left.includes(path)) left.push(path)
         }
-        for (const folder of this.#changedFolders) this.#syncFolder(folder)
+        for (const folder of [...this.#changedFolders, ...this.#besides()]) this.#syncFolder(folder)
       })
-      yield* this.removeBeside
       return left
     })
   )
@@ -249,7 +252,11 @@ export class FileTransaction {
       this.#do(path, (absolute) =>
         this.#operations.write(absolute, content, permissionsOf(mode, before), before?.isFile() === true)
       )
-    const owner = before ?? this.#ownerAround(step?.path ?? path)
+    this.#giveTo(path, before, before ?? this.#ownerAround(step?.path ?? path))
+  }
+
+  /** Gives a version the owner of the version before, or the one that a new file has. */
+  #giveTo(path: Buffer, before: Stats | undefined, owner: Stats | undefined): void {
     if (owner === undefined) return
     const [uid, gid] = [process.getuid?.(), process.getgid?.()]
     if (uid === undefined || (owner.uid === uid && owner.gid === gid)) return
@@ -331,6 +338,15 @@ export class FileTransaction {
     }
   }
 
+  /** A person may have moved the folder around it, or written a file there. */
+  #makeFolderAgain(folder: Buffer): void {
+    try {
+      this.#makeFolder(folder)
+    } catch (cause) {
+      if (!(cause instanceof FolderChanged)) throw cause
+    }
+  }
+
   /** Whether the path has the new version, or one that a person made of it. */
   #isReplaced(at: number, { after, before, path }: FileStep): boolean {
     const now = this.#files.stat(path)
@@ -338,47 +354,78 @@ export class FileTransaction {
     if (this.#files.stat(this.#new(at)) !== undefined) return this.#isSameFile(this.#new(at), path)
     return before === undefined
       ? isSameEntry(after, entryFound(this.#files.look(path)))
-      : this.#files.stat(this.#old(at)) !== undefined
+      : this.#files.stat(this.#old(at)) !== undefined && !this.#isSameFile(this.#old(at), path)
+  }
+
+  /** Takes a new version out of its place. Whether it is taken: not if there is none, or if a person has written a file since it was taken. */
+  #take(at: number, step: FileStep): boolean {
+    const { after, path } = step
+    const taken = this.#taken(at)
+    if (this.#files.stat(taken) !== undefined) {
+      // An earlier reversal has ended here.
+      if (this.#files.look(path).kind === "absent") return true
+      if (!this.#isSameFile(taken, path)) {
+        const isRestored = this.#isSameFile(this.#old(at), path)
+        if (!isRestored && !isSameEntry(after, entryFound(this.#files.look(taken)))) this.#save(at, taken)
+        return false
+      }
+      // It was returned. Two names of one file cannot replace each other.
+      this.#syncFolder(folderOfPath(path))
+      this.#do(taken, this.#operations.remove)
+    }
+    if (!this.#isReplaced(at, step)) return false
+    try {
+      this.#move(path, taken, this.#operations.rename)
+      return true
+    } catch (cause) {
+      if (codeOf(cause) === "ENOENT") return false
+      throw cause
+    }
   }
 
   /**
-   * Takes a new version out of its place. One that a person has edited since becomes their edit of the version before, if that can be merged;
-   * otherwise it stays.
+   * Takes the change out of a taken version. One that a person has edited becomes their edit of the version before, if that can be merged; otherwise it
+   * is returned.
    */
-  #takeBack(at: number, step: FileStep): Effect.Effect<boolean, GitFailed> {
+  #takeApart(at: number, step: FileStep): Effect.Effect<boolean, GitFailed> {
     return Effect.gen({ self: this }, function* () {
-      const { after, before, path } = step
+      const { after, before } = step
       const taken = this.#taken(at)
-      yield* attemptFiles(() => this.#move(path, taken, this.#operations.rename))
-      const found = entryFound(this.#files.look(taken))
+      const found = yield* attemptFiles(() => entryFound(this.#files.look(taken)))
       if (isSameEntry(found, after)) return true
-      const ours = this.#files.read(taken, MAX_MERGED)
-      const theirs = this.#files.read(this.#old(at), MAX_MERGED)
-      const isMergeable =
-        before !== undefined && after !== undefined && before.mode !== LINK && after.mode !== LINK
+      const isMergeable = [before, after, found].every((entry) => entry !== undefined && entry.mode !== LINK)
+      const [ours, theirs] = yield* attemptFiles(() => [
+        this.#files.read(taken, MAX_MERGED),
+        this.#files.read(this.#old(at), MAX_MERGED)
+      ])
       const merged =
-        isMergeable && ours !== undefined && theirs !== undefined
+        isMergeable && after !== undefined && ours !== undefined && theirs !== undefined
           ? yield* this.#contents.merge(yield* this.#contents.read(after.id), ours, theirs)
           : undefined
       return yield* attemptFiles(() => {
-        if (merged === undefined) {
-          this.#returnTaken(at, step)
-          return false
-        }
-        const version = this.#named(at, "merged")
-        const stats = this.#files.stat(taken)
-        this.#do(version, (absolute) =>
-          this.#operations.write(absolute, merged, (stats?.mode ?? 0o644) & 0o777, true)
-        )
-        this.#move(version, this.#old(at), this.#operations.rename)
-        return true
+        if (merged === undefined) this.#return(at, step)
+        else this.#replaceOld(at, merged, found?.mode === after?.mode ? this.#old(at) : taken)
+        return merged !== undefined
       })
     })
   }
 
+  /** Gives the version before another content, with the permissions and the owner of `like`. */
+  #replaceOld(at: number, content: Buffer, like: Buffer): void {
+    const version = this.#named(at, "merged")
+    const stats = this.#files.stat(like)
+    // An earlier reversal has ended here.
+    if (this.#files.stat(version) !== undefined) this.#do(version, this.#operations.remove)
+    this.#do(version, (absolute) =>
+      this.#operations.write(absolute, content, (stats?.mode ?? 0o644) & 0o777, true)
+    )
+    this.#giveTo(version, stats, stats)
+    this.#move(version, this.#old(at), this.#operations.rename)
+  }
+
   /** Gives a version its name again, unless there is none or a person has written another one. */
-  #putBack(at: number, path: Buffer, version = this.#old(at)): boolean {
-    return this.#files.stat(version) !== undefined && this.#tryName(version, path)
+  #putBack(at: number, path: Buffer): boolean {
+    return this.#files.stat(this.#old(at)) !== undefined && this.#tryName(this.#old(at), path)
   }
 
   /** Gives a version the name, and whether it has it: not if the name is in use, or its folder is not there. */
@@ -393,11 +440,9 @@ export class FileTransaction {
     }
   }
 
-  /** Puts back what was taken. If the person has written yet another version meanwhile, both stay. */
-  #returnTaken(at: number, { after, path }: FileStep): void {
-    const taken = this.#taken(at)
-    if (this.#files.stat(taken) === undefined || this.#putBack(at, path, taken)) return
-    if (!isSameEntry(after, entryFound(this.#files.look(taken)))) this.#save(at, taken)
+  /** Returns what was taken. If the person has written yet another version meanwhile, both stay. */
+  #return(at: number, { path }: FileStep): void {
+    if (!this.#tryName(this.#taken(at), path)) this.#save(at, this.#taken(at))
   }
 
   /** Gives a person's version a name that is free: next to its place, or where the folder of that is gone, next to the version. */
@@ -409,7 +454,7 @@ export class FileTransaction {
     const name = folder.length === 0 ? path : path.subarray(folder.length + 1)
     for (const place of [path, joinPath(beside, name)])
       for (let number = 1; number <= MAX_SAVED; number++) {
-        const saved = Buffer.concat([place, Buffer.from(number === 1 ? SAVED : `${SAVED}.${number}`)])
+        const saved = withEnd(place, Buffer.from(number === 1 ? SAVED : `${SAVED}.${number}`))
         if (this.#tryName(version, saved)) return
         if (this.#files.stat(saved) === undefined) break
       }
@@ -430,9 +475,14 @@ export class FileTransaction {
     return [...folders.values(), ...around, ...this.#besides().map((each) => this.#folder(each))]
   }
 
+  /** A person may have moved it away. */
   #syncFolder(folder: Buffer): void {
-    if (this.#files.stat(folder)?.isDirectory() === true)
+    if (this.#files.stat(folder)?.isDirectory() !== true) return
+    try {
       this.#do(folder, (path) => this.#operations.sync(path))
+    } catch (cause) {
+      if (!(cause instanceof FolderChanged) && codeOf(cause) !== "ENOENT") throw cause
+    }
   }
 }
 
@@ -454,6 +504,15 @@ const inTurns = Effect.fnUntraced(function* <A>(
     yield* Effect.yieldNow
   }
 })
+
+/** The path with an end of its name, which is shortened between two characters if there is no room. */
+const withEnd = (path: Buffer, end: Buffer): Buffer => {
+  const start = path.lastIndexOf("/") + 1
+  let length = Math.min(path.length, start + MAX_NAME - end.length)
+  // A byte inside a character of UTF-8.
+  while (length > start + 1 && length < path.length && ((path[length] ?? 0) & 0xc0) === 0x80) length--
+  return Buffer.concat([path.subarray(0, length), end])
+}
 
 const gitFailure = (failure: GitFailed | FolderChanged): GitFailed =>
   failure instanceof FolderChanged ? new GitFailed({ message: String(failure) }) : failure

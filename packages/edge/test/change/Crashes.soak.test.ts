@@ -1,8 +1,9 @@
-/** Many decisions that end after each of their steps. */
+/** Many decisions that end after each of their steps, and whose reversals end after each of theirs. */
 import { describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Seeded } from "../harness/Seeded.ts"
 import { checkCrashes } from "./Crashes.ts"
+import { checkKills, mixedTrees } from "./Interrupted.ts"
 import { shadowPlace } from "./Subsets.ts"
 
 describe("20,000 decisions that end in the middle", () => {
@@ -15,5 +16,11 @@ describe("20,000 decisions that end in the middle", () => {
           Effect.flatMap(shadowPlace, ({ folder, shadow }) => checkCrashes(folder, shadow, seeded))
         )
     })
+  )
+})
+
+describe("A decision of which each process ends", () => {
+  it.live("is complete or absent", () =>
+    Effect.scoped(Effect.flatMap(shadowPlace, ({ folder, shadow }) => checkKills(folder, shadow, mixedTrees)))
   )
 })
