@@ -14,6 +14,8 @@ import type { SweepSteps } from "./MarkSearch.ts"
 
 const PREFIX = "corral-"
 
+const codeOf = (cause: unknown): string => (cause as NodeJS.ErrnoException).code ?? ""
+
 /** Folder of the groups of an Edge's runs, below `parentGroup`. */
 export const edgeGroup = (parentGroup: string, edgeId: string): string => join(parentGroup, PREFIX + edgeId)
 
@@ -99,8 +101,22 @@ export const groupsOfEdge = (edgeId: string): ReadonlyArray<string> => {
   return mounted().flatMap(({ folder }) => find(folder))
 }
 
-/** Creates a group if it is missing. Throws without permission. */
-export const makeGroup = (group: string): void => makeFolder(group, 0o777)
+/** Attempts to make a group whose Edge's group goes away meanwhile. */
+const ATTEMPTS = 20
+
+/**
+ * Creates a group if it is missing. Throws without permission. Another process of the Edge may remove the Edge's group with the last run's, just before
+ * this one is in it: then both are created again.
+ */
+export const makeGroup = (group: string): void => {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return makeFolder(group, 0o777)
+    } catch (cause) {
+      if (attempt === ATTEMPTS || !["EEXIST", "ENOENT"].includes(codeOf(cause))) throw cause
+    }
+  }
+}
 
 /**
  * Command that runs a program inside a group. A shell enters the group and then executes the program, so the program is never outside. The
@@ -165,7 +181,7 @@ const removed = (group: string): boolean => {
     rmdirSync(group)
     return true
   } catch (cause) {
-    return cause instanceof Error && "code" in cause && cause.code === "ENOENT"
+    return codeOf(cause) === "ENOENT"
   }
 }
 

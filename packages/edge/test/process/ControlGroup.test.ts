@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
 import { existsSync, mkdirSync, readFileSync, rmdirSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -49,6 +50,35 @@ describe.skipIf(groupsHere === undefined)("where groups can be made", () => {
       return group
     }),
     (group) => Effect.andThen(runSweep(emptyGroup(group)), () => Effect.sync(() => removeGroup(group)))
+  )
+
+  it.live("makes a group while another process removes the last one of the Edge", () =>
+    Effect.gen(function* () {
+      const edge = edgeGroup(parentGroup, newEdge())
+      const [mine, others] = [join(edge, "run_1"), join(edge, "run_2")]
+      const source = new URL("../../src/process/ControlGroup.ts", import.meta.url).href
+      const script = `
+        import { makeGroup, removeGroup } from ${JSON.stringify(source)}
+        for (process.stdout.write("started");;) {
+          makeGroup(${JSON.stringify(others)})
+          removeGroup(${JSON.stringify(others)})
+        }`
+      const args = ["--input-type=module", "-e", script]
+      const other = yield* Effect.acquireRelease(
+        Effect.sync(() => spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] })),
+        (child) => Effect.sync(() => child.kill("SIGKILL"))
+      )
+      const ended = once(other, "close")
+      yield* Effect.promise(() => once(other.stdout, "data"))
+      for (let round = 0; round < 1_000; round++) {
+        makeGroup(mine)
+        removeGroup(mine)
+      }
+      other.kill("SIGKILL")
+      // It would have ended by itself.
+      assert.deepStrictEqual(yield* Effect.promise(() => ended), [null, "SIGKILL"])
+      removeGroup(others)
+    })
   )
 
   it.live("runs a program as the process that entered, its arguments and environment as given", () =>
