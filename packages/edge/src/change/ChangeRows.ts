@@ -157,8 +157,8 @@ export const decisionsAfter = (
     .map(({ decision }) => parseStored<ChangeDecision>(decision, "change decision"))
 
 /**
- * A decision in progress. `staging`: the files are as before, and versions are beside. `ready`: files may have changed. `done`: it is decided, and only versions beside are
- * left.
+ * A decision in progress. `staging`: the files are as before, and versions are beside. `ready`: files may have changed. `done`: it
+ * is decided, and only versions beside are left.
  */
 export interface JournalEntry {
   readonly setId: ChangeSetId

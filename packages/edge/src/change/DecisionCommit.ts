@@ -102,9 +102,7 @@ export class DecisionCommit {
       const transaction = new FileTransaction(plan, folder, this.#operations, contentsOf(shadow))
       const undo = this.#undo(ready, transaction)
       yield* this.#store.commit([entry("staging")])
-      yield* transaction.stage.pipe(
-        Effect.tapError(() => Effect.andThen(transaction.removeBeside, this.#store.commit([dropJournal(id)])))
-      )
+      yield* transaction.stage.pipe(Effect.tapError(() => this.#clear(id, transaction)))
       yield* this.#store.commit([entry("ready")])
       const overtaken = yield* transaction.apply.pipe(Effect.tapError(() => undo))
       if (overtaken !== undefined) {
@@ -135,9 +133,13 @@ export class DecisionCommit {
           paths: left.map((path) => path.toString("utf8"))
         })
       yield* this.#store.commit([putJournal(id, { ...entry, state: "staging" })])
-      yield* transaction.removeBeside
-      yield* this.#store.commit([dropJournal(id)])
+      yield* this.#clear(id, transaction)
     })
+  }
+
+  /** Removes what is beside, and then the journal. */
+  #clear(id: ChangeDecisionId, transaction: FileTransaction) {
+    return Effect.andThen(transaction.removeBeside, this.#store.commit([dropJournal(id)]))
   }
 
   /** Removes what a decision has beside the files. A later start does it as well. */
@@ -168,7 +170,7 @@ export class DecisionCommit {
         ? this.#undo(entry, transaction)
         : state === "done"
           ? this.#finish(plan.id, transaction)
-          : Effect.andThen(transaction.removeBeside, this.#store.commit([dropJournal(plan.id)]))
+          : this.#clear(plan.id, transaction)
     const isAway = attemptFiles(() => transaction.isAway(state === "done"))
     return Effect.uninterruptible(
       Effect.flatMap(isAway, (away) =>

@@ -20,7 +20,5 @@ describe("20,000 decisions that end in the middle", () => {
 })
 
 describe("A decision of which each process ends", () => {
-  it.live("is complete or absent", () =>
-    Effect.scoped(Effect.flatMap(shadowPlace, ({ folder, shadow }) => checkKills(folder, shadow, mixedTrees)))
-  )
+  it.live("is complete or absent", () => checkKills(mixedTrees))
 })

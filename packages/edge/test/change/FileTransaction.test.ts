@@ -4,7 +4,6 @@ import { Context, Effect, Layer } from "effect"
 import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DecisionCommit } from "../../src/change/DecisionCommit.ts"
-import { nodeOperations } from "../../src/change/FolderFiles.ts"
 import { Store } from "../../src/store/Store.ts"
 import { readTree, shownTree } from "./ChangePlace.ts"
 import { changesOf, decide, folderWith, plainPath, steppedOperations } from "./Decisions.ts"
@@ -139,32 +138,5 @@ describe("A person's versions of a file", () => {
       const all = Object.values(files).join("\n")
       for (const mark of ["mine 1", "mine 2", "mine 3"]) assert.include(all, mark)
     })
-  )
-  it.live("stay both if the Edge ends while the file is away, and one is written then", () =>
-    Effect.gen(function* () {
-      const { folder: parent, shadow } = yield* shadowPlace
-      const tree = (content: string): Tree =>
-        new Map([["a.txt", { mode: "100644", content: Buffer.from(`${content}\n`) }]])
-      const folder = folderWith(parent, "workspace", tree(before))
-      const store = Context.get(yield* Layer.build(Layer.fresh(Store.layerMemory)), Store)
-      let hasEnded = false
-      const ending = steppedOperations((name) => {
-        hasEnded ||= name === "link"
-        if (hasEnded) throw new Error("ended")
-      })
-      const changes = yield* changesOf(shadow, tree(before), tree(after))
-      yield* Effect.flip(decide(new DecisionCommit(store, ending), shadow, folder, changes))
-      const mine = text("mine", ...lines(0, 15))
-      writeFileSync(join(folder, "a.txt"), mine, { flag: "wx" })
-      const next = new DecisionCommit(store, nodeOperations)
-      for (const entry of next.unfinished()) yield* next.recover(entry, folder, shadow)
-      assert.deepStrictEqual(
-        [...readTree(folder)].map(([name, { content }]) => [name, content.toString().trimEnd()]),
-        [
-          ["a.txt", mine],
-          ["a.txt.before", before]
-        ]
-      )
-    }).pipe(Effect.scoped)
   )
 })

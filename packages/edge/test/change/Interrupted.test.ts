@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { checkKills, type Life, playLives, treeOf, type Trees } from "./Interrupted.ts"
+import { checkKills, eachKill, playLives, treeOf, type Trees } from "./Interrupted.ts"
 import { shadowPlace } from "./Subsets.ts"
 
 const lines = Array.from({ length: 20 }, (_, at) => `line ${at}\n`)
@@ -11,29 +11,8 @@ const before = lines.join("")
 const after = lines.with(10, "agent\n").join("")
 const changed: Trees = { base: treeOf({ a: before }), result: treeOf({ a: after }) }
 
-/** Plays the lives of a decision with two kills, at each of their calls. */
-const eachKill = Effect.fnUntraced(function* (
-  trees: Trees,
-  rest: (first: number, second: number) => ReadonlyArray<Life>,
-  check: (files: Readonly<Record<string, string>>, isDecided: boolean, message: string) => void
-) {
-  const { folder, shadow } = yield* shadowPlace
-  for (let first = 0, isKilled = true; isKilled; first++)
-    for (let second = 0, isKilledTwice = true; isKilledTwice; second++) {
-      const played = yield* playLives(folder, shadow, trees, rest(first, second))
-      isKilled = played.killed > 0
-      isKilledTwice = played.killed > 1
-      check(played.files, played.isDecided, `${first} calls, ${second} calls`)
-    }
-}, Effect.scoped)
-
 describe("A decision that is killed", () => {
-  it.live("and whose reversal is killed, is complete or absent", () =>
-    Effect.gen(function* () {
-      const { folder, shadow } = yield* shadowPlace
-      yield* checkKills(folder, shadow, changed)
-    }).pipe(Effect.scoped)
-  )
+  it.live("and whose reversal is killed, is complete or absent", () => checkKills(changed))
 
   it.live("gives a person's edit of the new version to the version before", () => {
     let hasEdited = false
@@ -45,7 +24,7 @@ describe("A decision that is killed", () => {
     return eachKill(
       changed,
       (first, second) => [{ calls: first }, { before: edit, calls: second }],
-      (files, isDecided, message) => {
+      ({ files, isDecided }, message) => {
         const expected = isDecided ? after : before
         assert.deepStrictEqual(files, { a: hasEdited ? `${expected}mine\n` : expected }, message)
         hasEdited = false
@@ -53,7 +32,7 @@ describe("A decision that is killed", () => {
     )
   })
 
-  it.live("keeps what a person writes while a reversal has a file away", () => {
+  it.live("keeps what a person writes while it has a file away, or its reversal", () => {
     const earlier = `${before}mine 1\n`
     const rewritten = lines.with(3, "mine 2\n").join("")
     let hasWritten = false
@@ -65,7 +44,7 @@ describe("A decision that is killed", () => {
     return eachKill(
       { ...changed, workspace: treeOf({ a: earlier }) },
       (first, second) => [{ calls: first }, { calls: second }, { before: write }],
-      (files, isDecided, message) => {
+      ({ files, isDecided }, message) => {
         if (hasWritten) assert.deepStrictEqual(files, { a: rewritten, "a.before": earlier }, message)
         else assert.deepStrictEqual(files, { a: isDecided ? `${after}mine 1\n` : earlier }, message)
         hasWritten = false

@@ -12,6 +12,7 @@ import type { ShadowRepository } from "../../src/workspace/ShadowRepository.ts"
 import { readTree, shownTree } from "./ChangePlace.ts"
 import { changesOf, decide, folderWith, steppedOperations, steppedStore } from "./Decisions.ts"
 import type { Tree } from "./RandomTrees.ts"
+import { shadowPlace } from "./Subsets.ts"
 
 /** A process: the first one decides, the others recover. */
 export interface Life {
@@ -93,21 +94,27 @@ export const mixedTrees: Trees = {
   result: treeOf({ a: "1\nagent\n3\n", "new/created": "created\n", f: "file\n" })
 }
 
-/** Kills a decision, and then its recovery, ahead of each of their calls: it is complete or absent. */
-export const checkKills = Effect.fnUntraced(function* (
-  parent: string,
-  shadow: ShadowRepository,
-  trees: Trees
+/** Plays lives of which the first two may be killed, with each number of calls that these make. */
+export const eachKill = Effect.fnUntraced(function* (
+  trees: Trees,
+  livesOf: (first: number, second: number) => ReadonlyArray<Life>,
+  check: (played: Effect.Success<ReturnType<typeof playLives>>, message: string) => void
 ) {
+  const { folder, shadow } = yield* shadowPlace
   for (let first = 0, isKilled = true; isKilled; first++)
     for (let second = 0, isKilledTwice = true; isKilledTwice; second++) {
-      const played = yield* playLives(parent, shadow, trees, [{ calls: first }, { calls: second }])
+      const played = yield* playLives(folder, shadow, trees, livesOf(first, second))
       isKilled = played.killed > 0
       isKilledTwice = played.killed > 1
-      assert.deepStrictEqual(
-        shownTree(played.tree),
-        shownTree(played.isDecided ? trees.result : trees.base),
-        `killed after ${first} calls, and after ${second} calls of the recovery`
-      )
+      check(played, `killed after ${first} calls, and after ${second} calls of the recovery`)
     }
-})
+}, Effect.scoped)
+
+/** Kills a decision, and then its recovery, ahead of each of their calls: it is complete or absent. */
+export const checkKills = (trees: Trees) =>
+  eachKill(
+    trees,
+    (first, second) => [{ calls: first }, { calls: second }],
+    ({ isDecided, tree }, message) =>
+      assert.deepStrictEqual(shownTree(tree), shownTree(isDecided ? trees.result : trees.base), message)
+  )
